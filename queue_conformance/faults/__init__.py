@@ -1,0 +1,1 @@
+"""Ways to hurt a backend. Each one can tell whether it hit."""

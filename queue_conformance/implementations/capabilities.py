@@ -1,0 +1,136 @@
+"""What an implementation offers: found by probing, overridden by what its author claims."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+
+
+class Order(StrEnum):
+    """The order in which items leave a queue."""
+
+    FIFO = "FIFO"
+    LIFO = "LIFO"
+    NONE = "none"
+
+
+class ClaimError(ValueError):
+    """A claim is not one that the kit knows; the message is one line that says what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an implementation offers.
+
+    Attributes:
+        order: the order of items.
+        persistent: items survive close and reopen.
+        filesystem: it keeps them in files below its key.
+        serializes: it stores a copy of a request, not the object.
+        peek: it has a ``peek`` that answers.
+        peek_stub: it has a ``peek`` that only raises.
+        clear: it has a ``clear``.
+        chunked: its constructor takes a ``chunksize``.
+        crash_safe: items survive the death of the process (claimed only).
+        shared: several processes may use one key (claimed only).
+        stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
+    """
+
+    order: Order = Order.NONE
+    persistent: bool = False
+    filesystem: bool = False
+    serializes: bool = False
+    peek: bool = False
+    peek_stub: bool = False
+    clear: bool = False
+    chunked: bool = False
+    crash_safe: bool = False
+    shared: bool = False
+    stores: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that rules use for what is offered."""
+        names = {attribute.name.replace("_", "-") for attribute in fields(self) if getattr(self, attribute.name) is True}
+        if self.order is not Order.NONE:
+            names |= {self.order.lower(), "ordered"}
+        return frozenset(names)
+
+
+FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name != "peek_stub"))
+"""The capabilities that are there or not, by the names that claims use."""
+
+CLAIMS = (*FLAGS, "order", "kind")
+"""The names that a claim may have."""
+
+_ALLOWED: Mapping[str, tuple[str, ...]] = {name: ("yes", "no") for name in FLAGS} | {"order": tuple(o.value for o in Order)}
+
+
+def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
+    """Read claims of the form ``persistent``, ``peek=no`` or ``order=FIFO``.
+
+    Args:
+        texts: the claims as the author wrote them.
+        kinds: the values that a claim of a kind may have.
+
+    Returns:
+        The value claimed, by name; ``yes`` or ``no`` for what is there or not.
+
+    Raises:
+        ClaimError: if a name or a value is unknown.
+    """
+    claims: dict[str, str] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        name, value = name.strip().replace("_", "-"), value.strip() or "yes"
+        if name not in CLAIMS:
+            raise ClaimError(f"unknown claim {name!r}{nearest(name, CLAIMS)}")
+        allowed = tuple(kinds) if name == "kind" else _ALLOWED[name]
+        chosen = {option.lower(): option for option in allowed}.get(_plain(value))
+        if chosen is None:
+            raise ClaimError(f"the claim {name!r} cannot be {value!r}: write {name}={'|'.join(allowed)}")
+        claims[name] = chosen
+    return claims
+
+
+def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities:
+    """Combine what was found with what is claimed.
+
+    A claimed order always counts, because the rules of order are about what is declared. Of the rest a claim counts where
+    probing can tell nothing; where it contradicts what was found, the rule on claims is broken and what was found counts,
+    so that one mistake gives one message.
+    """
+    changes: dict[str, object] = {}
+    if "order" in claims:
+        changes["order"] = Order(claims["order"])
+    for name in ("crash-safe", "shared"):
+        if name in claims:
+            changes[name.replace("-", "_")] = claims[name] == "yes"
+    return replace(found, **changes)  # type: ignore[arg-type]
+
+
+def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Compare claims with what was found.
+
+    Returns:
+        The names claimed to be there and absent, and the names claimed to be absent and there.
+    """
+    judged = [name for name in claims if name in FLAGS and name not in ("crash-safe", "shared")]
+    absent = [name for name in judged if claims[name] == "yes" and name not in found.names]
+    disclaimed = [name for name in judged if claims[name] == "no" and name in found.names]
+    return absent, disclaimed
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the most similar of the names, or what there is to choose from."""
+    names = list(names)
+    if close := difflib.get_close_matches(name, names, n=1, cutoff=0.6):
+        return f"; did you mean {close[0]!r}?"
+    return f"; known are {', '.join(sorted(names))}" if len(names) <= 20 else ""
+
+
+def _plain(value: str) -> str:
+    value = value.lower()
+    return {"true": "yes", "false": "no", "unordered": "none"}.get(value, value)

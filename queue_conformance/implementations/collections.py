@@ -1,0 +1,75 @@
+"""The drivers of queuelib's queues of queues, ``cls(qfactory, start)``, over inner queues of the kit's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from queue_conformance.implementations import Implementation, inner
+from queue_conformance.implementations.bytequeue import ByteItems
+from queue_conformance.implementations.recording import Recorder
+
+
+class CollectionDriver(ByteItems):
+    """Builds queues of queues; what the inner queues hold survives a close."""
+
+    constructor_rule: ClassVar[str] = "queuelib.ctor"
+    interface_rule: ClassVar[str] = "queue.ctor.base-queue"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (inner,)
+    places: ClassVar[tuple[Hashable, ...]]
+    """The priorities or keys that checks use."""
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.stores: dict[str, inner.Store] = {}
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self.stores = {}
+
+    def construction(
+        self,
+        name: str,
+        *,
+        start: Iterable[Hashable] | None = None,
+        inner_class: type[inner.InnerQueue] = inner.ClearableInnerQueue,
+        **options: Any,
+    ) -> tuple[str, Callable[[], Any]]:
+        """Tell how a queue is built.
+
+        Args:
+            name: which store its inner queues keep their items in.
+            start: the priorities or keys to start with; scripts call it ``start`` unless it is a list.
+            inner_class: the class of the inner queues.
+            options: further arguments of the constructor, which override the settings.
+        """
+        store = self.stores.get(name)
+        if store is None:
+            store = self.stores[name] = inner.Store()
+            self.recorder.note(f"store_{name} = Store()")
+        arguments: list[Any] = [store.factory(inner_class)]
+        sources = [f"store_{name}.factory({inner_class.__name__})"]
+        if start is not None:
+            arguments.append(start)
+            sources.append(repr(start) if isinstance(start, list) else "start")
+        keywords = {**self.implementation.settings, **options}
+        sources += [f"{name}={value!r}" for name, value in keywords.items()]
+        return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
+
+    def place_of(self, number: int) -> Hashable:
+        """Return the priority or key that an item of the pool belongs to."""
+        return self.places[number % len(self.places)]
+
+
+class BytePriorityQueueDriver(CollectionDriver):
+    """queuelib's ``PriorityQueue`` and others with ``push(item, priority=0)``."""
+
+    places: ClassVar[tuple[Hashable, ...]] = (0, 1, -3, 10)
+
+
+class RoundRobinQueueDriver(CollectionDriver):
+    """queuelib's ``RoundRobinQueue`` and others with ``push(item, key)``."""
+
+    places: ClassVar[tuple[Hashable, ...]] = ("a", "b", "c")

@@ -1,0 +1,82 @@
+"""The driver of Scrapy's downstream queues: ``from_crawler(crawler, key)``, and requests as items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from scrapy import Request, Spider
+from scrapy.utils.misc import build_from_crawler
+
+from queue_conformance.implementations import Implementation, equality, example
+from queue_conformance.implementations.driver import Driver, Item
+from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.scripts import namespace
+
+_URL = re.compile(r"https://example\.com/(\d+)")
+
+
+class DownstreamQueueDriver(Driver):
+    """Builds queues as ``ScrapyPriorityQueue`` does, with a crawler of the kit's own."""
+
+    constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
+    interface_rule: ClassVar[str] = "queue.ctor.interface"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, equality)
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.crawler = example.make_crawler(example.ExampleSpider, implementation.settings)
+        self.names = namespace(example)
+        self.use_spider(self.crawler.spider)
+        self._first_spider = self.crawler.spider
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self.use_spider(self._first_spider)
+
+    def use_spider(self, spider: Spider) -> None:
+        """Make a spider the current one of the crawler."""
+        self.crawler.spider = spider
+        self.names["spider"] = spider
+
+    def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
+        cls = self.implementation.cls
+        key = f'directory + {"/" + name!r}'
+        source = f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
+        return source, lambda: build_from_crawler(cls, self.crawler, f"{self.directory}/{name}")
+
+    def _item(self, number: int) -> Item:
+        body = f', body=b"{number % 10}" * 5000' if number % 7 == 6 else ""
+        item = self.evaluate(f'Request("https://example.com/{number}"{body})')
+        return Item(item.value, item.source, number)
+
+    def evaluate(self, source: str) -> Item:
+        return Item(eval(source, self.names), source)
+
+    def identify(self, value: Any) -> int | None:
+        match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
+        return int(match[1]) if match else None
+
+    def same(self, value: Any, item: Item) -> bool:
+        expected = item.value
+        return type(value) is type(expected) and value.url == expected.url and value.body == expected.body
+
+    def same_source(self, variable: str, item: Item) -> str:
+        return f"{variable} is not None and {variable}.url == {item.value.url!r}"
+
+    def key_source(self, variable: str) -> str:
+        return f"{variable}.url"
+
+    def key(self, item: Item) -> Any:
+        return item.value.url
+
+    def setup(self) -> list[str]:
+        return [
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            f"crawler = make_crawler(ExampleSpider, {dict(self.implementation.settings)!r})",
+            "spider = crawler.spider",
+        ]

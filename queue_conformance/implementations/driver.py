@@ -1,0 +1,197 @@
+"""What all drivers share: an open queue whose operations are recorded, and items that know their source."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.scripts import assemble
+
+VARIABLES = ("queue", "other", "third", "fourth")
+"""The names that scripts give to queues that are open side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to push.
+
+    Attributes:
+        value: the object.
+        source: a Python expression that makes an equal one.
+        number: its number in the pool of prepared items, or ``None``.
+    """
+
+    value: Any
+    source: str
+    number: int | None = None
+
+
+class OpenQueue:
+    """One queue object; every operation goes through the recorder.
+
+    Args:
+        raw: the object of the implementation.
+        variable: its name in scripts.
+        recorder: keeps the operations.
+
+    Each operation raises ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, raw: Any, variable: str, recorder: Recorder) -> None:
+        self.raw = raw
+        self.variable = variable
+        self._call = recorder.call
+
+    def push(self, item: Item, *where: Any, owner: str = "queue.push.accept") -> Any:
+        """Push an item; ``where`` is the priority or key of queues that take one."""
+        arguments = "".join(f", {argument!r}" for argument in where)
+        return self._call(f"{self.variable}.push({item.source}{arguments})", owner, lambda: self.raw.push(item.value, *where))
+
+    def pop(self, owner: str = "queue.pop.exactly-once") -> Any:
+        """Pop an item."""
+        return self._call(f"popped = {self.variable}.pop()", owner, lambda: self.raw.pop())
+
+    def peek(self, owner: str = "queue.peek.equals-pop") -> Any:
+        """Look at the next item."""
+        return self._call(f"peeked = {self.variable}.peek()", owner, lambda: self.raw.peek())
+
+    def length(self, owner: str = "queue.len.count") -> Any:
+        """Return ``len()``."""
+        return self._call(f"length = len({self.variable})", owner, len, self.raw)
+
+    def truth(self, owner: str = "queue.len.truth") -> Any:
+        """Return ``bool()``."""
+        return self._call(f"truth = bool({self.variable})", owner, bool, self.raw)
+
+    def clear(self, owner: str = "queuelib.clear") -> Any:
+        """Remove all items."""
+        return self._call(f"{self.variable}.clear()", owner, lambda: self.raw.clear())
+
+    def close(self, owner: str = "queue.close.releases") -> Any:
+        """Close; the result of queues that hold others is what was left in them."""
+        return self._call(f"left = {self.variable}.close()", owner, lambda: self.raw.close())
+
+
+class Driver(ABC):
+    """Opens implementations of one kind, and makes items for them.
+
+    Args:
+        implementation: what to open.
+        directory: a scratch directory below which it may store.
+        recorder: keeps the operations.
+    """
+
+    constructor_rule: ClassVar[str]
+    """The rule that is broken if opening raises."""
+
+    interface_rule: ClassVar[str]
+    """The rule that is broken if methods are missing."""
+
+    definitions: ClassVar[tuple[ModuleType, ...]] = ()
+    """Modules whose definitions scripts may quote."""
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        self.implementation = implementation
+        self.directory = directory
+        self.recorder = recorder
+        self._items: dict[int, Item] = {}
+
+    def renew(self, directory: Path) -> None:
+        """Begin again in another scratch directory."""
+        self.directory = directory
+
+    @property
+    def class_name(self) -> str:
+        """What scripts call the class."""
+        return self.implementation.path.removeprefix(f"{self.module_name}.")
+
+    @property
+    def module_name(self) -> str:
+        """The module from which scripts import it."""
+        parts = self.implementation.path.split(".")
+        ends = range(len(parts) - 1, 0, -1)
+        return next((name for end in ends if (name := ".".join(parts[:end])) in sys.modules), parts[0])
+
+    @abstractmethod
+    def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a queue is built.
+
+        Args:
+            name: the part of its key below the scratch directory.
+            options: what the kind adds.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+
+    def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> OpenQueue:
+        """Build a queue.
+
+        Args:
+            name: the part of its key below the scratch directory.
+            variable: its name in scripts.
+            owner: the rule that is broken if this raises, if not the one on construction.
+            options: what the kind adds.
+        """
+        source, build = self.construction(name, **options)
+        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        return OpenQueue(raw, variable, self.recorder)
+
+    @abstractmethod
+    def _item(self, number: int) -> Item:
+        """Make the item of that number; equal numbers give equal items, different numbers different ones."""
+
+    def item(self, number: int) -> Item:
+        """Return the item of that number, always the same object."""
+        if number not in self._items:
+            self._items[number] = self._item(number)
+        return self._items[number]
+
+    @abstractmethod
+    def evaluate(self, source: str) -> Item:
+        """Make an item from a Python expression."""
+
+    @abstractmethod
+    def identify(self, value: Any) -> int | None:
+        """Return the number of an item that came out, or ``None`` if it is none of the pool."""
+
+    @abstractmethod
+    def same(self, value: Any, item: Item) -> bool:
+        """Whether what came out is that item of the pool."""
+
+    @abstractmethod
+    def same_source(self, variable: str, item: Item) -> str:
+        """Return a Python expression which says that a variable holds that item of the pool."""
+
+    @abstractmethod
+    def key_source(self, variable: str) -> str:
+        """Return a Python expression for what tells items of the pool apart, such as ``popped.url``."""
+
+    @abstractmethod
+    def key(self, item: Item) -> Any:
+        """Return what tells items of the pool apart."""
+
+    def describe_item(self, number: int) -> str:
+        """Return the source of an item of the pool."""
+        return self.item(number).source
+
+    @abstractmethod
+    def setup(self) -> list[str]:
+        """Return the lines of a script that come before the first operation."""
+
+    def script(self, title: str, lines: Sequence[str]) -> str:
+        """Return a stand-alone script.
+
+        Args:
+            title: its docstring.
+            lines: the operations and the assertion.
+        """
+        imports = [f"from {self.module_name} import {self.class_name.partition('.')[0]}"]
+        return assemble(title, imports, [*self.setup(), *lines], self.definitions)

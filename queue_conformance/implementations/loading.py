@@ -1,0 +1,141 @@
+"""From a dotted path to a class, its kind and the version of its package; every mistake is one line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import pkgutil
+import sys
+import traceback
+from types import ModuleType
+from typing import Any
+
+from queue_conformance.implementations.capabilities import nearest
+from queue_conformance.specification import Kind, Profile
+
+
+class LoadError(Exception):
+    """There is no class to examine; the message is one line that says what is wrong and what to do."""
+
+
+def load_class(path: str) -> type[Any]:
+    """Import a class.
+
+    Args:
+        path: ``package.module.Class``; ``package.module:Class`` is understood too.
+
+    Returns:
+        The class.
+
+    Raises:
+        LoadError: if the path names no class, or importing it raises.
+    """
+    parts = path.replace(":", ".").split(".")
+    if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+        raise LoadError(f"{path!r} is not the dotted path of a class, such as my_package.queues.MyQueue")
+    module, rest = _import_longest(path, parts)
+    found: Any = module
+    for depth, name in enumerate(rest):
+        if not hasattr(found, name):
+            where = ".".join([module.__name__, *rest[:depth]])
+            names = [n for n, value in vars(found).items() if inspect.isclass(value) or inspect.ismodule(value)]
+            raise LoadError(f"{where} has no class {name!r}{nearest(name, names)}")
+        found = getattr(found, name)
+    if not inspect.isclass(found):
+        kind = "a module" if inspect.ismodule(found) else f"a {type(found).__name__}, not a class"
+        if inspect.ismodule(found):
+            classes = [n for n, value in vars(found).items() if inspect.isclass(value) and value.__module__ == path]
+            kind += f"; name one of its classes: {', '.join(sorted(classes))}" if classes else " without classes"
+        raise LoadError(f"{path} is {kind}")
+    return found
+
+
+def _import_longest(path: str, parts: list[str]) -> tuple[ModuleType, list[str]]:
+    """Import the longest prefix that is a module; return it with the names that are left."""
+    for end in range(len(parts), 0, -1):
+        name = ".".join(parts[:end])
+        try:
+            return importlib.import_module(name), parts[end:]
+        except ModuleNotFoundError as error:
+            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+                continue
+            raise LoadError(f"importing {name} raised {_describe(error)}") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise LoadError(f"importing {name} raised {_describe(error)}") from error
+    top = [module.name for module in pkgutil.iter_modules()]
+    raise LoadError(f"there is no module {parts[0]!r}{nearest(parts[0], top)}; is the package installed here?")
+
+
+def _describe(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
+
+
+def tell_kind(cls: type[Any]) -> Kind:
+    """Tell what a class is from its methods and its constructor.
+
+    Raises:
+        LoadError: if it is nothing that this version examines.
+    """
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    for kind, methods in _NOT_EXAMINED.items():
+        if all(callable(getattr(cls, method, None)) for method in methods):
+            raise LoadError(f"{name} is a {kind}, which this version does not examine")
+    constructor = _parameter_names(getattr(cls, "from_crawler", cls))
+    if "downstream_queue_cls" in constructor:
+        raise LoadError(f"{name} is a priority queue of Scrapy, which this version does not examine")
+    offered = [method for method in ("push", "pop") if callable(getattr(cls, method, None))]
+    if hasattr(cls, "from_crawler") and offered or len(offered) == 2 and {"crawler", "key"} & set(constructor):
+        return Kind.DOWNSTREAM_QUEUE
+    if len(offered) == 2:
+        if constructor[:1] in (["qfactory"], ["factory"], ["queue_factory"]):
+            return Kind.ROUND_ROBIN_QUEUE if _second_required(cls.push) else Kind.BYTE_PRIORITY_QUEUE
+        return Kind.BYTE_QUEUE
+    raise LoadError(f"{name} is no queue: it has no {' and no '.join({'push', 'pop'} - set(offered))}")
+
+
+_NOT_EXAMINED = {
+    "scheduler": ("enqueue_request", "next_request"),
+    "duplicates filter": ("request_seen",),
+    "queue with put and get": ("put", "get"),
+}
+
+PROFILES = {
+    Kind.DOWNSTREAM_QUEUE: Profile.SCRAPY,
+    Kind.BYTE_QUEUE: Profile.QUEUELIB,
+    Kind.BYTE_PRIORITY_QUEUE: Profile.QUEUELIB,
+    Kind.ROUND_ROBIN_QUEUE: Profile.QUEUELIB,
+}
+"""The profile that each kind is held to unless the author chooses another."""
+
+
+def _parameter_names(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _second_required(push: Any) -> bool:
+    """Whether ``push`` (as a function of the class, with self) requires a second argument."""
+    try:
+        parameters = list(inspect.signature(push).parameters.values())[2:]
+    except (TypeError, ValueError):
+        return False
+    return bool(parameters) and parameters[0].default is inspect.Parameter.empty
+
+
+def package_version(cls: type[Any]) -> str:
+    """Return the distribution that a class belongs to and its version, such as ``Scrapy 2.19.0``, or ``""``."""
+    top = cls.__module__.partition(".")[0]
+    names = importlib.metadata.packages_distributions().get(top, [])
+    if names:
+        distribution = importlib.metadata.distribution(names[0])
+        return f"{distribution.metadata['Name']} {distribution.version}"
+    version = getattr(sys.modules.get(top), "__version__", "")
+    return f"{top} {version}".strip() if version else ""

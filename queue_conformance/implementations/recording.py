@@ -1,0 +1,127 @@
+"""The operations on an implementation, recorded as lines of Python while they run.
+
+Counterexamples, scripts and the flight recorder all come from here, so what a report shows is what ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from queue_conformance.isolation import FlightRecorder
+
+NOTHING = object()
+"""The result of a step that did not return."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One operation.
+
+    Attributes:
+        source: the line of Python, with a target if it has a result: ``popped = queue.pop()``.
+        result: what it returned, or ``NOTHING``.
+        error: what it raised, or ``None``.
+        refusable: whether an implementation may just as well refuse it, so that a script ends well there.
+    """
+
+    source: str
+    result: Any = NOTHING
+    error: BaseException | None = None
+    refusable: bool = False
+
+
+class OperationRaised(Exception):
+    """An operation on the implementation raised.
+
+    Attributes:
+        owner: the id of the rule which says that it must not.
+        step: the operation.
+        error: what was raised.
+    """
+
+    def __init__(self, owner: str, step: Step, error: BaseException) -> None:
+        super().__init__(f"{step.source} raised {describe(error)}")
+        self.owner = owner
+        self.step = step
+        self.error = error
+
+
+class Recorder:
+    """Runs operations and keeps them.
+
+    Args:
+        flight: where the operation in flight is noted for the process that watches this one.
+    """
+
+    def __init__(self, flight: FlightRecorder) -> None:
+        self.flight = flight
+        self.steps: list[Step] = []
+        self._blamed: str | None = None
+
+    def restart(self, program: str = "") -> None:
+        """Forget the steps so far: a new sequence begins.
+
+        Args:
+            program: the program that it plays, in a form that can be played again.
+        """
+        self.steps = []
+        self.flight.restart(program)
+
+    def call(self, source: str, owner: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run one operation.
+
+        Args:
+            source: the operation as a line of Python.
+            owner: the id of the rule that is broken if it raises or does not return.
+            function: what to call.
+            arguments: what to pass.
+
+        Returns:
+            What the function returned.
+
+        Raises:
+            OperationRaised: if it raised anything at all.
+        """
+        owner = self._blamed or owner
+        step = Step(source)
+        self.steps.append(step)
+        self.flight.enter(source, owner)
+        try:
+            step.result = function(*arguments)
+        except BaseException as error:
+            step.error = error
+            raise OperationRaised(owner, step, error) from error
+        finally:
+            self.flight.leave()
+        return step.result
+
+    def note(self, source: str) -> None:
+        """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
+        self.steps.append(Step(source, result=None))
+
+    @contextmanager
+    def blame(self, rule: str) -> Iterator[None]:
+        """While this is open, an operation that raises or hangs breaks this rule and no other."""
+        previous, self._blamed = self._blamed, rule
+        try:
+            yield
+        finally:
+            self._blamed = previous
+
+
+def describe(value: object, limit: int = 100) -> str:
+    """Return a representation that is short, of one line, and never raises.
+
+    Args:
+        value: anything, an exception included.
+        limit: characters at most.
+    """
+    try:
+        text = repr(value)
+    except BaseException as error:
+        text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -1,0 +1,276 @@
+"""Run a function in a process of its own, watched: nothing that it does can hang, end or litter the caller.
+
+Implementations under test run nowhere else. A class that calls ``os._exit``, crashes the interpreter, replaces signal
+handlers or never returns costs its own verdict only. The child tells what it is doing through a :class:`FlightRecorder`
+in shared memory, so that the parent still knows the operations when the child can no longer say anything.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import mmap
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+AVAILABLE = hasattr(os, "fork")
+"""Whether this platform can isolate; elsewhere functions run in the calling process, unguarded."""
+
+_GRACE = 1.0
+"""Seconds that a process gets to write the stacks of its threads before it is killed."""
+
+
+class FlightRecorder:
+    """What the child is doing, in memory that the parent can read after the child is gone.
+
+    The layout is one double (when the operation in flight began, 0 between operations), then one slot of UTF-8 text for
+    each of the names in ``SLOTS``, each preceded by its length.
+    """
+
+    SLOTS = ("owner", "program", "steps")
+    _SIZES = {"owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
+    _LENGTH = struct.Struct("I")
+    _CLOCK = struct.Struct("d")
+
+    def __init__(self) -> None:
+        self._offsets: dict[str, int] = {}
+        offset = self._CLOCK.size
+        for name in self.SLOTS:
+            self._offsets[name] = offset
+            offset += self._LENGTH.size + self._SIZES[name]
+        self._memory = mmap.mmap(-1, offset)
+        self._end = 0
+
+    def enter(self, step: str, owner: str) -> None:
+        """Note that an operation begins.
+
+        Args:
+            step: the operation, as a line of Python.
+            owner: the id of the rule that is broken if it never ends.
+        """
+        self.write("owner", owner)
+        line = f"{step}\n".encode()
+        start = self._offsets["steps"] + self._LENGTH.size
+        if self._end + len(line) > self._SIZES["steps"]:
+            self._end = 0
+        self._memory[start + self._end : start + self._end + len(line)] = line
+        self._end += len(line)
+        self._LENGTH.pack_into(self._memory, self._offsets["steps"], self._end)
+        self._CLOCK.pack_into(self._memory, 0, time.monotonic())
+
+    def leave(self) -> None:
+        """Note that the operation in flight ended."""
+        self._CLOCK.pack_into(self._memory, 0, 0.0)
+
+    def restart(self, program: str = "") -> None:
+        """Forget the operations so far: a new program begins.
+
+        Args:
+            program: the program, in a form that can be played again.
+        """
+        self._end = 0
+        self._LENGTH.pack_into(self._memory, self._offsets["steps"], 0)
+        self.write("program", program)
+
+    def write(self, slot: str, text: str) -> None:
+        """Replace the text of a slot; what does not fit is dropped as a whole."""
+        data = text.encode()
+        if len(data) > self._SIZES[slot]:
+            data = b""
+        offset = self._offsets[slot]
+        start = offset + self._LENGTH.size
+        self._memory[start : start + len(data)] = data
+        self._LENGTH.pack_into(self._memory, offset, len(data))
+
+    def read(self, slot: str) -> str:
+        """Return the text of a slot."""
+        offset = self._offsets[slot]
+        (length,) = self._LENGTH.unpack_from(self._memory, offset)
+        start = offset + self._LENGTH.size
+        return bytes(self._memory[start : start + length]).decode(errors="replace")
+
+    @property
+    def in_flight_since(self) -> float:
+        """When the operation in flight began (``time.monotonic``, seconds), or 0.0."""
+        began: float = self._CLOCK.unpack_from(self._memory, 0)[0]
+        return began
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._memory.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Fatality:
+    """How a process ended without an answer.
+
+    Attributes:
+        how: one clause, such as ``did not return within 10 s`` or ``ended the interpreter with status 3``.
+        hung: whether it was ended for taking too long.
+        stacks: the stacks of all threads, as far as they are known.
+        owner: the id of the rule that the operation in flight belongs to, or ``""``.
+        steps: the operations, as lines of Python; the last one was in flight.
+        program: the program that was being played, or ``""``.
+    """
+
+    how: str
+    hung: bool
+    stacks: str
+    owner: str
+    steps: tuple[str, ...]
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What the function returned."""
+
+    value: T
+
+
+class IsolatedError(Exception):
+    """The function raised in the other process; the text is the traceback there."""
+
+
+def run(
+    function: Callable[[FlightRecorder], T], *, time_limit: float, in_process: bool = False
+) -> Answer[T] | Fatality:
+    """Call a function in a forked process.
+
+    Args:
+        function: gets the flight recorder; its result must be picklable.
+        time_limit: seconds that one operation (between ``enter`` and ``leave``) may take.
+        in_process: call it here instead, without any protection (for debuggers and platforms without fork).
+
+    Returns:
+        The answer, or how the process ended without one.
+
+    Raises:
+        IsolatedError: if the function raised, which is an error of the kit.
+    """
+    flight = FlightRecorder()
+    if in_process or not AVAILABLE:
+        return Answer(function(flight))
+    with tempfile.TemporaryFile() as stacks:
+        reader, writer = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with warnings.catch_warnings():
+            # Python 3.12 warns about fork in a process with threads. The child runs the function and _exits; the only
+            # other threads are those of a distributed run, whose channels it never touches.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            os.close(reader)
+            _child(function, flight, writer, stacks)
+        os.close(writer)
+        try:
+            data, status, hung = _watch(pid, reader, flight, time_limit)
+        finally:
+            os.close(reader)
+        if data and status == 0:
+            return _unpack(data)
+        return _fatality(flight, status, hung, time_limit, stacks)
+
+
+def _child(
+    function: Callable[[FlightRecorder], Any], flight: FlightRecorder, writer: int, stacks: IO[bytes]
+) -> None:
+    """Run the function, send what came of it, and end the process without any clean-up of the parent's."""
+    import resource
+
+    code = 1
+    try:
+        gc.freeze()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        faulthandler.enable(file=stacks, all_threads=True)
+        try:
+            message = pickle.dumps((True, function(flight)))
+        except BaseException:
+            message = pickle.dumps((False, traceback.format_exc()))
+        while message:
+            message = message[os.write(writer, message) :]
+        sys.stdout.flush()
+        sys.stderr.flush()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _watch(pid: int, reader: int, flight: FlightRecorder, time_limit: float) -> tuple[bytes, int, bool]:
+    """Collect what the child sends until it ends; end it when one operation takes too long."""
+    data = bytearray()
+    hung = False
+    try:
+        while True:
+            readable, _, _ = select.select([reader], [], [], 0.1)
+            if readable:
+                chunk = os.read(reader, 1 << 16)
+                if not chunk:
+                    break
+                data += chunk
+                continue
+            # A grandchild may hold the pipe open after the child is gone.
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                pid = 0
+                return bytes(data), status, hung
+            began = flight.in_flight_since
+            if began and time.monotonic() - began > time_limit:
+                hung = True
+                break
+        if hung:
+            os.kill(pid, signal.SIGABRT)
+        deadline = time.monotonic() + _GRACE
+        while time.monotonic() < deadline:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                pid = 0
+                return bytes(data), status, hung
+            time.sleep(0.001)
+    finally:
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
+    return bytes(data), status, hung
+
+
+def _unpack(data: bytes) -> Answer[Any]:
+    succeeded, value = pickle.loads(data)
+    if not succeeded:
+        raise IsolatedError(value)
+    return Answer(value)
+
+
+def _fatality(
+    flight: FlightRecorder, status: int, hung: bool, time_limit: float, stacks: IO[bytes]
+) -> Fatality:
+    if hung:
+        how = f"did not return within {time_limit:g} s"
+    elif os.WIFSIGNALED(status):
+        how = f"killed the process ({signal.Signals(os.WTERMSIG(status)).name})"
+    else:
+        how = f"ended the interpreter with status {os.WEXITSTATUS(status)}"
+    stacks.seek(0)
+    return Fatality(
+        how=how,
+        hung=hung,
+        stacks=stacks.read().decode(errors="replace"),
+        owner=flight.read("owner"),
+        steps=tuple(flight.read("steps").splitlines()),
+        program=flight.read("program"),
+    )

@@ -1,0 +1,233 @@
+"""What the user asked for: the command line, completed by ``[tool.queue_conformance]`` of pyproject.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+GROUP = "pytest-queue-conformance"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of the command line.
+
+    Attributes:
+        name: without the dashes; the same in pyproject.toml.
+        help: one sentence.
+        metavar: what the value is called, or ``""`` for a switch.
+        repeats: whether it may be given more than once.
+        convert: turns the text into a value, or raises ``ValueError``.
+        default: what it is when nobody says anything.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    repeats: bool = False
+    convert: Callable[[str], Any] = str
+    default: Any = None
+
+    @property
+    def dest(self) -> str:
+        """The name of the attribute in pytest's options."""
+        return self.name.replace("-", "_")
+
+
+def _level(text: str) -> str:
+    if text.upper() not in ("MUST", "SHOULD"):
+        raise ValueError("write MUST or SHOULD")
+    return text.upper()
+
+
+def _natural(text: str) -> int:
+    if not text.isdigit():
+        raise ValueError("write a whole number, 0 or more")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise ValueError("write a whole number, 1 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError("write a number of seconds above 0")
+    return seconds
+
+
+def _report(text: str) -> str:
+    if not text.endswith(".jsonl"):
+        raise ValueError("write the name of a file that ends in .jsonl")
+    return text
+
+
+CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class")
+"""The options that name classes to examine."""
+
+OPTIONS = (
+    Option("queue-class", "examine this queue: the dotted path of a class", "PATH", repeats=True),
+    Option("priority-queue-class", "examine this priority queue or round-robin queue", "PATH", repeats=True),
+    Option("scheduler-class", "examine this scheduler", "PATH", repeats=True),
+    Option("dupefilter-class", "examine this duplicates filter", "PATH", repeats=True),
+    Option("queue-setting", "a crawler setting, or an argument of the constructor where there is no crawler", "NAME=VALUE", repeats=True),
+    Option("queue-server", "the server behind the queue", "SERVER"),
+    Option("conformance", "examine what [tool.queue_conformance] of pyproject.toml names"),
+    Option("conformance-claim", "what the class promises: order=FIFO, persistent, peek=no, crash-safe, ...", "NAME[=VALUE]", repeats=True),
+    Option("conformance-level", "the level whose broken rules fail the run: MUST (default) or SHOULD", "LEVEL", convert=_level, default="MUST"),
+    Option("conformance-report", "write the results to this file of JSON lines", "FILE.jsonl", repeats=True, convert=_report),
+    Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
+    Option("conformance-examples", "programs and requests to draw (default: 100)", "N", convert=_positive, default=100),
+    Option("conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=_seconds, default=10.0),
+    Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
+)
+
+
+class UsageError(ValueError):
+    """An option is wrong; the message is one line that says what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked for.
+
+    Attributes:
+        classes: the option and the dotted path of each class to examine, in order, each path once.
+        settings: settings by name, as text.
+        claims: what the author claims, by name.
+        level: the level whose broken rules fail the run.
+        reports: files to write.
+        seed: seeds everything that is drawn.
+        examples: programs and requests to draw.
+        time_limit: seconds that one operation may take.
+        in_process: run without protection.
+    """
+
+    classes: tuple[tuple[str, str], ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
+    level: str = "MUST"
+    reports: tuple[str, ...] = ()
+    seed: int = 0
+    examples: int = 100
+    time_limit: float = 10.0
+    in_process: bool = False
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare the options, in a group of their own."""
+    group = parser.getgroup(GROUP, "conformance of crawl queues and schedulers (pytest-queue-conformance)")
+    for option in OPTIONS:
+        settings: dict[str, Any] = {"dest": option.dest, "help": option.help, "default": None}
+        if option.metavar:
+            settings |= {"action": "append" if option.repeats else "store", "metavar": option.metavar}
+        else:
+            settings |= {"action": "store_true"}
+        group.addoption(f"--{option.name}", **settings)
+
+
+def asked(config: pytest.Config) -> bool:
+    """Whether an option asks for a run; nothing else is read or imported before."""
+    return bool(config.getoption("conformance")) or any(config.getoption(name.replace("-", "_")) for name in CLASS_OPTIONS)
+
+
+def read(config: pytest.Config) -> Options:
+    """Combine the command line with ``[tool.queue_conformance]`` of the pyproject.toml in pytest's root directory.
+
+    What the command line says of an option replaces what the table says of it.
+
+    Raises:
+        UsageError: if an option is wrong.
+    """
+    table = _table(config)
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        given = config.getoption(option.dest)
+        where = f"--{option.name}"
+        if given in (None, False, []) and option.name in table:
+            given, where = table[option.name], f"{option.name} in [tool.queue_conformance]"
+        values[option.name] = _converted(option, given, where)
+    classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
+    if not classes:
+        raise UsageError("nothing to examine: give --queue-class, or name queue-class in [tool.queue_conformance] of pyproject.toml")
+    if values["queue-server"]:
+        raise UsageError("--queue-server: this version does not examine queues behind a server")
+    return Options(
+        classes=tuple((name, path) for path, name in classes.items()),
+        settings=_settings(values["queue-setting"]),
+        claims=_claims(values["conformance-claim"]),
+        level=values["conformance-level"],
+        reports=tuple(values["conformance-report"]),
+        seed=values["conformance-seed"],
+        examples=values["conformance-examples"],
+        time_limit=values["conformance-time-limit"],
+        in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
+    )
+
+
+def _table(config: pytest.Config) -> Mapping[str, Any]:
+    import tomllib
+
+    file = config.rootpath / "pyproject.toml"
+    if not file.is_file():
+        return {}
+    try:
+        table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("queue_conformance", {})
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file.name}: {error}") from error
+    table = {name.replace("_", "-"): value for name, value in table.items()}
+    names = [option.name for option in OPTIONS if option.name != "conformance"]
+    for name in table:
+        if name not in names:
+            import difflib
+
+            close = difflib.get_close_matches(name, names, n=1)
+            raise UsageError(f"[tool.queue_conformance] has no key {name!r}{f'; did you mean {close[0]!r}?' if close else ''}")
+    return table
+
+
+def _converted(option: Option, given: Any, where: str) -> Any:
+    if given is None or given is False:
+        return [] if option.repeats else option.default
+    if not option.metavar:
+        return bool(given)
+    try:
+        if option.repeats:
+            if isinstance(given, Mapping):
+                given = [f"{name}={value}" for name, value in given.items()]
+            return [option.convert(str(value)) for value in ([given] if isinstance(given, str) else given)]
+        return option.convert(str(given))
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}, not {given!r}") from error
+
+
+def _settings(texts: list[str]) -> dict[str, str]:
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--queue-setting: write NAME=VALUE, not {text!r}")
+        settings[name.strip()] = value
+    return settings
+
+
+def _claims(texts: list[str]) -> dict[str, str]:
+    if not texts:
+        return {}
+    from queue_conformance.implementations.capabilities import ClaimError, parse_claims
+    from queue_conformance.specification import Kind
+
+    try:
+        return parse_claims(texts, [kind.value for kind in Kind])
+    except ClaimError as error:
+        raise UsageError(f"--conformance-claim: {error}") from error

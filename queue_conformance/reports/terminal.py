@@ -1,0 +1,141 @@
+"""The report at the end of a run in a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from queue_conformance.implementations.capabilities import Capabilities, Order
+from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.specification import Kind, Level
+from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
+
+_ONE_BY_ONE = (Verdict.BROKEN, Verdict.BLOCKED, Verdict.NOT_EXERCISED)
+_IN_GROUPS = (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_COLOURS = {
+    Verdict.KEPT: "green",
+    Verdict.BROKEN: "red",
+    Verdict.BLOCKED: "yellow",
+    Verdict.NOT_EXERCISED: "yellow",
+    RunVerdict.CONFORMANT: "green",
+    RunVerdict.PARTIAL: "yellow",
+    RunVerdict.NON_CONFORMANT: "red",
+    RunVerdict.INCONCLUSIVE: "yellow",
+}
+
+
+class Line(NamedTuple):
+    """One line of the report.
+
+    Attributes:
+        text: without a line break.
+        colour: the name of a colour, or ``""``.
+        bold: whether it stands out.
+    """
+
+    text: str
+    colour: str = ""
+    bold: bool = False
+
+
+def render(report: Report, width: int = 100, verbose: bool = False) -> Iterator[Line]:
+    """Yield the lines of the report.
+
+    Args:
+        report: what came of the run.
+        width: columns of the terminal.
+        verbose: also name the rules that are kept.
+    """
+    for implementation in report.implementations:
+        yield from _implementation(report, implementation, width, verbose)
+        yield Line("")
+    for error in report.errors:
+        yield Line(f"ERROR: {error}", "red", True)
+
+
+def _implementation(report: Report, found: ImplementationReport, width: int, verbose: bool) -> Iterator[Line]:
+    survey = found.survey
+    about = [survey.version, survey.kind.replace("-", " "), f"profile {survey.profile}", f"seed {report.seed}"]
+    yield Line(survey.path, bold=True)
+    yield Line("  " + ", ".join(part for part in about if part))
+    if survey.usable:
+        yield from map(Line, _wrapped(f"found: {describe_found(survey.kind, survey.found)}", width, "  "))
+    claimed = ", ".join(f"{name}={value}" for name, value in survey.claims.items())
+    yield Line(f"  claimed: {claimed or 'nothing'}")
+    for note in found.notes:
+        yield from map(Line, _wrapped(f"note: {note}", width, "  "))
+    for verdict in found.verdicts:
+        if verdict.verdict in _ONE_BY_ONE or (verbose and verdict.verdict is Verdict.KEPT):
+            yield from _rule(verdict, width)
+    for kind in _IN_GROUPS:
+        yield from map(Line, _groups(found, kind, width))
+    for level, counts in found.counts().items():
+        if counts:
+            shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+            yield Line(f"  {level}: {shown}")
+    yield Line(f"  verdict: {_conclusion(report, found)}", _COLOURS[found.verdict], True)
+
+
+def describe_found(kind: Kind, found: Capabilities) -> str:
+    """Return what was found by probing, in one line."""
+    if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
+        parts = []
+    else:
+        parts = ["no order" if found.order is Order.NONE else str(found.order)]
+        parts.append("persistent" if found.persistent else "not persistent")
+        parts += ["in files"] if found.filesystem else []
+    parts.append("peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek")
+    parts.append("clear" if found.clear else "no clear")
+    parts += ["chunks"] if found.chunked else []
+    if found.serializes:
+        others = [f"{name} {fate}" for name, fate in found.stores.items() if fate != "kept"]
+        parts.append(f"serializes ({', '.join(others) or 'every type tried is kept'})")
+    elif kind is Kind.DOWNSTREAM_QUEUE:
+        parts.append("keeps the objects")
+    return ", ".join(parts)
+
+
+def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
+    rule = verdict.rule
+    state = verdict.verdict.upper() if verdict.verdict is Verdict.BROKEN else str(verdict.verdict)
+    said = verdict.reason
+    if verdict.violation:
+        said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
+    colour = _COLOURS.get(verdict.verdict, "")
+    if verdict.verdict is Verdict.BROKEN and rule.level is not Level.MUST:
+        colour = "yellow"
+    text = f"  {state:<14}{rule.level:<7}{rule.id}"
+    if len(text) + len(said) + 2 <= width:
+        yield Line(f"{text}  {said}".rstrip(), colour)
+    else:
+        yield Line(text, colour)
+        yield from (Line(line, colour) for line in _wrapped(said, width, " " * 23))
+
+
+def _groups(found: ImplementationReport, kind: Verdict, width: int) -> Iterator[str]:
+    """Yield the rules with a verdict, grouped by its reason."""
+    groups: dict[str, list[str]] = {}
+    for verdict in found.verdicts:
+        if verdict.verdict is kind:
+            groups.setdefault(verdict.reason, []).append(verdict.rule.id)
+    for reason, rules in groups.items():
+        yield from _wrapped(f"{kind} ({reason}): {', '.join(rules)}", width, "  ")
+
+
+def _conclusion(report: Report, found: ImplementationReport) -> str:
+    must, should = found.broken(Level.MUST), found.broken(Level.SHOULD)
+    why = {
+        RunVerdict.CONFORMANT: "every MUST rule that applies is kept",
+        RunVerdict.PARTIAL: "no MUST rule is broken, but not all could be examined",
+        RunVerdict.NON_CONFORMANT: f"{len(must)} MUST rule{'s are' if len(must) != 1 else ' is'} broken",
+        RunVerdict.INCONCLUSIVE: "no MUST rule was kept, so nothing is proven",
+    }[found.verdict]
+    if should:
+        gates = ", which fails this run" if report.level == "SHOULD" and not must else ""
+        why += f"; {len(should)} SHOULD rule{'s are' if len(should) != 1 else ' is'} broken{gates}"
+    return f"{found.verdict} ({why})"
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)

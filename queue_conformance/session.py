@@ -1,0 +1,209 @@
+"""The hooks of a run: classes become nodes, checks become items, results become a report."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queue_conformance import options
+from queue_conformance.implementations.loading import LoadError
+from queue_conformance.items import CheckItem, ImplementationNode, broken_of, pack, unpack
+from queue_conformance.options import Options
+from queue_conformance.reports import Report, jsonl, report_on, terminal
+from queue_conformance.specification import Level
+from queue_conformance.specification.applicability import installed_releases, why_not_applicable
+from queue_conformance.suites import Check, checks_of
+from queue_conformance.suites.execution import Conditions, execute
+from queue_conformance.suites.outcomes import CheckResult
+from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
+from queue_conformance.suites.survey import Survey, survey
+
+INCONCLUSIVE = 16
+"""The exit status of a run after which nothing is known of some implementation."""
+
+_CACHE = "queue-conformance/failing-programs"
+
+
+def start(config: pytest.Config) -> None:
+    """Read the options, and register the hooks of a run.
+
+    Raises:
+        pytest.UsageError: if an option is wrong.
+    """
+    try:
+        asked = options.read(config)
+    except options.UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []  # with no other argument, only the kit runs
+    here = str(config.invocation_params.dir)
+    if here not in sys.path:
+        sys.path.append(here)  # the author's package need not be installed
+    config.pluginmanager.register(Session(config, asked), "queue-conformance-session")
+
+
+class Session:
+    """The hooks of one process: the only one, a worker of a distributed run, or its controller.
+
+    A worker examines, and sends surveys and results to the controller; a controller only reports.
+    """
+
+    def __init__(self, config: pytest.Config, asked: Options) -> None:
+        self.config = config
+        self.options = asked
+        self.is_worker = hasattr(config, "workerinput")
+        self.is_controller = not self.is_worker and config.getoption("dist", "no") != "no"
+        self.errors: list[str] = []
+        self.surveys: dict[str, Survey] = {}
+        self.results: dict[str, list[CheckResult]] = {}
+        self.releases = installed_releases()
+        self._told: set[tuple[str, str]] = set()
+        self._scratch = Path(tempfile.mkdtemp(prefix="queue-conformance-", dir=_scratch_root()))
+
+    # --- Collection --------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Survey the classes and add the items of their checks, before anything is deselected."""
+        if self.is_controller:
+            return
+        for option, path in self.options.classes:
+            try:
+                items += self._collect(session, path)
+            except LoadError as error:
+                self.errors.append(f"--{option}: {error}")
+        if self.is_worker:
+            self.config.workeroutput["queue_conformance"] = pack((self.surveys, self.errors))  # type: ignore[attr-defined]
+
+    def _collect(self, session: pytest.Session, path: str) -> list[pytest.Item]:
+        found = survey(path, self.options.settings, self.options.claims, self._conditions(path))
+        self.surveys[path] = found
+        self.results[path] = []
+        node = ImplementationNode.from_parent(session, name=path, nodeid=path)
+        done = dict(zip((PREFLIGHT, CLAIMS), found.preflight))
+        planned: list[tuple[Check, Any]] = [(check, lambda result=result: result) for check, result in done.items()]
+        rules = found.rules()
+        if found.usable:
+            implementation = found.implementation()
+            offered = implementation.capabilities.names
+            rules = {name: rule for name, rule in rules.items() if not why_not_applicable(rule, offered, self.releases)}
+            for check in checks_of(found.kind):
+                if rules.keys() & set(check.rules):
+                    planned.append((check, lambda check=check: execute(check, implementation, rules, self._conditions(path))))
+        gate = Level(self.options.level)
+        return [CheckItem.from_parent(node, check=check, rules=rules, run=run, gate=gate) for check, run in planned]
+
+    def _conditions(self, path: str) -> Conditions:
+        known = self.config.cache.get(_CACHE, {}).get(path, []) if self.config.cache else []
+        return Conditions(
+            self._scratch,
+            seed=self.options.seed,
+            examples=self.options.examples,
+            time_limit=self.options.time_limit,
+            in_process=self.options.in_process,
+            known=[tuple(map(tuple, program)) for program in known],
+        )
+
+    # --- Results -----------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Attach what came of a check to pytest's report on it."""
+        report = yield
+        if isinstance(item, CheckItem) and call.when == "call" and item.result is not None:
+            report.queue_conformance = pack((item.parent.name if item.parent else "", item.result))
+            report.queue_conformance_broken = bool(broken_of(item.result))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect what came of a check, wherever it ran."""
+        if text := getattr(report, "queue_conformance", None):
+            path, result = unpack(text)
+            self.results.setdefault(path, []).append(result)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """Show a check whose broken rules do not fail the run in a category of its own."""
+        if report.when == "call" and report.passed and getattr(report, "queue_conformance_broken", False):
+            return "broken, not failing", "b", ("BROKEN", {"yellow": True})
+        return None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker found out about the classes."""
+        if text := getattr(node, "workeroutput", {}).get("queue_conformance"):
+            surveys, errors = unpack(text)
+            self.surveys |= surveys
+            self.errors += [error for error in errors if error not in self.errors]
+
+    # --- The end -----------------------------------------------------------------------------------------------------
+
+    def report(self) -> Report:
+        """Return what came of the run."""
+        order = [path for _, path in self.options.classes if path in self.surveys]
+        found = [report_on(self.surveys[path], self.results.get(path, []), self.releases) for path in order]
+        return Report(tuple(found), tuple(self.errors), self.options.level, self.options.seed, self.releases)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Remember failing programs, write the files, and set the exit status."""
+        if self.is_worker:
+            return
+        report = self.report()
+        self._remember(report)
+        for name in self.options.reports:
+            try:
+                (self.config.invocation_params.dir / name).write_text(jsonl.render(report), "utf-8")
+            except OSError as error:
+                self.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
+        session.exitstatus = self._exit_status(report, exitstatus)
+
+    def _exit_status(self, report: Report, exitstatus: int) -> int:
+        """The status of pytest, unless the kit knows worse."""
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return exitstatus
+        if self.errors:
+            return pytest.ExitCode.USAGE_ERROR
+        if report.failed or exitstatus == pytest.ExitCode.TESTS_FAILED:
+            return pytest.ExitCode.TESTS_FAILED
+        return INCONCLUSIVE if report.inconclusive else exitstatus
+
+    def _remember(self, report: Report) -> None:
+        """Keep the programs that fail, so that the next run plays them first, and forget those that do not any more."""
+        if self.config.cache is None:
+            return
+        known = dict(self.config.cache.get(_CACHE, {}))
+        for found in report.implementations:
+            programs = [v.violation.program for v in found.verdicts if v.violation and v.violation.program]
+            if programs:
+                known[found.survey.path] = programs
+            else:
+                known.pop(found.survey.path, None)
+        if known != self.config.cache.get(_CACHE, {}):
+            self.config.cache.set(_CACHE, known)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the report."""
+        terminalreporter.section("queue conformance")
+        verbose = self.config.get_verbosity() > 0
+        for line in terminal.render(self.report(), terminalreporter._tw.fullwidth, verbose):
+            markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
+            terminalreporter.write_line(line.text, **markup)
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _scratch_root() -> str | None:
+    """Return a directory in memory if there is one with enough room: queues on disk are up to 75 times faster there."""
+    shared = Path("/dev/shm")
+    try:
+        return str(shared) if shutil.disk_usage(shared).free >= 512 << 20 else None
+    except OSError:
+        return None

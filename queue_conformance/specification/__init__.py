@@ -1,0 +1,185 @@
+"""The rules, as data: one TOML file per family, read and validated here.
+
+A rule is one normative sentence with a stable id. Nothing in this package examines anything; the suites refer to rules
+by id, and a report quotes their sentences.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+class Level(StrEnum):
+    """How binding a rule is (RFC 2119)."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    MAY = "MAY"
+
+
+class Profile(StrEnum):
+    """The contract that a run holds an implementation to."""
+
+    EXTERNAL_QUEUE = "external-queue"
+    SCRAPY = "scrapy"
+    QUEUELIB = "queuelib"
+
+
+class Kind(StrEnum):
+    """What an implementation is, which decides how it is built and driven."""
+
+    DOWNSTREAM_QUEUE = "downstream-queue"
+    BYTE_QUEUE = "byte-queue"
+    BYTE_PRIORITY_QUEUE = "byte-priority-queue"
+    ROUND_ROBIN_QUEUE = "round-robin-queue"
+
+
+CAPABILITIES = frozenset(
+    {
+        "fifo",
+        "lifo",
+        "ordered",
+        "persistent",
+        "filesystem",
+        "crash-safe",
+        "serializes",
+        "peek",
+        "peek-stub",
+        "clear",
+        "chunked",
+        "server",
+        "shared",
+    }
+)
+"""Every capability that a rule may need, or may exclude."""
+
+
+class SpecificationError(ValueError):
+    """A rule in a TOML file is not well-formed; the message names the rule and the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One normative sentence.
+
+    Attributes:
+        id: stable name, such as ``queue.pop.empty-none``.
+        level: how binding it is.
+        sentence: the rule itself, one sentence of Markdown.
+        source: where it comes from.
+        profiles: the contracts that it belongs to.
+        kinds: the kinds of implementation that it is asked of.
+        needs: capabilities without which it does not apply.
+        unless: capabilities with which it does not apply.
+        since: for a library, the first release that promises it.
+        hints: where to look when it is broken.
+        untestable: why nothing can examine it, or ``None``.
+        unexamined: why this version does not examine it, or ``None``.
+    """
+
+    id: str
+    level: Level
+    sentence: str
+    source: str
+    profiles: frozenset[Profile]
+    kinds: frozenset[Kind]
+    needs: frozenset[str] = frozenset()
+    unless: frozenset[str] = frozenset()
+    since: Mapping[str, str] = field(default_factory=dict)
+    hints: tuple[str, ...] = ()
+    untestable: str | None = None
+    unexamined: str | None = None
+
+    @property
+    def examined(self) -> bool:
+        """Whether this version has a check for it."""
+        return self.untestable is None and self.unexamined is None
+
+
+Specification = Mapping[str, Rule]
+"""The rules by id, in the order of the files."""
+
+FILES = ("queue.toml", "queuelib.toml")
+_ID = re.compile(r"[a-z]+(\.[a-z]+(-[a-z]+)*){1,2}")
+_REQUIRED = {"id", "level", "sentence", "source", "profiles", "kinds"}
+_OPTIONAL = {"needs", "unless", "since", "hints", "untestable", "unexamined"}
+
+
+@cache
+def load() -> Specification:
+    """Read and validate every rule.
+
+    Returns:
+        The rules by id.
+
+    Raises:
+        SpecificationError: if a rule is not well-formed or an id occurs twice.
+    """
+    tables: list[Mapping[str, Any]] = []
+    for name in FILES:
+        tables += tomllib.loads(files(__name__).joinpath(name).read_text("utf-8"))["rule"]
+    return parse(tables)
+
+
+def parse(tables: Iterable[Mapping[str, Any]]) -> Specification:
+    """Turn the tables of the TOML files into rules.
+
+    Args:
+        tables: one mapping per rule.
+
+    Returns:
+        The rules by id.
+
+    Raises:
+        SpecificationError: if a rule is not well-formed or an id occurs twice.
+    """
+    rules: dict[str, Rule] = {}
+    for table in tables:
+        rule = _rule(table)
+        if rule.id in rules:
+            raise SpecificationError(f"{rule.id}: the id occurs twice")
+        rules[rule.id] = rule
+    return rules
+
+
+def _rule(table: Mapping[str, Any]) -> Rule:
+    name = table.get("id", "a rule without an id")
+    if missing := sorted(_REQUIRED - table.keys()):
+        raise SpecificationError(f"{name}: lacks {', '.join(missing)}")
+    if unknown := sorted(table.keys() - _REQUIRED - _OPTIONAL):
+        raise SpecificationError(f"{name}: unknown fields {', '.join(unknown)}")
+    if not _ID.fullmatch(name):
+        raise SpecificationError(f"{name}: an id is two or three lower-case words, joined by dots")
+    if not table["sentence"].endswith("."):
+        raise SpecificationError(f"{name}: the sentence does not end in a full stop")
+    if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES):
+        raise SpecificationError(f"{name}: unknown capabilities {', '.join(unknown)}")
+    if "untestable" in table and "unexamined" in table:
+        raise SpecificationError(f"{name}: untestable and unexamined exclude each other")
+    try:
+        rule = Rule(
+            id=name,
+            level=Level(table["level"]),
+            sentence=table["sentence"],
+            source=table["source"],
+            profiles=frozenset(map(Profile, table["profiles"])),
+            kinds=frozenset(map(Kind, table["kinds"])),
+            needs=frozenset(table.get("needs", ())),
+            unless=frozenset(table.get("unless", ())),
+            since=dict(table.get("since", {})),
+            hints=tuple(table.get("hints", ())),
+            untestable=table.get("untestable"),
+            unexamined=table.get("unexamined"),
+        )
+    except ValueError as error:
+        raise SpecificationError(f"{name}: {error}") from error
+    if rule.untestable is None and not rule.hints:
+        raise SpecificationError(f"{name}: lacks hints")
+    return rule

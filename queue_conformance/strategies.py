@@ -1,0 +1,145 @@
+"""Hypothesis strategies for what queues store.
+
+Requests are drawn as Python source: what a report shows is then exactly what ran. Values of every type whose ``repr`` is
+an expression can be drawn; the names that these expressions use are those of
+:func:`queue_conformance.implementations.scripts.namespace`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSource:
+    """An expression that makes a request.
+
+    Attributes:
+        cls: the name of its class.
+        arguments: the sources of its keyword arguments, by name.
+    """
+
+    cls: str
+    arguments: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return f"{self.cls}({', '.join(f'{name}={value}' for name, value in self.arguments)})"
+
+
+CALLBACKS = (
+    "spider.parse",
+    "spider.parse_item",
+    "spider.parse_inherited",
+    "spider._parse_private",
+    "spider._ExampleSpider__parse_mangled",
+)
+"""Methods of the example spider: public, inherited, private and name-mangled."""
+
+_text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
+_binary = st.binary(max_size=5)
+_numbers = st.one_of(st.integers(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False))
+_scalars = st.one_of(st.none(), st.booleans(), _numbers, _text, _binary).map(repr)
+_odd = st.sampled_from(
+    (
+        "bytearray(b'ab')",
+        "array('i', [1, 2])",
+        "datetime.datetime(2026, 1, 2, 3, 4, 5)",
+        "datetime.timedelta(days=1)",
+        "Decimal('1.10')",
+        "uuid.UUID(int=7)",
+        "Point(3)",
+        "complex(1, 2)",
+        "nan",
+        "inf",
+        "range(3)",
+        "re.compile('a+')",
+    )
+)
+_hashable = st.one_of(st.integers(-5, 5), _text, _binary, st.tuples(st.integers(0, 3), _text)).map(repr)
+
+
+def _containers(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    several = st.lists(inner, max_size=3)
+    keys = st.lists(_hashable, max_size=3, unique=True)
+    return st.one_of(
+        several.map(lambda sources: f"[{', '.join(sources)}]"),
+        several.map(lambda sources: f"({', '.join(sources)}{',' if len(sources) == 1 else ''})"),
+        keys.map(lambda sources: f"{{{', '.join(sources)}}}" if sources else "set()"),
+        keys.map(lambda sources: f"frozenset([{', '.join(sources)}])"),
+        st.tuples(keys, inner).map(lambda pair: f"{{{', '.join(f'{key}: {pair[1]}' for key in pair[0])}}}"),
+    )
+
+
+values: st.SearchStrategy[str] = st.recursive(st.one_of(_scalars, _odd), _containers, max_leaves=4)
+"""Sources of values that requests carry, nested and of odd types included."""
+
+_header_names = st.sampled_from(("Accept", "X-Many", "Content-Type", "x-lower"))
+_header_values = st.one_of(_text.filter(lambda text: text.isprintable()), _binary.filter(lambda data: b"\n" not in data))
+_headers = st.dictionaries(_header_names, st.one_of(_header_values, st.lists(_header_values, min_size=1, max_size=3)), max_size=3)
+_cookies = st.one_of(
+    st.dictionaries(_text, _text, max_size=2),
+    st.lists(st.fixed_dictionaries({"name": _text, "value": _text}, optional={"path": st.just("/"), "secure": st.booleans()}), max_size=2),
+)
+_dictionaries = st.dictionaries(_text, values, max_size=3).map(
+    lambda sources: f"{{{', '.join(f'{key!r}: {value}' for key, value in sources.items())}}}"
+)
+_metas = st.lists(st.tuples(st.one_of(_hashable, _text.map(repr)), values), max_size=3, unique_by=lambda pair: pair[0]).map(
+    lambda pairs: f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"
+)
+_urls = st.sampled_from(
+    (
+        "https://example.com/1",
+        "https://example.com/a b?q=é#fragment",
+        "https://user:pass@example.com:8443/%7Euser?x=1&x=2",
+        "http://[::1]/",
+        "http://münchen.example/ß",
+        "data:,text",
+        "file:///tmp/file",
+    )
+)
+
+
+def _sourced(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
+    return strategy.map(repr)
+
+
+_ARGUMENTS: dict[str, st.SearchStrategy[str]] = {
+    "method": _sourced(st.sampled_from(("GET", "POST", "put", "HEAD"))),
+    "headers": _sourced(_headers),
+    "body": _sourced(st.one_of(_binary, _text)),
+    "cookies": _sourced(_cookies),
+    "meta": _metas,
+    "encoding": _sourced(st.sampled_from(("utf-8", "latin-1", "cp1252", "utf-16"))),
+    "priority": _sourced(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63))),
+    "dont_filter": _sourced(st.booleans()),
+    "flags": _sourced(st.lists(_text, max_size=2)),
+    "cb_kwargs": _dictionaries,
+    "callback": st.sampled_from(CALLBACKS),
+    "errback": st.just("spider.handle_error"),
+}
+
+_FURTHER: dict[str, dict[str, st.SearchStrategy[str]]] = {
+    "Request": {},
+    "CustomRequest": {"depth": _sourced(st.integers())},
+    "FormRequest": {"formdata": _sourced(st.dictionaries(_text, _text, max_size=2))},
+    "JsonRequest": {"data": _sourced(st.one_of(st.none(), st.lists(st.integers(), max_size=2)))},
+    "XmlRpcRequest": {"methodname": st.just("'m'"), "params": _sourced(st.tuples(st.integers(0, 5)))},
+}
+
+
+@st.composite
+def request_sources(draw: st.DrawFn) -> RequestSource:
+    """Draw a request: any of the classes, with any of the attributes of ``Request.attributes``."""
+    cls = draw(st.sampled_from(tuple(_FURTHER)))
+    names = draw(st.sets(st.sampled_from(tuple(_ARGUMENTS)), max_size=6))
+    arguments = {"url": draw(_sourced(_urls))}
+    arguments |= {name: draw(_ARGUMENTS[name]) for name in _ARGUMENTS if name in names}
+    arguments |= {name: draw(strategy) for name, strategy in _FURTHER[cls].items()}
+    if cls in ("FormRequest", "JsonRequest", "XmlRpcRequest"):
+        # These make the body, and some of them the method and the encoding, from what else they are given.
+        for name in ("body", "method", "encoding"):
+            arguments.pop(name, None)
+    return RequestSource(cls, tuple(arguments.items()))

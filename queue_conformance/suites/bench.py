@@ -1,0 +1,261 @@
+"""Where a check works: the driver, the expectations, and what came of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Step, describe
+from queue_conformance.implementations.scripts import lines_of
+from queue_conformance.isolation import FlightRecorder
+from queue_conformance.specification import Specification, load
+from queue_conformance.suites.outcomes import RuleBroken, Violation, rule_broken
+
+
+@dataclass
+class Bench:
+    """What a check gets.
+
+    Attributes:
+        implementation: what is examined.
+        directory: a scratch directory of its own, empty.
+        seed: seeds everything that is drawn.
+        examples: programs or requests to draw.
+        flight: where the operation in flight is noted.
+        known: programs that failed before, played first.
+    """
+
+    implementation: Implementation
+    directory: Path
+    flight: FlightRecorder
+    seed: int = 0
+    examples: int = 100
+    known: Sequence[tuple[Any, ...]] = ()
+    specification: Specification = field(default_factory=load)
+    examined: Counter[str] = field(default_factory=Counter)
+    broken: dict[str, RuleBroken] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    _rooms: int = 0
+
+    def __post_init__(self) -> None:
+        self.recorder = Recorder(self.flight)
+        self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
+        self.restart()
+
+    def restart(self, program: str = "") -> None:
+        """Begin again: no steps, an empty directory.
+
+        Args:
+            program: the program that is played next, in a form that can be played again.
+        """
+        self.recorder.restart(program)
+        self._rooms += 1
+        room = self.directory / str(self._rooms)
+        room.mkdir()
+        self.driver.renew(room)
+
+    def open(self, *arguments: Any, **options: Any) -> Any:
+        """Build a queue; see the driver."""
+        return self.driver.open(*arguments, **options)
+
+    def offers(self, *capabilities: str) -> bool:
+        """Whether the implementation has all these capabilities."""
+        return self.implementation.capabilities.names.issuperset(capabilities)
+
+    def applies(self, rule: str) -> bool:
+        """Whether a rule belongs to what this implementation is held to."""
+        found = self.specification[rule]
+        return self.implementation.kind in found.kinds and self.implementation.profile in found.profiles
+
+    # --- Expectations ------------------------------------------------------------------------------------------------
+
+    def expect(
+        self, rule: str, ok: bool, expected: str, actual: object, assertion: str, *, final: bool = False
+    ) -> None:
+        """Examine a rule.
+
+        Args:
+            rule: its id.
+            ok: whether it is kept here.
+            expected: what it asks for, short.
+            actual: what came instead; shown with ``repr`` unless it is a ``str``.
+            assertion: a Python expression over the variables of the steps, true where the rule is kept.
+            final: no experiment can attribute a failure to another rule.
+
+        Raises:
+            RuleBroken: if it is not kept.
+        """
+        self.examined[rule] += 1
+        if not ok:
+            self.fail(rule, expected, actual, [f"assert {assertion}, {_message(expected, assertion)}"], final=final)
+
+    def fail(
+        self,
+        rule: str,
+        expected: str,
+        actual: object,
+        tail: Sequence[str],
+        *,
+        replaces: bool = False,
+        final: bool = False,
+        body: Sequence[str] | None = None,
+    ) -> NoReturn:
+        """Report a rule as broken.
+
+        Args:
+            rule: its id.
+            expected: what it asks for, short.
+            actual: what came instead; shown with ``repr`` unless it is a ``str``.
+            tail: lines of a script, after the steps, that fail if the rule is broken.
+            replaces: the tail stands for the last step.
+            final: no experiment can attribute the failure to another rule.
+            body: lines of a script to use instead of those of the steps.
+
+        Raises:
+            RuleBroken: always.
+        """
+        raise rule_broken(rule)(
+            rule,
+            expected=expected,
+            actual=actual if isinstance(actual, str) else describe(actual),
+            steps=self.recorder.steps,
+            tail=tail,
+            replaces=replaces,
+            final=final,
+            body=body,
+        )
+
+    def expect_raises(
+        self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any], *, why: str = ""
+    ) -> BaseException:
+        """Examine a rule which says that an operation raises.
+
+        Args:
+            rule: its id.
+            errors: what it may raise.
+            operation: runs one recorded step.
+            why: what is wrong with the operation, for the message.
+
+        Returns:
+            What was raised.
+
+        Raises:
+            RuleBroken: if it returned, or raised something else.
+        """
+        self.examined[rule] += 1
+        names = " or ".join(error.__name__ for error in errors)
+        try:
+            with self.recorder.blame(rule):
+                operation()
+        except OperationRaised as raised:
+            if isinstance(raised.error, errors):
+                return raised.error
+            actual = f"{describe(raised.error)} raised"
+        else:
+            actual = f"returned {describe(self.recorder.steps[-1].result)}"
+        tail = must_raise(self.recorder.steps[-1].source, names)
+        self.fail(rule, f"{names}{why}", actual, tail, replaces=True, final=True)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Go on after a broken rule, so that one check can examine many cases; the first failure of a rule is kept."""
+        try:
+            yield
+        except OperationRaised as raised:
+            self.keep(self.unexpected(raised))
+        except RuleBroken as failure:
+            self.keep(failure)
+
+    def keep(self, failure: RuleBroken) -> None:
+        """Keep the first failure of a rule, and mention that there are more."""
+        if known := self.broken.get(failure.rule):
+            if failure.actual not in known.actual and known.actual.count(";") < 3:
+                known.actual += f"; also {failure.actual}"
+        else:
+            self.broken[failure.rule] = failure
+
+    def unexpected(self, raised: OperationRaised) -> RuleBroken:
+        """Turn an exception of the implementation into the broken rule which says that there is none."""
+        return rule_broken(raised.owner)(
+            raised.owner,
+            expected="no exception",
+            actual=f"{describe(raised.error)} raised by {call_of(raised.step)}",
+            steps=self.recorder.steps,
+            tail=[],
+        )
+
+    def violation(self, failure: RuleBroken) -> Violation:
+        """Turn a failure into data, with its script."""
+        rule = self.specification[failure.rule]
+        steps = failure.steps
+        if failure.body is not None:
+            body = list(failure.body)
+        elif steps and (failure.replaces or not failure.tail):
+            body = lines_of(steps[:-1])
+            if not failure.replaces:
+                body += last_line(steps[-1])
+        else:
+            body = lines_of(steps)
+        return Violation(
+            rule=failure.rule,
+            expected=failure.expected,
+            actual=failure.actual,
+            operations=tuple(map(show, steps)),
+            script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail]),
+            program=failure.program,
+        )
+
+
+def must_raise(source: str, names: str) -> list[str]:
+    """Return lines of a script which fail unless a step raises one of the named exceptions."""
+    caught = f"({names.replace(' or ', ', ')})" if " or " in names else names
+    return [
+        "try:",
+        f"    {source}",
+        f"except {caught}:",
+        "    pass  # right",
+        "else:",
+        f'    raise AssertionError("{names} expected, but the call returned")',
+    ]
+
+
+def last_line(step: Step) -> list[str]:
+    """Return the line of a script whose exception is the failure; an exit of the interpreter is made to look like one."""
+    if isinstance(step.error, (SystemExit, KeyboardInterrupt)):
+        return ["try:", f"    {step.source}", "except BaseException as error:", "    raise AssertionError(repr(error))"]
+    return [step.source]
+
+
+def call_of(step: Step) -> str:
+    """Return a step without its target."""
+    return step.source.partition(" = ")[2] or step.source
+
+
+def show(step: Step) -> str:
+    """Return a step as it is shown among the operations of a counterexample."""
+    if step.error is not None:
+        return f"{step.source}  # raised {describe(step.error, 60)}"
+    target = step.source.partition(" = ")[0]
+    if step.result is None and target == step.source or step.result is NOTHING or not target.isidentifier():
+        return step.source
+    if target in ("queue", "other", "third", "fourth", "left") and step.result is None:
+        return step.source
+    return f"{step.source}  # {describe(step.result, 60)}" if target not in ("queue", "other", "third", "fourth") else step.source
+
+
+def _message(expected: str, assertion: str) -> str:
+    """Return the source of the message of an assertion, which shows the value that it is about."""
+    variable = assertion.split()[0].partition("(")[0].partition(".")[0]
+    if variable in ("popped", "peeked", "length", "truth", "left"):
+        return f'f"expected {_escaped(expected)}, got {{{variable}!r}}"'
+    return repr(f"expected {expected}")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,221 @@
+"""Run a check in a process of its own, and turn whatever comes of it into observations."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from queue_conformance import isolation
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.recording import OperationRaised, Recorder
+from queue_conformance.isolation import Answer, Fatality, FlightRecorder
+from queue_conformance.specification import Rule, load
+from queue_conformance.suites import Check, player_of
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import (
+    CheckResult,
+    NotApplicable,
+    NotExercised,
+    Observation,
+    Outcome,
+    RuleBroken,
+    Violation,
+)
+from queue_conformance.suites.programs import Program, decode
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How checks are run.
+
+    Attributes:
+        directory: where scratch directories are made.
+        seed: seeds everything that is drawn.
+        examples: programs or requests to draw in a check that draws.
+        time_limit: seconds that one operation may take.
+        in_process: run in the calling process, without protection.
+        known: programs that failed before.
+    """
+
+    directory: Path
+    seed: int = 0
+    examples: int = 100
+    time_limit: float = 10.0
+    in_process: bool = False
+    known: Sequence[tuple[Any, ...]] = field(default=())
+
+
+def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:
+    """Run one check.
+
+    Args:
+        check: the check.
+        implementation: what it examines.
+        rules: the rules that apply to the implementation, by id; the check says nothing of others.
+        conditions: how it is run.
+
+    Returns:
+        What it says of rules.
+
+    Raises:
+        IsolatedError: if the check itself has an error.
+    """
+    ended = on_bench(implementation, conditions, lambda bench: observe(check, bench, rules))
+    if isinstance(ended, Answer):
+        return ended.value
+    return fatal_result(check, implementation, rules, conditions, ended)
+
+
+def on_bench(
+    implementation: Implementation, conditions: Conditions, function: Callable[[Bench], T]
+) -> Answer[T] | Fatality:
+    """Call a function with a bench, in a process and a directory of its own.
+
+    Args:
+        implementation: what the bench is for.
+        conditions: how it is run.
+        function: what to call; its result must be picklable.
+    """
+    with tempfile.TemporaryDirectory(dir=conditions.directory, ignore_cleanup_errors=True) as directory:
+
+        def isolated(flight: FlightRecorder) -> T:
+            bench = Bench(implementation, Path(directory), flight, conditions.seed, conditions.examples, conditions.known)
+            return function(bench)
+
+        return isolation.run(isolated, time_limit=conditions.time_limit, in_process=conditions.in_process)
+
+
+def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResult:
+    """Run a check on a bench and collect what it says of rules."""
+    finished, silent, reason = False, Outcome.NOT_EXERCISED, "the check never came to the point"
+    try:
+        check.function(bench)
+        finished = True
+    except NotExercised as skipped:
+        finished, reason = True, str(skipped)
+    except NotApplicable as skipped:
+        finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
+    except OperationRaised as raised:
+        bench.keep(bench.unexpected(raised))
+    except RuleBroken as failure:
+        bench.keep(failure)
+    observations = [
+        Observation(name, Outcome.BROKEN, check.name, violation=bench.violation(failure))
+        for name, failure in bench.broken.items()
+        if name in rules
+    ]
+    for name in check.rules:
+        if name not in rules or name in bench.broken:
+            continue
+        if not finished:
+            observations.append(_blocked(name, check, bench.broken))
+        elif bench.examined[name]:
+            observations.append(Observation(name, Outcome.KEPT, check.name))
+        else:
+            observations.append(Observation(name, silent, check.name, reason))
+    return CheckResult(check.name, tuple(observations), tuple(bench.notes))
+
+
+def _blocked(rule: str, check: Check, by: Sequence[str] | Mapping[str, object]) -> Observation:
+    return Observation(rule, Outcome.BLOCKED, check.name, f"blocked by {', '.join(by)}")
+
+
+# --- What nobody survived --------------------------------------------------------------------------------------------
+
+REPLAY_LIMIT = 1.0
+"""Seconds that an operation may take when a hang is played again to shorten it."""
+
+REPLAYS = 60
+"""Times that a program is played again at most."""
+
+
+def fatal_result(
+    check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions, fatality: Fatality
+) -> CheckResult:
+    """Turn a hang, an exit or a crash into the broken rule of the operation that was in flight."""
+    if fatality.program and fatality.program != "[]":
+        fatality = _shorten(implementation, conditions, fatality)
+    rule = fatality.owner if fatality.owner in rules else next(name for name in check.rules if name in rules)
+    violation = fatal_violation(implementation, conditions, rule, fatality)
+    observations = [Observation(rule, Outcome.BROKEN, check.name, violation=violation)]
+    observations += [_blocked(name, check, [rule]) for name in check.rules if name in rules and name != rule]
+    return CheckResult(check.name, tuple(observations))
+
+
+def fatal_violation(implementation: Implementation, conditions: Conditions, rule: str, fatality: Fatality) -> Violation:
+    """Return the evidence of a hang, an exit or a crash."""
+    steps = list(fatality.steps)
+    operation = steps[-1] if steps else "the check"
+    with tempfile.TemporaryDirectory(dir=conditions.directory) as directory:
+        driver = make_driver(implementation, Path(directory), Recorder(FlightRecorder()))
+        sentence = load()[rule].sentence
+        lines = [*steps[:-1], *_guarded(operation, fatality)] if steps else []
+        script = driver.script(f"{rule}: {sentence}", lines)
+    return Violation(
+        rule=rule,
+        expected="an answer",
+        actual=f"{operation.partition(' = ')[2] or operation} {fatality.how}",
+        operations=tuple(steps),
+        script=script,
+        program=tuple(decode(fatality.program)) if fatality.program else None,
+        stacks=own_frames(fatality.stacks),
+    )
+
+
+def _guarded(operation: str, fatality: Fatality) -> list[str]:
+    """Return lines of a script that fail if an operation hangs, or ends the interpreter."""
+    if fatality.hung:
+        return [f"faulthandler.dump_traceback_later({REPLAY_LIMIT * 5:g}, exit=True)  # ends a hang with status 1", operation]
+    return [
+        "child = os.fork()",
+        "if child == 0:",
+        f"    {operation}",
+        "    os._exit(77)  # right: it returned",
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77, 'the operation ended the process'",
+    ]
+
+
+def own_frames(stacks: str) -> str:
+    """Return the stacks that the fault handler wrote, without the frames of the kit, Hypothesis and pytest."""
+    lines = []
+    for line in stacks.splitlines():
+        if line.startswith("  File "):
+            if not any(part in line for part in ("/queue_conformance/", "/hypothesis/", "/_pytest/", "/pluggy/")):
+                lines.append(line)
+        elif line.startswith(("Thread ", "Current thread ")):
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _shorten(implementation: Implementation, conditions: Conditions, fatality: Fatality) -> Fatality:
+    """Leave out operations of a program as long as it still ends in the same way."""
+    limited = Conditions(conditions.directory, conditions.seed, time_limit=min(REPLAY_LIMIT, conditions.time_limit))
+    best, how = fatality, fatality
+    replays = REPLAYS
+
+    def ends(program: Program) -> bool:
+        nonlocal best, replays
+        replays -= 1
+        ended = on_bench(implementation, limited, lambda bench: player_of(bench).passes(program))
+        if isinstance(ended, Answer) or ended.owner != how.owner:
+            return False
+        best = ended
+        return True
+
+    operations = decode(fatality.program)
+    size = max(1, len(operations) // 2)
+    while size and replays > 0:
+        start = len(operations)
+        while start > 0 and replays > 0:
+            shorter = operations[: max(0, start - size)] + operations[start:]
+            if ends(shorter):
+                operations = shorter
+            start -= size
+        size //= 2
+    return Fatality(fatality.how, best.hung, best.stacks, best.owner, best.steps, best.program)

@@ -1,0 +1,120 @@
+"""The machine of a kind: drawn programs, played on the implementation and its oracle, shrunk where they fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
+
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.suites.programs import Operation, Player, Program
+
+LONGEST = 50
+"""Operations in a program at most."""
+
+BUDGET = 20.0
+"""Seconds after which no further program is played; only slow implementations come near."""
+
+
+def our_settings(examples: int) -> settings:
+    """Return settings of Hypothesis that nothing in the author's profiles changes.
+
+    Args:
+        examples: how many examples to draw.
+    """
+    return settings(
+        max_examples=examples,
+        backend="hypothesis",
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        print_blob=False,
+        report_multiple_bugs=True,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+
+
+def programs(table: Sequence[Operation]) -> st.SearchStrategy[list[Operation]]:
+    """Return a strategy for programs.
+
+    A minimal length is drawn first: lists of the default length find rare states ten times later.
+
+    Args:
+        table: the operations, simple ones first, because programs shrink towards them.
+    """
+    operation = st.sampled_from(table)
+    return st.integers(0, LONGEST).flatmap(lambda shortest: st.lists(operation, min_size=shortest, max_size=LONGEST))
+
+
+def explore(bench: Bench, player: Player, table: Sequence[Operation], needed: Sequence[str]) -> None:
+    """Play programs that failed before, then drawn ones, and keep the shortest failure of each rule on the bench.
+
+    Args:
+        bench: where the check works.
+        player: plays the programs.
+        table: the operations to draw from.
+        needed: operations without which the programs prove nothing.
+
+    Raises:
+        NotExercised: if one of the needed operations was never played.
+    """
+    shortest: dict[str, RuleBroken] = {}
+    other: list[Exception] = []
+    deadline = time.monotonic() + BUDGET
+    count = 0
+
+    def attempt(operations: Program) -> None:
+        nonlocal count
+        if time.monotonic() > deadline:
+            return
+        count += 1
+        try:
+            player.play(operations)
+        except RuleBroken as failure:
+            known = shortest.get(failure.rule)
+            if known is None or _size(failure) < _size(known):
+                shortest[failure.rule] = failure
+            raise
+        except Exception as error:
+            other.append(error)
+            raise
+
+    for known in bench.known:
+        try:
+            attempt(tuple(Operation(*operation) for operation in known))
+        except RuleBroken:
+            continue
+
+    @seed(bench.seed)
+    @our_settings(bench.examples)
+    @given(programs(table))
+    def drawn(operations: list[Operation]) -> None:
+        attempt(tuple(operations))
+
+    try:
+        drawn()
+    except (RuleBroken, HypothesisException, BaseExceptionGroup):
+        # Several failures come as a group, and a flaky one as an error of Hypothesis: all of them were seen in attempt().
+        if other or not shortest:
+            raise
+    bench.notes.append(_coverage(count, player))
+    for failure in shortest.values():
+        bench.keep(failure)
+    if not shortest and (missing := [name for name in needed if not player.played[name]]):
+        raise NotExercised(f"no program contained {', '.join(missing)}")
+
+
+def _size(failure: RuleBroken) -> tuple[int, str]:
+    operations = failure.program or ()
+    return len(operations), repr(operations)
+
+
+def _coverage(count: int, player: Player) -> str:
+    operations = ", ".join(f"{number} {name}" for name, number in player.played.most_common())
+    return f"machine: {count} programs; {operations or 'no operations'}"

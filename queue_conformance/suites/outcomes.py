@@ -1,0 +1,148 @@
+"""What a check can end in, besides returning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from queue_conformance.implementations.recording import Step
+
+
+class NotExercised(Exception):
+    """A check could not come to the point; the text says why."""
+
+
+class NotApplicable(Exception):
+    """What a rule is about does not exist in this implementation; the text says why."""
+
+
+class RuleBroken(Exception):
+    """A rule is broken.
+
+    Every rule has a subclass of its own (see :func:`rule_broken`), because Hypothesis tells failures apart by their type.
+
+    Attributes:
+        rule: its id.
+        expected: what the rule asks for, short.
+        actual: what happened instead, short.
+        steps: what was done.
+        tail: the last lines of a script, which fail if the rule is broken.
+        replaces: whether the tail stands for the last step.
+        final: whether the rule is certain, so that no experiment can attribute the failure to another one.
+        body: the lines of a script that are not those of the steps, or ``None``.
+        program: the program that was played, if any.
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        *,
+        expected: str,
+        actual: str,
+        steps: Sequence[Step],
+        tail: Sequence[str],
+        replaces: bool = False,
+        final: bool = False,
+        body: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(f"{rule}: expected {expected}, got {actual}")
+        self.rule = rule
+        self.expected = expected
+        self.actual = actual
+        self.steps = list(steps)
+        self.tail = list(tail)
+        self.replaces = replaces
+        self.final = final
+        self.body = body
+        self.program: tuple[Any, ...] | None = None
+
+    def as_rule(self, rule: str) -> RuleBroken:
+        """Return the same failure, attributed to another rule."""
+        other = rule_broken(rule)(
+            rule,
+            expected=self.expected,
+            actual=self.actual,
+            steps=self.steps,
+            tail=self.tail,
+            replaces=self.replaces,
+            final=True,
+            body=self.body,
+        )
+        other.program = self.program
+        return other
+
+
+@cache
+def rule_broken(rule: str) -> type[RuleBroken]:
+    """Return the subclass of ``RuleBroken`` for a rule."""
+    return type(f"RuleBroken[{rule}]", (RuleBroken,), {})
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken rule, as data.
+
+    Attributes:
+        rule: its id.
+        expected: what the rule asks for, short.
+        actual: what happened instead, short.
+        operations: what was done, one line each.
+        script: a stand-alone program that shows it.
+        program: the program of a machine, which can be played again, or ``None``.
+        stacks: where all threads were, for a hang or a crash.
+    """
+
+    rule: str
+    expected: str
+    actual: str
+    operations: tuple[str, ...]
+    script: str
+    program: tuple[Any, ...] | None = None
+    stacks: str = ""
+
+
+class Outcome(StrEnum):
+    """What one check says of one rule."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    BLOCKED = "blocked"
+    NOT_EXERCISED = "not exercised"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one check says of one rule.
+
+    Attributes:
+        rule: its id.
+        outcome: what was seen.
+        check: the name of the check.
+        reason: why, unless it is kept or broken.
+        violation: the evidence, if it is broken.
+    """
+
+    rule: str
+    outcome: Outcome
+    check: str
+    reason: str = ""
+    violation: Violation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """All that came of one check.
+
+    Attributes:
+        check: its name.
+        observations: what it says of rules.
+        notes: what else is worth reporting, such as how many operations were played.
+    """
+
+    check: str
+    observations: tuple[Observation, ...]
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,212 @@
+"""Programs: lists of operations on queues, played on the implementation and on its oracle side by side.
+
+A difference in state (an item lost, an order changed, a wrong count) shows late, and has many possible causes. It is
+attributed by experiment: the same program is played again without its peeks, its refused pushes, its reopenings and so
+on; the first of these whose absence makes the difference vanish names the rule.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken
+
+
+class Operation(NamedTuple):
+    """One operation of a program.
+
+    Attributes:
+        name: a method of the pair that plays it, such as ``push``.
+        queue: the number of the queue, for programs on several.
+        item: the number of the item to push, or of the cause of a refusal.
+    """
+
+    name: str
+    queue: int = 0
+    item: int = 0
+
+
+Program = tuple[Operation, ...]
+
+
+def program(text: str) -> Program:
+    """Read a program from its short form.
+
+    Args:
+        text: operations separated by blanks: ``push:3`` pushes item 3, ``1.pop`` pops from queue 1, ``reopen`` ...
+    """
+    operations = []
+    for word in text.split():
+        queue, dot, rest = word.rpartition(".")
+        name, _, item = rest.partition(":")
+        operations.append(Operation(name, int(queue) if dot else 0, int(item or 0)))
+    return tuple(operations)
+
+
+def encode(operations: Program) -> str:
+    """Return a program as JSON."""
+    return json.dumps(operations)
+
+
+def decode(text: str) -> Program:
+    """Return the program that :func:`encode` made the text of."""
+    return tuple(Operation(*operation) for operation in json.loads(text))
+
+
+class Play:
+    """One program on its way: queues with their oracles, opened when they are first used.
+
+    Args:
+        bench: where the check works.
+        make_pair: opens queue number n with its oracle.
+
+    Attributes:
+        played: the operations so far.
+        empty_pops: the positions of the pops that found nothing.
+        at: the operation in progress.
+    """
+
+    def __init__(self, bench: Bench, make_pair: Callable[[Bench, int], Any]) -> None:
+        self._bench = bench
+        self._make_pair = make_pair
+        self._pairs: dict[int, Any] = {}
+        self.played: list[Operation] = []
+        self.empty_pops: set[int] = set()
+        self.at: Operation | None = None
+
+    def step(self, operation: Operation) -> None:
+        """Play one operation.
+
+        Raises:
+            RuleBroken: at a difference between implementation and oracle.
+        """
+        self.at = operation
+        self.played.append(operation)
+        try:
+            if operation.queue not in self._pairs:
+                self._pairs[operation.queue] = self._make_pair(self._bench, operation.queue)
+            result = getattr(self._pairs[operation.queue], operation.name)(operation.item)
+        except OperationRaised as raised:
+            raise self._bench.unexpected(raised) from raised
+        if operation.name == "pop" and result is None:
+            self.empty_pops.add(len(self.played) - 1)
+
+    def finish(self) -> None:
+        """Compare everything that is left in the queues, and close them.
+
+        Raises:
+            RuleBroken: at a difference between implementation and oracle.
+        """
+        try:
+            for number, pair in self._pairs.items():
+                self.at = Operation("finish", number)
+                pair.finish()
+        except OperationRaised as raised:
+            raise self._bench.unexpected(raised) from raised
+
+
+class Experiment(NamedTuple):
+    """What to leave out of a failing program, and which rule is broken if the failure then vanishes.
+
+    Attributes:
+        without: returns the program without the factor.
+        rule: returns the rule, or ``None`` if this says nothing about the failure.
+    """
+
+    without: Callable[[Play], Program]
+    rule: Callable[[Player, Play, RuleBroken], str | None]
+
+
+class Player:
+    """Plays programs, and attributes their failures.
+
+    Args:
+        bench: where the check works.
+        make_pair: opens queue number n with its oracle.
+        experiments: how failures of state are attributed, tried in turn.
+
+    Attributes:
+        played: how many operations of each name were played.
+    """
+
+    def __init__(self, bench: Bench, make_pair: Callable[[Bench, int], Any], experiments: Sequence[Experiment]) -> None:
+        self.bench = bench
+        self.played: Counter[str] = Counter()
+        self._make_pair = make_pair
+        self._experiments = experiments
+
+    def begin(self, operations: Program = ()) -> Play:
+        """Begin a program.
+
+        Args:
+            operations: what will be played, as far as it is known.
+        """
+        self.bench.restart(encode(operations))
+        return Play(self.bench, self._make_pair)
+
+    def play(self, operations: Program) -> None:
+        """Play a program.
+
+        Raises:
+            RuleBroken: for the first difference between implementation and oracle, attributed to a rule.
+        """
+        play = self.begin(operations)
+        try:
+            for operation in operations:
+                play.step(operation)
+            play.finish()
+        except RuleBroken as failure:
+            raise self.attribute(play, failure) from None
+        finally:
+            self.played.update(operation.name for operation in play.played)
+
+    def attribute(self, play: Play, failure: RuleBroken) -> RuleBroken:
+        """Find the rule that a failure belongs to.
+
+        Args:
+            play: the play that failed.
+            failure: how it failed.
+
+        Returns:
+            The failure, with its program, attributed to the right rule.
+        """
+        failure.program = tuple(play.played)
+        if failure.final:
+            return failure
+        for experiment in self._experiments:
+            reduced = experiment.without(play)
+            if reduced != failure.program and self.passes(reduced):
+                rule = experiment.rule(self, play, failure)
+                if rule is not None and self.bench.applies(rule):
+                    return failure.as_rule(rule)
+        return failure
+
+    def passes(self, operations: Program) -> bool:
+        """Whether a program plays without a failure; what it examines does not count."""
+        examined = self.bench.examined.copy()
+        play = self.begin(operations)
+        try:
+            for operation in operations:
+                play.step(operation)
+            play.finish()
+        except RuleBroken:
+            return False
+        finally:
+            self.bench.examined.clear()
+            self.bench.examined.update(examined)
+        return True
+
+
+def drop(*names: str) -> Callable[[Play], Program]:
+    """Return what leaves out the operations with these names."""
+    return lambda play: tuple(operation for operation in play.played if operation.name not in names)
+
+
+def always(rule: str) -> Callable[[Player, Play, RuleBroken], str]:
+    """Return what names the same rule for every failure."""
+    return lambda _player, _play, _failure: rule

@@ -1,0 +1,17 @@
+"""The suite of downstream queues and byte queues."""
+
+
+def register() -> None:
+    """Register the checks of this suite."""
+    from queue_conformance.suites.queues import (  # noqa: F401
+        construction,
+        push,
+        serialization,
+        pop,
+        peek,
+        length,
+        close,
+        persistence,
+        chunks,
+        machine,
+    )

@@ -1,0 +1,172 @@
+"""Checks of close."""
+
+from __future__ import annotations
+
+import gc
+import os
+import textwrap
+import threading
+from collections.abc import Callable, Set
+from pathlib import Path
+
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.programs import program
+from queue_conformance.suites.queues.construction import files_below
+from queue_conformance.suites.queues.pair import run, unstorable
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
+
+CYCLES = 50
+"""Times that a queue is opened and closed to find what close leaves behind."""
+
+_DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if Path(path).is_dir()), None)
+
+
+def _descriptors() -> int:
+    return len(os.listdir(_DESCRIPTORS)) if _DESCRIPTORS else 0
+
+
+@check("queue.close.releases")
+def close_releases_everything(bench: Bench) -> None:
+    rule = "queue.close.releases"
+    source, cycle = _cycle(bench)
+    bench.recorder.call("kept = []", rule, list)
+    bench.recorder.call(f"for _ in range(3):\n{source}", rule, cycle, 3)  # a cache or a pool is made once
+    gc.collect()
+    descriptors, threads = _descriptors(), threading.active_count()
+    bench.recorder.note(f"files, threads = len(os.listdir({_DESCRIPTORS!r})), threading.active_count()")
+    bench.recorder.call(f"for _ in range({CYCLES}):\n{source}", rule, cycle, CYCLES)
+    if _DESCRIPTORS:
+        left = _descriptors() - descriptors
+        bench.recorder.note(f"left = len(os.listdir({_DESCRIPTORS!r})) - files")
+        actual = f"{left} more after {CYCLES} queues were opened, used and closed"
+        bench.expect(rule, left < CYCLES / 2, "no more open files", actual, f"left < {CYCLES // 2}")
+    left = threading.active_count() - threads
+    bench.recorder.note("left = threading.active_count() - threads")
+    actual = f"{left} more after {CYCLES} queues were opened, used and closed"
+    bench.expect(rule, left < CYCLES / 2, "no more threads", actual, f"left < {CYCLES // 2}")
+
+
+def _cycle(bench: Bench) -> tuple[str, Callable[[int], None]]:
+    """Return what opens, uses and closes queues, as lines of a loop and as a function of how often.
+
+    The objects are kept, because only close may release what they hold.
+    """
+    construction, build = bench.driver.construction("0")
+    first, second = bench.driver.item(1), bench.driver.item(2)
+    kept = []
+    twice = 2 if bench.offers("persistent") else 1
+
+    def cycle(times: int) -> None:
+        for _ in range(times):
+            queue = build()
+            queue.push(first.value)
+            queue.push(second.value)
+            queue.pop()
+            queue.close()
+            kept.append(queue)
+            if twice == 2:
+                queue = build()
+                queue.pop()
+                queue.close()
+                kept.append(queue)
+
+    opening = f"queue = {construction}"
+    lines = [opening, f"queue.push({first.source})", f"queue.push({second.source})", "queue.pop()", "queue.close()", "kept.append(queue)"]
+    if twice == 2:
+        lines += [opening, "queue.pop()", "queue.close()", "kept.append(queue)"]
+    return textwrap.indent("\n".join(lines), "    "), cycle
+
+
+@check("queue.close.keeps")
+def close_keeps_what_is_pending(bench: Bench) -> None:
+    if not unstorable(bench):
+        raise NotApplicable("nothing is known that this queue refuses to store")
+    for cause in range(3):
+        run(bench, program(f"push:0 push:1 push_refused:{cause} reopen pop push_refused:{cause} push:2 reopen pop pop"))
+
+
+@check("queue.close.empty-removes")
+def an_empty_queue_removes_its_files(bench: Bench) -> None:
+    rule = "queue.close.empty-removes"
+    queue = bench.open()
+    for number in range(3):
+        queue.push(bench.driver.item(number))
+    queue.close()
+    if not list(files_below(bench.driver.directory)):
+        raise NotExercised("no file was seen while items were stored")
+    queue = bench.open()
+    for _ in range(3):
+        queue.pop()
+    queue.close()
+    left = [str(path.relative_to(bench.driver.directory)) for path in sorted(bench.driver.directory.rglob("*"))]
+    bench.recorder.note("left = [path for path in Path(directory).rglob('*')]")
+    bench.expect(rule, not left, "nothing left", ", ".join(left), "not left")
+
+
+@check("queue.close.twice")
+def a_second_close_is_harmless(bench: Bench) -> None:
+    rule = "queue.close.twice"
+    for stored in (2, 0):
+        with bench.collecting():
+            bench.restart()
+            queue = bench.open()
+            for number in range(stored):
+                queue.push(bench.driver.item(number))
+            queue.close()
+            queue.close(owner=rule)
+            bench.examined[rule] += 1
+            if bench.offers("persistent"):
+                _still_there(bench, rule, set(range(stored)))
+
+
+@check("queue.close.use-after")
+def use_after_close_damages_nothing(bench: Bench) -> None:
+    rule = "queue.close.use-after"
+    said: list[str] = []
+    for misuse in ("push", "pop", "peek", "len"):
+        if misuse == "peek" and not bench.offers("peek"):
+            continue
+        with bench.collecting():
+            bench.restart()
+            queue = bench.open()
+            for number in (0, 1):
+                queue.push(bench.driver.item(number))
+            queue.close()
+            stored, optional = {0, 1}, set()
+            try:
+                with bench.recorder.blame(rule):
+                    if misuse == "push":
+                        queue.push(bench.driver.item(2))
+                        optional = {2}  # it returned, so the item may well be there
+                    elif misuse == "pop":
+                        stored.discard(bench.driver.identify(queue.pop()))
+                    else:
+                        queue.peek() if misuse == "peek" else queue.length()
+                said.append(f"{misuse} raises nothing")
+            except OperationRaised as raised:
+                if not isinstance(raised.error, Exception):
+                    raise
+                said.append(f"{misuse} raises {type(raised.error).__name__}")
+            _still_there(bench, rule, stored, optional)
+    bench.notes.append("after close " + ", ".join(said))
+
+
+def _still_there(bench: Bench, rule: str, stored: set[int], optional: Set[int] = frozenset()) -> None:
+    """Open the queue again and compare: the items that must be there and those that may, in any order, nothing else."""
+    with bench.recorder.blame(rule):
+        queue = bench.open()
+        left = stored | optional
+        for _ in range(len(left) + 1):
+            popped = queue.pop()
+            number = bench.driver.identify(popped)
+            conditions = [f"({bench.driver.same_source('popped', bench.driver.item(n))})" for n in sorted(left)]
+            shown = [bench.driver.describe_item(n) for n in sorted(left)]
+            if not left & stored:
+                conditions.append("popped is None")
+                shown.append("None")
+            ok = number in left or (popped is None and not left & stored)
+            bench.expect(rule, ok, " or ".join(shown), popped, " or ".join(conditions))
+            left.discard(number)
+        queue.close()

@@ -1,0 +1,177 @@
+"""Checks of construction: keys, directories, and what is found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.specification import Kind
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench, must_raise
+from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.programs import program
+from queue_conformance.suites.queues.pair import run
+
+BYTES_ONLY = {Kind.BYTE_QUEUE}
+REQUESTS_ONLY = {Kind.DOWNSTREAM_QUEUE}
+
+KEYS = (
+    "0",
+    "-7",
+    "12s",
+    "-3s",
+    "example.com-5ababd603b22780302dd8d83498e5172/-1",
+    "with spaces/0",
+    "dots.and-dashes_/..hidden/1",
+    "exämple-日本語/2",
+    "d" * 255 + "/0",
+)
+"""Keys as the released priority queues make them, below a directory of the author's choice."""
+
+
+@check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY)
+def keys_are_isolated(bench: Bench) -> None:
+    run(bench, program("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop"))
+
+
+@check("queue.ctor.key-identity")
+def keys_are_identities(bench: Bench) -> None:
+    run(bench, program("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop"))
+
+
+@check("queue.ctor.key-shapes")
+def keys_have_many_shapes(bench: Bench) -> None:
+    run(bench, program("push:0 reopen pop"))
+    rule = "queue.ctor.key-shapes"
+    for key in KEYS:
+        with bench.collecting(), bench.recorder.blame(rule):
+            bench.restart()
+            if bench.implementation.kind is Kind.BYTE_QUEUE:
+                parent = str(Path(key).parent)
+                (bench.driver.directory / parent).mkdir(parents=True, exist_ok=True)
+                bench.recorder.note(f"Path(directory, {parent!r}).mkdir(parents=True, exist_ok=True)")
+            queue = bench.open(key)
+            queue.push(bench.driver.item(1))
+            queue.close()
+            queue = bench.open(key)
+            popped = queue.pop()
+            same = bench.driver.same_source("popped", bench.driver.item(1))
+            bench.expect(rule, bench.driver.identify(popped) == 1, f"the item stored under {key[:20]!r}", popped, same)
+            queue.close()
+
+
+@check("queue.ctor.parents", kinds=REQUESTS_ONLY)
+def parents_are_created(bench: Bench) -> None:
+    with bench.recorder.blame("queue.ctor.parents"):
+        queue = bench.open("a/b/c/0")
+        queue.push(bench.driver.item(1))
+        popped = queue.pop()
+    same = bench.driver.same_source("popped", bench.driver.item(1))
+    bench.expect("queue.ctor.parents", bench.driver.identify(popped) == 1, "the item pushed", popped, same)
+    queue.close()
+
+
+@check("queue.ctor.empty-clean")
+def untouched_leaves_nothing(bench: Bench) -> None:
+    rule = "queue.ctor.empty-clean"
+    bench.open().close()
+    files = list(files_below(bench.driver.directory))
+    bench.recorder.note("left = [path for path in Path(directory).rglob('*') if path.is_file()]")
+    bench.expect(rule, not files, "no file", ", ".join(files), "not left")
+    queue = bench.open()
+    length = queue.length()
+    bench.expect(rule, length == 0, "len 0", length, "length == 0")
+    queue.close()
+
+
+@check("queue.ctor.stored-length")
+def length_is_restored(bench: Bench) -> None:
+    run(bench, program("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen"))
+
+
+def files_below(directory: Path) -> Iterator[str]:
+    """Yield the files below a directory, as paths relative to it."""
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            yield str(path.relative_to(directory))
+
+
+OTHER_CLASSES = {
+    Kind.DOWNSTREAM_QUEUE: (
+        "scrapy.squeues.PickleFifoDiskQueue",
+        "scrapy.squeues.PickleLifoDiskQueue",
+        "scrapy.squeues.MarshalFifoDiskQueue",
+        "scrapy.squeues.MarshalLifoDiskQueue",
+        "scrapy.squeues.PickleFifoSQLiteQueue",
+        "scrapy.squeues.PickleLifoSQLiteQueue",
+        "scrapy.squeues.MarshalFifoSQLiteQueue",
+        "scrapy.squeues.MarshalLifoSQLiteQueue",
+    ),
+    Kind.BYTE_QUEUE: (
+        "queuelib.FifoDiskQueue",
+        "queuelib.LifoDiskQueue",
+        "queuelib.FifoSQLiteQueue",
+        "queuelib.LifoSQLiteQueue",
+    ),
+}
+"""Classes whose storage is put where the class under test opens its own."""
+
+
+@check("queue.ctor.wrong-storage")
+def foreign_storage_is_refused(bench: Bench) -> None:
+    cls = bench.implementation.cls
+    for path in OTHER_CLASSES[bench.implementation.kind]:
+        try:
+            other = load_class(path)
+        except LoadError:
+            continue  # not in this release
+        if other is not cls and other not in cls.__mro__:
+            with bench.collecting():
+                bench.restart()
+                _open_storage_of(bench, path, other)
+    if not bench.examined["queue.ctor.wrong-storage"]:
+        raise NotExercised("the class does not look at the storage of other classes under the same key")
+
+
+def _open_storage_of(bench: Bench, path: str, cls: type) -> None:
+    """Let another class write three items, open them with the class under test, and read them with the other again."""
+    rule = "queue.ctor.wrong-storage"
+    mine, kind = bench.driver, bench.implementation.kind
+    theirs = make_driver(Implementation(path, cls, kind, bench.implementation.profile), mine.directory, bench.recorder)
+    module, _, name = path.rpartition(".")
+    bench.recorder.note(f"{name} = importlib.import_module({module!r}).{name}")
+    writer = theirs.open(variable="other")
+    for number in (1, 2, 3):
+        writer.push(theirs.item(number))
+    writer.close()
+    refused = False
+    try:
+        with bench.recorder.blame(rule):
+            queue = mine.open()
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        refused = True
+    else:
+        opening = bench.recorder.steps[-1]
+        length = len(queue.raw)
+        if length:
+            tail = must_raise(opening.source, "Exception")
+            bench.fail(rule, f"an exception, the storage is one of {name}", f"opened it, len {length}", tail, replaces=True)
+        queue.close()
+    with bench.recorder.blame(rule):
+        reader = theirs.open(variable="other")
+        left = {1, 2, 3}
+        while left:
+            popped = reader.pop()
+            number = theirs.identify(popped)
+            if number not in left:
+                conditions = " or ".join(f"({theirs.same_source('popped', theirs.item(n))})" for n in left)
+                bench.fail(rule, f"the storage of {name} untouched", popped, [f"assert {conditions}, repr(popped)"])
+            left.remove(number)
+        reader.close()
+    bench.examined[rule] += refused

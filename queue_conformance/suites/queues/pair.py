@@ -1,0 +1,391 @@
+"""A queue and its oracle, side by side; each operation runs on both, and every difference breaks a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from queue_conformance.implementations.capabilities import Order
+from queue_conformance.implementations.driver import VARIABLES, Item
+from queue_conformance.models.queue import QueueModel
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.programs import Experiment, Play, Player, Program, always, drop
+from queue_conformance.specification import Kind
+
+ORDER_RULES = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
+_SPREAD = 100
+"""Items of queue n have the numbers from n * 100, so that an item in the wrong queue is recognised."""
+
+
+class QueuePair:
+    """One queue and its oracle; the operations of programs are its methods.
+
+    Args:
+        bench: where the check works.
+        number: which of the queues that are open side by side this is.
+
+    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        self.bench = bench
+        self.number = number
+        self.model = QueueModel(bench.implementation.capabilities.order)
+        self.queue: Any = bench.open(str(number), VARIABLES[number])
+        self._examined = bench.examined
+        self._is_open = True
+        self._popped: set[int] = set()
+        self._cleared: set[int] = set()
+        self._peeked: Any = _NOTHING
+        self._seen: set[str] = set()
+
+    # --- Operations --------------------------------------------------------------------------------------------------
+
+    def push(self, item: int) -> None:
+        """Push an item of the pool."""
+        self._ensure_open()
+        number = item + self.number * _SPREAD
+        self.queue.push(self.bench.driver.item(number))
+        self._examined["queue.push.accept"] += 1
+        if number in self.model.items:
+            self._seen.add("duplicate")
+        if "peek" in self._seen:
+            self._seen.add("push after peek")
+        self.model.push(number)
+        self._peeked = _NOTHING
+
+    def push_refused(self, cause: int) -> None:
+        """Push something that must be refused; where nothing is refused, do nothing."""
+        self._ensure_open()
+        items = unstorable(self.bench)
+        if not items:
+            return
+        item, rule, errors = items[cause % len(items)]
+        self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
+        self._seen.add("refused")
+
+    def pop(self, _item: int = 0) -> int | None:
+        """Pop, and judge what came."""
+        self._ensure_open()
+        empty = not self.model.items
+        value = self.queue.pop(owner="queue.pop.empty-none" if empty else "queue.pop.exactly-once")
+        peeked, self._peeked = self._peeked, _NOTHING
+        number = self._judge(value, "popped")
+        if number is None:
+            self._seen.add("pop of nothing")
+            return None
+        if peeked is not _NOTHING and self.bench.driver.identify(peeked) != number:
+            self.bench.fail(
+                "queue.peek.equals-pop", f"the item that peek showed, {_show(peeked)}", value, _same("popped", "peeked"), final=True
+            )
+        if peeked is not _NOTHING:
+            self._examined["queue.peek.equals-pop"] += 1
+        self.model.remove(number)
+        self._popped.add(number)
+        self._credit()
+        return number
+
+    def peek(self, _item: int = 0) -> None:
+        """Peek, where the queue can, and judge what came."""
+        if not self.bench.offers("peek"):
+            return
+        self._ensure_open()
+        empty = not self.model.items
+        value = self.queue.peek(owner="queue.peek.empty-none" if empty else "queue.peek.equals-pop")
+        number = self.bench.driver.identify(value)
+        allowed = self.model.allowed()
+        if (value is None and not allowed) or (number in allowed and self.bench.driver.same(value, self.bench.driver.item(number))):
+            self._examined["queue.peek.empty-none"] += not allowed
+            self._peeked = value if allowed else _NOTHING
+            self._seen.add("peek")
+            return
+        # Either peek is wrong, or it shows what is wrong with the queue: the next pop tells.
+        popped = self.queue.pop()
+        if self.bench.driver.identify(popped) == number and type(popped) is type(value):
+            self._judge(popped, "popped")
+        if empty:
+            tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
+            self.bench.fail("queue.peek.empty-none", "None", value, tail, final=True)
+        self.bench.fail(
+            "queue.peek.equals-pop", f"what pop returns next, {_show(popped)}", value, _same("peeked", "popped"), final=True
+        )
+
+    def length(self, _item: int = 0, rule: str = "queue.len.count") -> None:
+        """Compare ``len()``."""
+        self._ensure_open()
+        length = self.queue.length()
+        if length != len(self.model):
+            expected = str(len(self.model))
+            self._contents_or(
+                lambda: self.bench.fail(rule, expected, length, [f"assert length == {expected}, f'expected {expected}, got {{length}}'"])
+            )
+        self._examined[rule] += 1
+        if "pop of nothing" in self._seen:
+            self._examined["queue.len.pop-none"] += 1
+
+    def truth(self, _item: int = 0) -> None:
+        """Compare ``bool()``."""
+        self._ensure_open()
+        truth = self.queue.truth()
+        expected = bool(self.model.items)
+        if truth != expected:
+            self._contents_or(
+                lambda: self.bench.fail(
+                    "queue.len.truth", str(expected), truth, [f"assert truth is {expected}, f'expected {expected}, got {{truth}}'"]
+                )
+            )
+        self._examined["queue.len.truth"] += 1
+
+    def clear(self, _item: int = 0) -> None:
+        """Clear, where the queue can, and compare ``len()``."""
+        if not self.bench.offers("clear"):
+            return
+        self._ensure_open()
+        self.queue.clear()
+        self._cleared |= set(self.model.items)
+        self.model.clear()
+        self._peeked = _NOTHING
+        self._seen.add("clear")
+        length = self.queue.length()
+        if self.bench.applies("queuelib.clear"):
+            self.bench.expect("queuelib.clear", length == 0, "len 0", length, "length == 0", final=True)
+
+    def close(self, _item: int = 0) -> None:
+        """Close, where that loses nothing; the next operation builds the queue again."""
+        if self._is_open and self.bench.offers("persistent"):
+            self.queue.close()
+            self._is_open = False
+            self._seen.add("close after refused" if "refused" in self._seen else "close")
+            if self._popped and self.model.items:
+                self._seen.add("partial")
+            self._peeked = _NOTHING
+
+    def open(self, _item: int = 0) -> None:
+        """Build the queue again, and compare ``len()``."""
+        if self._is_open:
+            return
+        self.queue = self.bench.open(str(self.number), self.queue.variable, owner="queue.persist.reopen")
+        self._is_open = True
+        self._seen.add("reopen")
+        self.length(rule="queue.ctor.stored-length")
+
+    def reopen(self, _item: int = 0) -> None:
+        """Close and build again."""
+        self.close()
+        self.open()
+
+    def finish(self) -> None:
+        """Take out and judge everything that is left, and close."""
+        self._ensure_open()
+        for _ in range(len(self.model) + 1):
+            self.pop()
+        self.queue.close()
+        self._is_open = False
+
+    # --- Judgement ---------------------------------------------------------------------------------------------------
+
+    def _ensure_open(self) -> None:
+        if not self._is_open:
+            self.open()
+
+    def _judge(self, value: Any, variable: str) -> int | None:
+        """Compare what came out with what may come; return its number."""
+        driver = self.bench.driver
+        allowed = self.model.allowed()
+        if value is None and not allowed:
+            self._examined["queue.pop.empty-none"] += 1
+            return None
+        number: int | None = driver.identify(value)
+        expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
+        if number is not None and number in allowed:
+            if driver.same(value, driver.item(number)):
+                return number
+            rule = "queue.pop.roundtrip" if self.bench.offers("serializes") else "queue.pop.exactly-once"
+        elif number is not None and number in self.model.items:
+            rule = ORDER_RULES[self.model.order]
+        elif number is not None and number in self._cleared:
+            rule = "queuelib.clear"
+        elif number is None and value is not None and not allowed:
+            rule = "queue.pop.empty-none"
+        else:
+            rule = "queue.pop.exactly-once"
+        conditions = [f"({driver.same_source(variable, driver.item(n))})" for n in allowed] or [f"{variable} is None"]
+        tail = [f"assert {' or '.join(conditions)}, f'expected {_plain(expected)}, got {{{variable}!r}}'"]
+        self.bench.fail(rule, expected, value, tail)
+
+    def _contents_or(self, fail: Callable[[], object]) -> None:
+        """Report a wrong count, unless the contents are wrong: then the count may well be right."""
+        failure: RuleBroken | None = None
+        try:
+            fail()
+        except RuleBroken as broken:
+            failure = broken
+        for _ in range(len(self.model) + 1):
+            self.pop()
+        assert failure is not None
+        raise failure
+
+    def _credit(self) -> None:
+        """Count the rules that a right item examines, by what happened to the queue before."""
+        examined, seen = self._examined, self._seen
+        examined["queue.pop.exactly-once"] += 1
+        several = len(self.model) > 0
+        if several and self.model.order in ORDER_RULES:
+            examined[ORDER_RULES[self.model.order]] += 1
+            if "reopen" in seen:
+                examined["queue.pop.order-reopen"] += 1
+        for event, rule in _EXAMINED_AFTER.items():
+            if event in seen:
+                examined[rule] += 1
+        if self.number:
+            examined["queue.ctor.key-isolation"] += 1
+            if "reopen" in seen:
+                examined["queue.ctor.key-identity"] += 1
+        if "partial" in seen and "reopen" in seen:
+            examined["queue.persist.partial"] += 1
+
+
+_NOTHING = object()
+
+_EXAMINED_AFTER = {
+    "duplicate": "queue.push.duplicates",
+    "peek": "queue.peek.no-effect",
+    "push after peek": "queue.peek.then-push",
+    "refused": "queue.push.failed-no-trace",
+    "close after refused": "queue.close.keeps",
+    "reopen": "queue.persist.reopen",
+    "clear": "queuelib.clear",
+}
+"""What a right item shows, by what came before it."""
+
+
+def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException], ...]]]:
+    """Return items that a push must refuse, with the rule that says so and what may be raised."""
+    if bench.implementation.kind is Kind.BYTE_QUEUE and bench.offers("persistent"):
+        sources = ["'text'", "None", "bytearray(b'item 1')"]
+        return [(bench.driver.evaluate(source), "queue.push.bytes-only", (TypeError,)) for source in sources]
+    if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE and bench.offers("serializes"):
+        url = "'https://example.com/1'"
+        return [
+            (bench.driver.evaluate(f"Request({url}, callback=lambda response: None)"), "queue.push.callback-foreign", (ValueError,)),
+            (bench.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"), "queue.push.serialization-error", (ValueError,)),
+        ]
+    return []
+
+
+# --- Attribution -----------------------------------------------------------------------------------------------------
+
+
+_REOPENINGS = ("reopen", "close", "open")
+_without_reopening = drop(*_REOPENINGS)
+
+
+def _only_failing_queue(play: Play) -> Program:
+    return tuple(o for o in play.played if play.at is None or o.queue == play.at.queue)
+
+
+def _distinct(play: Play) -> Program:
+    """Give every pushed item a number of its own, if an item is pushed twice."""
+    pushed = [(o.queue, o.item) for o in play.played if o.name == "push"]
+    if len(set(pushed)) == len(pushed):
+        return tuple(play.played)
+    return tuple(o._replace(item=index % _SPREAD) if o.name == "push" else o for index, o in enumerate(play.played))
+
+
+def _without_empty_pops(play: Play) -> Program:
+    return tuple(o for index, o in enumerate(play.played) if index not in play.empty_pops)
+
+
+def _without_earlier_pops(play: Play) -> Program:
+    """Leave out the pops that come before the last reopening."""
+    last = max((i for i, o in enumerate(play.played) if o.name in _REOPENINGS), default=0)
+    return tuple(o for i, o in enumerate(play.played) if i > last or o.name != "pop")
+
+
+def _needs_reopening(player: Player, play: Play) -> bool:
+    reduced = _without_reopening(play)
+    return len(reduced) < len(play.played) and player.passes(reduced)
+
+
+def _after_peek(player: Player, play: Play, _failure: RuleBroken) -> str:
+    """The peeks matter: do they only matter where a push follows?"""
+    operations = play.played
+    followed = {
+        index
+        for index, operation in enumerate(operations)
+        if operation.name == "peek"
+        and next((o.name for o in operations[index + 1 :] if o.queue == operation.queue), "") == "push"
+    }
+    reduced = tuple(o for index, o in enumerate(operations) if index not in followed)
+    return "queue.peek.then-push" if followed and player.passes(reduced) else "queue.peek.no-effect"
+
+
+def _after_refused(player: Player, play: Play, _failure: RuleBroken) -> str:
+    return "queue.close.keeps" if _needs_reopening(player, play) else "queue.push.failed-no-trace"
+
+
+def _after_other_queues(player: Player, play: Play, _failure: RuleBroken) -> str:
+    return "queue.ctor.key-identity" if _needs_reopening(player, play) else "queue.ctor.key-isolation"
+
+
+def _after_measuring(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    return None if failure.rule in _COUNT_RULES else "queue.len.count"
+
+
+def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | None:
+    if failure.rule in ORDER_RULES.values():
+        return "queue.pop.order-reopen"
+    if failure.rule in _COUNT_RULES:
+        return "queue.ctor.stored-length"
+    if failure.rule != "queue.pop.exactly-once":
+        return None
+    earlier = _without_earlier_pops(play)
+    return "queue.persist.partial" if len(earlier) < len(play.played) and player.passes(earlier) else "queue.persist.reopen"
+
+
+def _after_empty_pops(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    return "queue.len.pop-none" if failure.rule in _COUNT_RULES else None
+
+
+_COUNT_RULES = ("queue.len.count", "queue.len.truth", "queue.ctor.stored-length")
+
+EXPERIMENTS = (
+    Experiment(drop("push_refused"), _after_refused),
+    Experiment(drop("clear"), always("queuelib.clear")),
+    Experiment(_distinct, always("queue.push.duplicates")),
+    Experiment(drop("peek"), _after_peek),
+    Experiment(drop("length", "truth"), _after_measuring),
+    Experiment(_only_failing_queue, _after_other_queues),
+    Experiment(_without_reopening, _after_reopening),
+    Experiment(_without_empty_pops, _after_empty_pops),
+)
+
+
+def player(bench: Bench) -> Player:
+    """Return what plays programs of :class:`QueuePair`."""
+    return Player(bench, QueuePair, EXPERIMENTS)
+
+
+def run(bench: Bench, operations: Program) -> None:
+    """Play one program on a bench.
+
+    Raises:
+        RuleBroken: for a difference, attributed to a rule.
+    """
+    player(bench).play(operations)
+
+
+def _same(left: str, right: str) -> list[str]:
+    return [
+        f"same = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
+        f"assert same, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
+    ]
+
+
+def _show(value: object) -> str:
+    return _plain(repr(value))
+
+
+def _plain(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", '"').replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,61 @@
+"""Checks of pop: what comes out, in which order, and when nothing is left."""
+
+from __future__ import annotations
+
+import time
+
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.programs import program
+from queue_conformance.suites.queues.construction import REQUESTS_ONLY
+from queue_conformance.suites.queues.pair import run
+
+
+@check("queue.pop.exactly-once")
+def every_item_comes_once(bench: Bench) -> None:
+    run(bench, program("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop"))
+    run(bench, program(" ".join(f"push:{number}" for number in range(60))))
+
+
+@check("queue.pop.empty-none")
+def nothing_comes_from_an_empty_queue(bench: Bench) -> None:
+    run(bench, program("pop pop pop push:0 pop pop pop pop"))
+    run(bench, program("push:0 pop reopen pop pop pop push:1 reopen pop pop"))
+
+
+@check("queue.pop.fifo")
+def first_in_first_out(bench: Bench) -> None:
+    run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
+
+
+@check("queue.pop.lifo")
+def last_in_first_out(bench: Bench) -> None:
+    run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
+
+
+@check("queue.pop.order-reopen")
+def order_survives_reopening(bench: Bench) -> None:
+    run(bench, program("push:0 push:1 push:2 reopen push:3 push:4 pop reopen push:5 pop reopen pop pop pop pop"))
+
+
+NO_WAIT = 0.5
+"""Seconds that a pop from an empty queue may take at the best of three times."""
+
+
+@check("queue.pop.no-wait", kinds=REQUESTS_ONLY)
+def an_empty_queue_answers_at_once(bench: Bench) -> None:
+    rule = "queue.pop.no-wait"
+    queue = bench.open()
+    bench.recorder.note("started = time.monotonic()")
+    best = float("inf")
+    for _ in range(3):
+        started = time.monotonic()
+        with bench.recorder.blame(rule):
+            queue.pop()
+        best = min(best, time.monotonic() - started)
+        if best < NO_WAIT:
+            break
+    tries = len(bench.recorder.steps) - 2
+    bench.recorder.note("elapsed = time.monotonic() - started")
+    bench.expect(rule, best < NO_WAIT, "an answer at once", f"waited {best:.1f} s", f"elapsed < {NO_WAIT * tries}")
+    queue.close()

@@ -1,0 +1,243 @@
+"""Checks of push: what it accepts, returns and leaves as it was."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from queue_conformance.faults import disk
+from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.specification import Kind
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
+from queue_conformance.suites.programs import program
+from queue_conformance.suites.queues.construction import BYTES_ONLY, REQUESTS_ONLY
+from queue_conformance.suites.queues.pair import run, unstorable
+
+
+@check("queue.push.accept")
+def push_is_accepted(bench: Bench) -> None:
+    run(bench, program("length push:0 length push:1 length push:2 push:3 length pop length push:4 length"))
+
+
+@check("queue.push.returns-none")
+def push_returns_none(bench: Bench) -> None:
+    queue = bench.open()
+    item = bench.driver.item(0)
+    result = queue.push(item)
+    bench.recorder.steps[-1].source = f"result = {bench.recorder.steps[-1].source}"
+    bench.expect("queue.push.returns-none", result is None, "None", result, "result is None")
+    queue.close()
+
+
+@check("queue.push.duplicates")
+def duplicates_are_kept(bench: Bench) -> None:
+    run(bench, program("push:0 push:0 length push:1 push:0 length pop pop pop pop"))
+
+
+@check("queue.push.failed-no-trace")
+def failed_push_leaves_no_trace(bench: Bench) -> None:
+    if not unstorable(bench) and not bench.offers("persistent", "filesystem"):
+        raise NotApplicable("nothing is known that this queue refuses to store")
+    for refused in ("push_refused:0", "push_refused:1", "push_refused:2"):
+        run(bench, program(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}"))
+
+
+@check("queue.push.bytes-only", kinds=BYTES_ONLY)
+def only_bytes_are_accepted(bench: Bench) -> None:
+    for source in ("'text'", "bytearray(b'item')", "memoryview(b'item')", "None", "7"):
+        with bench.collecting():
+            bench.restart()
+            queue = bench.open()
+            queue.push(bench.driver.item(1))
+            item = bench.driver.evaluate(source)
+            bench.expect_raises("queue.push.bytes-only", (TypeError,), lambda queue=queue, item=item: queue.push(item))
+            length = queue.length()
+            bench.expect("queue.push.bytes-only", length == 1, "len 1 as before", length, "length == 1")
+            queue.close()
+
+
+@check("queue.push.zero-length")
+def empty_bytes_are_an_item(bench: Bench) -> None:
+    rule = "queue.push.zero-length"
+    queue = bench.open()
+    with bench.recorder.blame(rule):
+        queue.push(bench.driver.evaluate('b""'))
+        length = queue.length()
+        bench.expect(rule, length == 1, "len 1", length, "length == 1")
+        popped = queue.pop()
+        bench.expect(rule, popped == b"", 'b""', popped, 'popped == b""')
+        length = queue.length()
+        bench.expect(rule, length == 0, "len 0", length, "length == 0")
+    queue.close()
+
+
+@check("queue.push.no-mutation", kinds=REQUESTS_ONLY)
+def push_does_not_modify_the_request(bench: Bench) -> None:
+    rule = "queue.push.no-mutation"
+    queue = bench.open()
+    source = (
+        "Request('https://example.com/1', method='POST', headers={'A': ['1', '2']}, body=b'body', cookies={'c': 'd'}, "
+        "meta={'depth': [1, 2]}, callback=spider.parse_item, cb_kwargs={'k': 'v'}, flags=['f'], priority=7)"
+    )
+    request = bench.driver.evaluate(source)
+    bench.recorder.note(f"request = {source}")
+    bench.recorder.note("before = repr(sorted((name, getattr(request, name)) for name in request.attributes))")
+    before = _fields(request.value)
+    queue.push(Item(request.value, "request"))
+    after = _fields(request.value)
+    bench.recorder.note("after = repr(sorted((name, getattr(request, name)) for name in request.attributes))")
+    changed = [f"{name}: {describe(after[name])}" for name in before if before[name] != after[name]]
+    bench.expect(rule, not changed, "the request as it was", ", ".join(changed), "before == after")
+    queue.close()
+
+
+def _fields(request: Any) -> dict[str, str]:
+    return {name: repr(getattr(request, name)) for name in request.attributes}
+
+
+# --- Size ------------------------------------------------------------------------------------------------------------
+
+SIZES = (0, 1, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, 1 << 26)
+"""Bytes of an item; the last one is 64 MiB."""
+
+MANY = 100_000
+"""Items in one queue."""
+
+PATIENCE = 15.0
+"""Seconds after which the many items are given up; the rule is then not exercised."""
+
+
+@check("queue.push.large")
+def large_items_and_queues_work(bench: Bench) -> None:
+    rule = "queue.push.large"
+    with bench.recorder.blame(rule):
+        queue = bench.open()
+        for size in SIZES:
+            item = _sized(bench, size)
+            queue.push(item)
+            popped = queue.pop()
+            size_source = "len(popped.body)" if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE else "len(popped)"
+            found = popped == item.value if isinstance(item.value, bytes) else getattr(popped, "body", None) == item.value.body
+            bench.expect(rule, found, f"the item of {size} bytes", popped, f"popped is not None and {size_source} == {size}")
+            del popped
+        queue.close()
+        _many(bench, rule)
+
+
+def _sized(bench: Bench, size: int) -> Item:
+    if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE:
+        return bench.driver.evaluate(f"Request('https://example.com/1', method='POST', body=b'x' * {size})")
+    return bench.driver.evaluate(f"b'x' * {size}")
+
+
+def _many(bench: Bench, rule: str) -> None:
+    """Push many items and pop them; one operation in the record stands for all of them."""
+    bench.restart()
+    queue = bench.open()
+    item = bench.driver.item(1)
+    started = time.monotonic()
+
+    def push_all() -> int:
+        for number in range(MANY):
+            queue.raw.push(item.value)
+            if number % 256 == 0 and time.monotonic() - started > PATIENCE / 2:
+                return number + 1
+        return MANY
+
+    def pop_all() -> int:
+        popped = 0
+        while queue.raw.pop() is not None:
+            popped += 1
+            if popped % 256 == 0:
+                bench.flight.enter(f"popping item {popped}", rule)
+        return popped
+
+    call = bench.recorder.call
+    pushed = call(f"for _ in range({MANY}): {queue.variable}.push({item.source})", rule, push_all)
+    length = queue.length()
+    bench.expect(rule, length == pushed, f"len {pushed}", length, f"length == {MANY}")
+    popped = call(f"popped = sum(1 for _ in iter({queue.variable}.pop, None))", rule, pop_all)
+    bench.expect(rule, popped == pushed, f"{pushed} items", f"{popped} items", f"popped == {MANY}")
+    queue.close()
+    if pushed < MANY:
+        del bench.examined[rule]
+        raise NotExercised(f"{pushed} items took {PATIENCE / 2:g} s; {MANY} would take too long")
+
+
+# --- Full disk -------------------------------------------------------------------------------------------------------
+
+ROOM = (0, 1, 6, 100, 5000)
+"""Bytes that still fit after the largest file when the disk becomes full."""
+
+
+@check("queue.push.no-silent-loss", "queue.push.failed-no-trace", name="queue.push.no-silent-loss")
+def full_disk_loses_nothing_silently(bench: Bench) -> None:
+    if not disk.AVAILABLE:
+        raise NotExercised("this platform cannot limit the size of files")
+    run(bench, program("push:0 push:1 push:2 reopen"))
+    bench.restart()
+    queue = bench.open()
+    queue.push(_victim(bench))
+    queue.pop()
+    queue.close()
+    hits = 0
+    for room in ROOM:
+        for reopen in (False, True):
+            with bench.collecting():
+                hits += _push_onto_full_disk(bench, room, reopen)
+    if not hits:
+        raise NotExercised("no push reached the limit on the size of files")
+
+
+def _push_onto_full_disk(bench: Bench, room: int, reopen: bool) -> bool:
+    """Push while the disk has little room left, then compare; return whether the fault hit."""
+    bench.restart()
+    driver, recorder = bench.driver, bench.recorder
+    items = {1: driver.item(1), 2: _victim(bench), 3: driver.item(3)}
+    queue = bench.open()
+    queue.push(items[1])
+    limit = disk.largest_file(driver.directory) + room
+    for line in disk.source_of_limit(room):
+        recorder.note(line)
+    rule = "queue.push.no-silent-loss"
+    left = {1, 2, 3}
+    with disk.file_size_limit(limit):
+        try:
+            queue.push(items[2])
+        except OperationRaised:
+            bench.examined[rule] += 1  # an error is not silent
+            rule = "queue.push.failed-no-trace"
+            left = {1, 3}
+    recorder.note(disk.SOURCE_OF_NO_LIMIT)
+    if 2 in left and not disk.reached(driver.directory, limit):
+        queue.close()
+        return False
+    with recorder.blame(rule):
+        queue.push(items[3])
+        if reopen:
+            queue.close()
+            queue = bench.open()
+        while left:
+            popped = queue.pop()
+            number = driver.identify(popped)
+            whole = number in left and _same(popped, items[number].value)
+            conditions = " or ".join(f"({driver.same_source('popped', items[n])})" for n in sorted(left))
+            expected = f"item {' or '.join(map(str, sorted(left)))}"
+            bench.expect(rule, whole, expected, popped, conditions)
+            left.remove(number)
+        queue.close()
+    return True
+
+
+def _victim(bench: Bench) -> Item:
+    """Return an item that is larger than usual buffers; it is number 2."""
+    if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE:
+        return bench.driver.evaluate("Request('https://example.com/2', meta={'large': 'x' * 100_000})")
+    return bench.driver.evaluate("b'item 2' * 20_000")
+
+
+def _same(popped: Any, pushed: Any) -> bool:
+    return bool(popped == pushed) if isinstance(pushed, bytes) else bool(popped.meta == pushed.meta)

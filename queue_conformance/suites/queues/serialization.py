@@ -1,0 +1,280 @@
+"""Checks of what a serializing queue stores, refuses and gives back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, reject, seed
+
+from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL, Cause
+from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.equality import difference
+from queue_conformance.implementations.example import ExampleSpider, OtherSpider
+from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.strategies import RequestSource, request_sources
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench, must_raise
+from queue_conformance.suites.machine import our_settings
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.suites.queues.construction import REQUESTS_ONLY
+
+
+ERRORS = (ValueError,)
+"""What released Scrapy understands as «this request cannot be serialized»."""
+
+
+@check("queue.push.serialization-error", kinds=REQUESTS_ONLY)
+def unserializable_requests_are_refused(bench: Bench) -> None:
+    _all_refused(bench, "queue.push.serialization-error", COMMON)
+
+
+@check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY)
+def every_cause_is_refused(bench: Bench) -> None:
+    _all_refused(bench, "queue.push.serialization-all-causes", UNUSUAL)
+
+
+def _all_refused(bench: Bench, rule: str, causes: tuple[Cause, ...]) -> None:
+    """Push each request; it must be refused with the right error, or come back equal (then it could be serialized)."""
+    for cause in causes:
+        with bench.collecting():
+            bench.restart()
+            queue = bench.open()
+            item = bench.driver.evaluate(cause.source)
+            try:
+                with bench.recorder.blame(rule):
+                    queue.push(item)
+            except OperationRaised as raised:
+                bench.examined[rule] += 1
+                if not isinstance(raised.error, ERRORS):
+                    tail = must_raise(raised.step.source, "ValueError")
+                    actual = f"{describe(raised.error, 60)} raised"
+                    bench.fail(rule, f"ValueError for {cause.name}", actual, tail, replaces=True)
+            else:
+                pushing = bench.recorder.steps[-1].source
+                if not _comes_back(queue, item.value):
+                    del bench.recorder.steps[-1]
+                    actual = f"push accepted {cause.name}, and pop did not give it back"
+                    bench.examined[rule] += 1
+                    bench.fail(rule, f"ValueError for {cause.name}", actual, must_raise(pushing, "ValueError"), replaces=True)
+            queue.close()
+    if not bench.examined[rule]:
+        raise NotExercised("the queue could serialize everything that it was given")
+
+
+def _comes_back(queue: Any, pushed: Any) -> bool:
+    """Whether a request with an odd value was stored: it comes back, and the value has its type."""
+    try:
+        popped = queue.pop()
+    except OperationRaised:
+        return False
+    for field in ("meta", "cb_kwargs"):
+        before, after = getattr(pushed, field), getattr(popped, field, {})
+        if {key: type(value) for key, value in before.items()} != {key: type(value) for key, value in after.items()}:
+            return False
+    return True
+
+
+@check("queue.push.callback-foreign", kinds=REQUESTS_ONLY)
+def foreign_callbacks_are_refused(bench: Bench) -> None:
+    rule = "queue.push.callback-foreign"
+    for cause in FOREIGN_CALLBACKS:
+        for argument in ("callback", "errback"):
+            with bench.collecting():
+                bench.restart()
+                queue = bench.open()
+                item = bench.driver.evaluate(f"Request('https://example.com/1', {argument}={cause.source})")
+                bench.expect_raises(rule, ERRORS, lambda queue=queue, item=item: queue.push(item), why=f" for {cause.name} as {argument}")
+                queue.close()
+
+
+METHODS = ("spider.parse_item", "spider.parse_inherited", "spider._parse_private", "spider._ExampleSpider__parse_mangled")
+
+
+@check("queue.push.callback-method", kinds=REQUESTS_ONLY)
+def methods_of_the_spider_survive(bench: Bench) -> None:
+    rule = "queue.push.callback-method"
+    for method in METHODS:
+        for argument in ("callback", "errback"):
+            with bench.collecting(), bench.recorder.blame(rule):
+                bench.restart()
+                queue = bench.open()
+                queue.push(bench.driver.evaluate(f"Request('https://example.com/1', {argument}={method})"))
+                popped = queue.pop()
+                expected = getattr(bench.driver.names["spider"], method.partition(".")[2])
+                found = getattr(popped, argument, None)
+                name = getattr(found, "__name__", None)
+                bench.expect(rule, name == expected.__name__, method, found, f"popped.{argument}.__name__ == {method}.__name__")
+                queue.close()
+
+
+@check("queue.push.rebuildable", kinds=REQUESTS_ONLY)
+def what_is_accepted_can_be_rebuilt(bench: Bench) -> None:
+    rule = "queue.push.rebuildable"
+    for cause in NOT_REBUILDABLE:
+        with bench.collecting():
+            bench.restart()
+            queue = bench.open()
+            item = bench.driver.evaluate(cause.source)
+            bench.examined[rule] += 1
+            try:
+                queue.push(item)
+            except OperationRaised:
+                continue
+            bench.recorder.steps[-1].refusable = True
+            expected = f"an error of push, or an equal request back, for {cause.name}"
+            with bench.recorder.blame(rule):
+                try:
+                    popped = queue.pop()
+                except OperationRaised as raised:
+                    bench.fail(rule, expected, f"push accepted it, pop raised {describe(raised.error, 60)}", [])
+            bench.expect(rule, not difference(item.value, popped), expected, popped, f"type(popped).__name__ == {type(item.value).__name__!r}")
+            queue.close()
+
+
+REQUEST_TYPES = (
+    "FormRequest('https://example.com/1', formdata={'a': '1'})",
+    "JsonRequest('https://example.com/1', data={'a': [1, None]}, dumps_kwargs={'indent': 1})",
+    "XmlRpcRequest('https://example.com/1', methodname='m', params=(1, 'a'))",
+    "CustomRequest('https://example.com/1', depth=7)",
+)
+
+
+@check("queue.push.request-types", kinds=REQUESTS_ONLY)
+def subclasses_of_request_are_kept(bench: Bench) -> None:
+    rule = "queue.push.request-types"
+    for source in REQUEST_TYPES:
+        with bench.collecting(), bench.recorder.blame(rule):
+            bench.restart()
+            queue = bench.open()
+            item = bench.driver.evaluate(source)
+            queue.push(item)
+            popped = queue.pop()
+            name = type(item.value).__name__
+            bench.expect(rule, type(popped) is type(item.value), f"a {name}", f"a {type(popped).__name__}", f"type(popped) is {name}")
+            further = [a for a in item.value.attributes if a not in ("callback", "errback")]
+            for attribute in further:
+                expected, actual = getattr(item.value, attribute), getattr(popped, attribute, None)
+                shown = f"{attribute} {describe(expected, 40)}"
+                bench.expect(rule, expected == actual, shown, actual, f"popped.{attribute} == {source}.{attribute}")
+            queue.close()
+
+
+@check("queue.push.snapshot", kinds=REQUESTS_ONLY)
+def later_changes_do_not_show(bench: Bench) -> None:
+    rule = "queue.push.snapshot"
+    source = "Request('https://example.com/1', headers={'A': '1'}, meta={'list': [1]}, cb_kwargs={'dict': {}})"
+    queue = bench.open()
+    request = bench.driver.evaluate(source).value
+    bench.recorder.note(f"request = {source}")
+    queue.push(Item(request, "request"))
+    for change in ("request.meta['list'].append(2)", "request.meta['new'] = 1", "request.cb_kwargs['dict']['new'] = 1", "request.headers['A'] = '2'"):
+        bench.recorder.note(change)
+        exec(change, {"request": request})
+    popped = queue.pop()
+    found = (popped.meta, popped.cb_kwargs, popped.headers.get("A"))
+    assertion = "(popped.meta, popped.cb_kwargs, popped.headers.get('A')) == ({'list': [1]}, {'dict': {}}, b'1')"
+    bench.expect(rule, found == ({"list": [1]}, {"dict": {}}, b"1"), "the request as it was when pushed", found, assertion)
+    queue.close()
+
+
+@check("queue.pop.roundtrip", kinds=REQUESTS_ONLY)
+def every_field_survives(bench: Bench) -> None:
+    """Draw requests over all attributes; what push accepts must come back equal, types of values included."""
+    rule = "queue.pop.roundtrip"
+    shortest: dict[str, RuleBroken] = {}
+    accepted = 0
+
+    @seed(bench.seed)
+    @our_settings(bench.examples)
+    @given(request_sources())
+    def drawn(source: RequestSource) -> None:
+        nonlocal accepted
+        bench.restart()
+        try:
+            accepted += _round_trip(bench, rule, str(source))
+        except RuleBroken as failure:
+            shortest[failure.rule] = failure
+            raise
+
+    try:
+        drawn()
+    except (RuleBroken, BaseExceptionGroup):
+        for failure in shortest.values():
+            bench.keep(failure)
+        if not shortest:
+            raise
+    if not shortest and not accepted:
+        raise NotExercised("push refused every request that was drawn")
+    bench.notes.append(f"round trip: {accepted} requests accepted")
+
+
+def _round_trip(bench: Bench, rule: str, source: str) -> bool:
+    """Push and pop one request; return whether push accepted it."""
+    try:
+        item = bench.driver.evaluate(source)
+    except (ValueError, LookupError):
+        reject()  # not every text can be encoded, so there is no such request
+    queue = bench.open()
+    try:
+        queue.push(item)
+    except OperationRaised as raised:
+        if isinstance(raised.error, Exception):
+            return False
+        raise
+    bench.recorder.steps[-1].refusable = True
+    with bench.recorder.blame(rule):
+        try:
+            popped = queue.pop()
+        except OperationRaised as raised:
+            raise bench.unexpected(raised) from raised
+    bench.examined[rule] += 1
+    if found := difference(item.value, popped):
+        bench.fail(rule, f"{found.name} {found.expected}", found.actual, found.assertion(source))
+    queue.close()
+    return True
+
+
+@check("queue.pop.spider-binding", kinds=REQUESTS_ONLY)
+def callbacks_belong_to_the_current_spider(bench: Bench) -> None:
+    rule = "queue.pop.spider-binding"
+    with bench.recorder.blame(rule):
+        queue = bench.open()
+        queue.push(bench.driver.evaluate("Request('https://example.com/1', callback=spider.parse_item, errback=spider.handle_error)"))
+        if bench.offers("persistent"):
+            queue.close()
+            bench.recorder.note("spider = crawler.spider = ExampleSpider.from_crawler(crawler)")
+            bench.driver.use_spider(ExampleSpider.from_crawler(bench.driver.crawler))
+            queue = bench.open()
+        popped = queue.pop()
+    spider = bench.driver.names["spider"]
+    for argument in ("callback", "errback"):
+        owner = getattr(getattr(popped, argument, None), "__self__", None)
+        bench.expect(rule, owner is spider, "a method of the current spider", owner, f"popped.{argument}.__self__ is spider")
+    queue.close()
+
+
+@check("queue.pop.missing-callback", kinds=REQUESTS_ONLY)
+def missing_callbacks_are_reported(bench: Bench) -> None:
+    rule = "queue.pop.missing-callback"
+    queue = bench.open()
+    queue.push(bench.driver.evaluate("Request('https://example.com/1', callback=spider.parse_item)"))
+    queue.close()
+    bench.recorder.note("spider = crawler.spider = OtherSpider.from_crawler(crawler)")
+    bench.driver.use_spider(OtherSpider.from_crawler(bench.driver.crawler))
+    queue = bench.open()
+    bench.expect_raises(rule, (Exception,), queue.pop, why=": the spider has no method parse_item any more")
+    length = len(queue.raw)
+    bench.notes.append(f"after a missing callback the item is {'kept' if length else 'gone'}")
+
+
+@check("queue.pop.falsy-request", kinds=REQUESTS_ONLY)
+def falsy_requests_are_delivered(bench: Bench) -> None:
+    rule = "queue.pop.falsy-request"
+    with bench.recorder.blame(rule):
+        queue = bench.open()
+        queue.push(bench.driver.evaluate("FalsyRequest('https://example.com/1')"))
+        length = queue.length()
+        bench.expect(rule, length == 1, "len 1", length, "length == 1")
+        popped = queue.pop()
+        bench.expect(rule, bench.driver.identify(popped) == 1, "the request", popped, "popped is not None")
+        queue.close()

@@ -1,0 +1,263 @@
+"""Everything about an implementation that must be known before its checks can be chosen.
+
+A survey loads the class, tells its kind, uses it once and probes what it offers, in a process of its own: importing a
+module can hang or end the interpreter too.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import io
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from queue_conformance import isolation
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.capabilities import Capabilities, apply_claims, nearest
+from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.loading import PROFILES, LoadError, load_class, package_version, tell_kind
+from queue_conformance.implementations.probing import probe
+from queue_conformance.implementations.recording import Recorder
+from queue_conformance.isolation import FlightRecorder
+from queue_conformance.specification import Kind, Profile, Rule, load
+from queue_conformance.specification.applicability import rules_of
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.execution import Conditions, fatal_result, observe
+from queue_conformance.suites.outcomes import CheckResult, Outcome
+from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of an implementation.
+
+    Attributes:
+        path: its dotted path.
+        kind: what it is.
+        profile: the contract that it is held to.
+        version: its package and the release of that.
+        found: what it offers, as found by probing.
+        claims: what its author claims.
+        settings: what it is built with.
+        preflight: what came of using it once, and of its claims.
+        notes: what else is worth reporting.
+    """
+
+    path: str
+    kind: Kind
+    profile: Profile
+    version: str
+    found: Capabilities
+    claims: Mapping[str, str]
+    settings: Mapping[str, Any]
+    preflight: tuple[CheckResult, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether the class can be used at all, so that its checks make sense."""
+        return not any(observation.outcome is Outcome.BROKEN for observation in self.preflight[0].observations)
+
+    def implementation(self) -> Implementation:
+        """Import the class here, and return it with all that is known of it.
+
+        Raises:
+            LoadError: if it cannot be imported any more.
+        """
+        with quietly(), keeping_signal_handlers():
+            cls = load_class(self.path)
+        capabilities = apply_claims(self.found, self.claims)
+        implementation = Implementation(self.path, cls, self.kind, self.profile, self.settings, self.claims, capabilities)
+        # What a driver imports is imported once, here, and not in every process that is forked.
+        make_driver(implementation, Path(), Recorder(FlightRecorder()))
+        return implementation
+
+    def rules(self) -> dict[str, Rule]:
+        """Return the rules of the profile that are asked of this kind, by id."""
+        return rules_of(load(), self.kind, self.profile)
+
+
+def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], conditions: Conditions) -> Survey:
+    """Find out what must be known of a class before it is examined.
+
+    Args:
+        path: its dotted path.
+        settings: crawler settings, or arguments of the constructor, as text.
+        claims: what its author claims.
+        conditions: how checks are run.
+
+    Returns:
+        What is known.
+
+    Raises:
+        LoadError: if there is nothing to examine; the message is one line.
+    """
+    import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
+
+    ended = isolation.run(
+        lambda flight: _loaded(path, settings, claims, flight), time_limit=conditions.time_limit, in_process=conditions.in_process
+    )
+    if isinstance(ended, isolation.Fatality):
+        raise LoadError(f"importing {path} {ended.how}")
+    if isinstance(ended.value, str):
+        raise LoadError(ended.value)
+    loaded = ended.value
+    implementation = loaded.implementation()
+    with tempfile.TemporaryDirectory(dir=conditions.directory, ignore_cleanup_errors=True) as directory:
+        used = isolation.run(
+            lambda flight: _used(replace(loaded), implementation, Path(directory), flight, settings),
+            time_limit=conditions.time_limit,
+            in_process=conditions.in_process,
+        )
+    if isinstance(used, isolation.Answer):
+        if isinstance(used.value, str):
+            raise LoadError(used.value)
+        return used.value
+    result = fatal_result(PREFLIGHT, implementation, loaded.rules(), conditions, used)
+    return replace(loaded, preflight=(result,))
+
+
+def _loaded(path: str, settings: Mapping[str, str], claims: Mapping[str, str], flight: FlightRecorder) -> Survey | str:
+    """Import the class and look at it from outside; return a line of text if there is nothing to examine."""
+    notes: list[str] = []
+    flight.enter(f"import {path}", "")
+    try:
+        with noting(notes, path, "imported"):
+            cls = load_class(path)
+        kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls)
+    except LoadError as error:
+        return str(error)
+    finally:
+        flight.leave()
+    values: Mapping[str, Any] = settings
+    if kind is not Kind.DOWNSTREAM_QUEUE:
+        from queue_conformance.implementations.bytequeue import keywords
+
+        names, any_name = keywords(cls)
+        for name in settings:
+            if name not in names and not any_name:
+                return f"--queue-setting {name}: the constructor of {path} has no such argument{nearest(name, names)}"
+        values = {name: _literal(value) for name, value in settings.items()}
+    return Survey(path, kind, PROFILES[kind], package_version(cls), Capabilities(), claims, values, (), tuple(notes))
+
+
+def _used(
+    loaded: Survey, implementation: Implementation, directory: Path, flight: FlightRecorder, settings: Mapping[str, str]
+) -> Survey | str:
+    """Use the class once and probe what it offers; return a line of text if a setting does not exist."""
+    notes = list(loaded.notes)
+    rules = loaded.rules()
+    bench = Bench(implementation, directory, flight)
+    reader = _watch_settings(bench) if settings and loaded.kind is Kind.DOWNSTREAM_QUEUE else None
+    with noting(notes, loaded.path, "used once"):
+        result = observe(PREFLIGHT, bench, rules)
+        if any(observation.outcome is Outcome.BROKEN for observation in result.observations):
+            return replace(loaded, preflight=(result,), notes=tuple(notes))
+        rooms = iter(range(1_000_000))
+        found = probe(bench.driver, lambda: _new_room(directory, next(rooms)))
+    if reader is not None and (unknown := reader.unknown(settings)):
+        return unknown.format(path=loaded.path)
+    known = replace(implementation, capabilities=found)
+    claimed = observe(CLAIMS, Bench(known, _new_room(directory, -1), flight), rules)
+    return replace(loaded, found=found, preflight=(result, claimed), notes=(*notes, *claimed.notes))
+
+
+def _new_room(directory: Path, number: int) -> Path:
+    room = directory / f"probe{number}"
+    room.mkdir()
+    return room
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+# --- Manners ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[io.StringIO]:
+    """Swallow what is printed from Python."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        yield said
+
+
+@contextlib.contextmanager
+def keeping_signal_handlers() -> Iterator[list[str]]:
+    """Put the signal handlers back that something replaces; the list names them afterwards."""
+    replaced: list[str] = []
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    try:
+        yield replaced
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is not handler and handler is not None:
+                signal.signal(number, handler)
+                replaced.append(signal.Signals(number).name)
+
+
+@contextlib.contextmanager
+def noting(notes: list[str], path: str, when: str) -> Iterator[None]:
+    """Note what an implementation does to the process besides its work."""
+    with quietly() as said, keeping_signal_handlers() as replaced:
+        yield
+    if text := " ".join(said.getvalue().split()):
+        notes.append(f"{path} printed when {when}: {text[:60]!r}")
+    if replaced:
+        notes.append(f"{path} replaced the handler of {', '.join(replaced)} when {when}")
+
+
+class _SettingsReader:
+    """Knows which settings of a crawler were read."""
+
+    def __init__(self) -> None:
+        self.read: set[str] = set()
+        self.read_all = False
+
+    def unknown(self, settings: Mapping[str, str]) -> str:
+        """Return a line on the first setting that neither Scrapy knows nor the implementation read."""
+        from scrapy.settings import default_settings
+
+        if self.read_all:
+            return ""
+        for name in settings:
+            if name not in self.read and not hasattr(default_settings, name):
+                own = sorted(n for n in self.read if not hasattr(default_settings, n))
+                close = difflib.get_close_matches(name, [*own, *dir(default_settings)], n=1, cutoff=0.6)
+                hint = f"; did you mean {close[0]!r}?" if close else f"; it reads {', '.join(own)}" if own else ""
+                return f"--queue-setting {name}: Scrapy has no such setting, and {{path}} does not read it{hint}"
+        return ""
+
+
+def _watch_settings(bench: Bench) -> _SettingsReader:
+    """Replace the settings of the crawler by ones that note what is read."""
+    from scrapy.settings import Settings
+
+    reader = _SettingsReader()
+
+    class Watched(Settings):
+        def __getitem__(self, name: Any) -> Any:
+            reader.read.add(name)
+            return super().__getitem__(name)
+
+        def __iter__(self) -> Iterator[Any]:
+            reader.read_all = True
+            return super().__iter__()
+
+    settings = bench.driver.crawler.settings
+    watched = Watched()
+    watched.attributes = settings.attributes
+    bench.driver.crawler.settings = watched
+    return reader
+
+

@@ -1,0 +1,116 @@
+"""From what the checks observed to a verdict per rule, and from these to the verdict of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from queue_conformance.specification import Level, Rule
+from queue_conformance.specification.applicability import why_not_applicable
+from queue_conformance.suites.outcomes import Observation, Outcome, Violation
+
+
+class Verdict(StrEnum):
+    """What is known of one rule."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    BLOCKED = "blocked"
+    NOT_EXERCISED = "not exercised"
+    NOT_APPLICABLE = "not applicable"
+    UNTESTABLE = "untestable"
+
+
+class RunVerdict(StrEnum):
+    """What is known of one implementation."""
+
+    CONFORMANT = "CONFORMANT"
+    PARTIAL = "PARTIAL"
+    NON_CONFORMANT = "NON-CONFORMANT"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVerdict:
+    """The verdict on one rule.
+
+    Attributes:
+        rule: the rule.
+        verdict: what is known of it.
+        reason: why, unless it is kept or broken.
+        violation: the evidence, if it is broken.
+    """
+
+    rule: Rule
+    verdict: Verdict
+    reason: str = ""
+    violation: Violation | None = None
+
+
+_STRONGEST_FIRST = (Outcome.BROKEN, Outcome.BLOCKED, Outcome.KEPT, Outcome.NOT_APPLICABLE, Outcome.NOT_EXERCISED)
+
+
+def judge(
+    rules: Mapping[str, Rule],
+    capabilities: frozenset[str],
+    releases: Mapping[str, str],
+    observations: Iterable[Observation],
+    unusable: str = "",
+) -> list[RuleVerdict]:
+    """Combine what all checks say.
+
+    A rule that any check saw broken is broken; one that some check could not examine because of another broken rule is
+    blocked, even if others saw it kept; one that nothing examined is not exercised.
+
+    Args:
+        rules: the rules of the profile, by id.
+        capabilities: what the implementation offers.
+        releases: the installed releases of libraries.
+        observations: what the checks say.
+        unusable: why no check could run at all, or ``""``.
+
+    Returns:
+        One verdict per rule, in the order of the specification.
+    """
+    by_rule: dict[str, list[Observation]] = {}
+    for observation in observations:
+        by_rule.setdefault(observation.rule, []).append(observation)
+    return [_judge_rule(rule, capabilities, releases, by_rule.get(name, []), unusable) for name, rule in rules.items()]
+
+
+def _judge_rule(
+    rule: Rule, capabilities: frozenset[str], releases: Mapping[str, str], observations: list[Observation], unusable: str
+) -> RuleVerdict:
+    if rule.untestable is not None:
+        return RuleVerdict(rule, Verdict.UNTESTABLE, rule.untestable)
+    for outcome in _STRONGEST_FIRST:
+        said = [observation for observation in observations if observation.outcome is outcome]
+        if said:
+            best = min(said, key=_size)
+            return RuleVerdict(rule, Verdict(outcome.value), best.reason, best.violation)
+    if unusable:
+        return RuleVerdict(rule, Verdict.BLOCKED, unusable)
+    if reason := why_not_applicable(rule, capabilities, releases):
+        return RuleVerdict(rule, Verdict.NOT_APPLICABLE, reason)
+    return RuleVerdict(rule, Verdict.NOT_EXERCISED, rule.unexamined or "its check was not run")
+
+
+def _size(observation: Observation) -> int:
+    return len(observation.violation.operations) if observation.violation else 0
+
+
+def conclude(verdicts: Iterable[RuleVerdict]) -> RunVerdict:
+    """Return the verdict of a run over one implementation.
+
+    A broken MUST rule makes it NON-CONFORMANT. If no MUST rule was kept, nothing is known: INCONCLUSIVE. If some MUST rule
+    that applies could not be examined, it is PARTIAL.
+    """
+    must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST]
+    if Verdict.BROKEN in must:
+        return RunVerdict.NON_CONFORMANT
+    if Verdict.KEPT not in must:
+        return RunVerdict.INCONCLUSIVE
+    if Verdict.NOT_EXERCISED in must or Verdict.BLOCKED in must:
+        return RunVerdict.PARTIAL
+    return RunVerdict.CONFORMANT

@@ -1,0 +1,1 @@
+"""Right implementations of every kind, written to be read and copied from."""
