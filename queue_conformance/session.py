@@ -100,7 +100,7 @@ class Session:
         return [CheckItem.from_parent(node, check=check, rules=rules, run=run, gate=gate) for check, run in planned]
 
     def _conditions(self, path: str) -> Conditions:
-        known = self.config.cache.get(_CACHE, {}).get(path, []) if self.config.cache else []
+        known = self._cached().get(path, [])
         return Conditions(
             self._scratch,
             seed=self.options.seed,
@@ -173,19 +173,22 @@ class Session:
             return pytest.ExitCode.TESTS_FAILED
         return INCONCLUSIVE if report.inconclusive else exitstatus
 
+    def _cached(self) -> dict[str, Any]:
+        """Return the programs that failed in earlier runs, by class."""
+        cache = getattr(self.config, "cache", None)
+        return dict(cache.get(_CACHE, {})) if cache else {}
+
     def _remember(self, report: Report) -> None:
         """Keep the programs that fail, so that the next run plays them first, and forget those that do not any more."""
-        if self.config.cache is None:
-            return
-        known = dict(self.config.cache.get(_CACHE, {}))
+        known = self._cached()
+        remembered = dict(known)
         for found in report.implementations:
+            remembered.pop(found.survey.path, None)
             programs = [v.violation.program for v in found.verdicts if v.violation and v.violation.program]
             if programs:
-                known[found.survey.path] = programs
-            else:
-                known.pop(found.survey.path, None)
-        if known != self.config.cache.get(_CACHE, {}):
-            self.config.cache.set(_CACHE, known)
+                remembered[found.survey.path] = programs
+        if remembered != known and getattr(self.config, "cache", None):
+            self.config.cache.set(_CACHE, remembered)  # type: ignore[union-attr]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report."""

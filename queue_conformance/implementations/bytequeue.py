@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
-from queue_conformance.implementations.scripts import namespace
+from queue_conformance.implementations.scripts import namespace, quoted
 
 
 class ByteItems(Driver):
@@ -45,7 +45,7 @@ class ByteItems(Driver):
     def key(self, item: Item) -> Any:
         return item.value
 
-    def setup(self) -> list[str]:
+    def setup(self, body: str) -> list[str]:
         return []
 
 
@@ -72,12 +72,12 @@ class ByteQueueDriver(ByteItems):
         sources: list[str] = []
         if self.takes_path:
             path = f"{self.directory}/{name}"
-            source = f'directory + {"/" + name!r}'
+            source = f"directory + {quoted('/' + name)}"
             arguments, sources = ([Path(path)], [f"Path({source})"]) if as_path else ([path], [source])
         sources += [f"{name}={value!r}" for name, value in keywords.items()]
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
 
-    def setup(self) -> list[str]:
+    def setup(self, body: str) -> list[str]:
         if not self.takes_path:
             return []
         return ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]

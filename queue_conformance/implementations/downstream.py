@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
 from scrapy import Request, Spider
-from scrapy.utils.misc import build_from_crawler
+from scrapy.crawler import Crawler
+from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.implementations import Implementation, equality, example
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
-from queue_conformance.implementations.scripts import namespace
+from queue_conformance.implementations.scripts import namespace, quoted
 
 _URL = re.compile(r"https://example\.com/(\d+)")
+
+
+@cache
+def _names() -> dict[str, object]:
+    return namespace(example)
+
+
+@lru_cache(maxsize=16)
+def _crawler(settings: tuple[tuple[str, Any], ...]) -> Crawler:
+    """Return a crawler; it takes long to make, and every check runs in a process that inherits it."""
+    crawler = Crawler(example.ExampleSpider, dict(settings))
+    crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
+    fingerprinter = load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
+    crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
+    crawler.spider = example.ExampleSpider.from_crawler(crawler)
+    return crawler
 
 
 class DownstreamQueueDriver(Driver):
@@ -28,10 +46,10 @@ class DownstreamQueueDriver(Driver):
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.crawler = example.make_crawler(example.ExampleSpider, implementation.settings)
-        self.names = namespace(example)
-        self.use_spider(self.crawler.spider)
+        self.crawler = _crawler(tuple(implementation.settings.items()))
+        self.names = dict(_names())
         self._first_spider = self.crawler.spider
+        self.use_spider(self._first_spider)
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
@@ -44,7 +62,7 @@ class DownstreamQueueDriver(Driver):
 
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         cls = self.implementation.cls
-        key = f'directory + {"/" + name!r}'
+        key = f"directory + {quoted('/' + name)}"
         source = f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
         return source, lambda: build_from_crawler(cls, self.crawler, f"{self.directory}/{name}")
 
@@ -73,10 +91,12 @@ class DownstreamQueueDriver(Driver):
     def key(self, item: Item) -> Any:
         return item.value.url
 
-    def setup(self) -> list[str]:
+    def setup(self, body: str) -> list[str]:
+        spider = "ExampleSpider" if "spider." in body else "Spider"
+        settings = f", {dict(self.implementation.settings)!r}" if self.implementation.settings else ""
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
-            f"crawler = make_crawler(ExampleSpider, {dict(self.implementation.settings)!r})",
-            "spider = crawler.spider",
+            f"crawler = get_crawler({spider}{settings})",
+            f'crawler.spider = spider = {spider}("example")',
         ]

@@ -183,8 +183,12 @@ class Driver(ABC):
         return self.item(number).source
 
     @abstractmethod
-    def setup(self) -> list[str]:
-        """Return the lines of a script that come before the first operation."""
+    def setup(self, body: str) -> list[str]:
+        """Return the lines of a script that come before the first operation.
+
+        Args:
+            body: the rest of the script.
+        """
 
     def script(self, title: str, lines: Sequence[str]) -> str:
         """Return a stand-alone script.
@@ -194,4 +198,4 @@ class Driver(ABC):
             lines: the operations and the assertion.
         """
         imports = [f"from {self.module_name} import {self.class_name.partition('.')[0]}"]
-        return assemble(title, imports, [*self.setup(), *lines], self.definitions)
+        return assemble(title, imports, [*self.setup("\n".join(lines)), *lines], self.definitions)

@@ -1,49 +1,48 @@
-"""Inner queues for queuelib's queues of queues. Scripts quote these definitions word by word."""
+"""Inner queues for queuelib's queues of queues.
 
-from __future__ import annotations
-
-from collections.abc import Callable, Hashable
+Scripts quote the definitions that they need from this file word by word; they have no annotations.
+"""
 
 
 class InnerQueue:
     """A FIFO queue of bytes; its list of items outlives it."""
 
-    def __init__(self, items: list[bytes]) -> None:
+    def __init__(self, items):
         self.items = items
         self.closed = 0
 
-    def push(self, item: bytes) -> None:
+    def push(self, item):
         if not isinstance(item, bytes):
             raise TypeError(f"not bytes: {item!r}")
         self.items.append(item)
 
-    def pop(self) -> bytes | None:
+    def pop(self):
         return self.items.pop(0) if self.items else None
 
-    def peek(self) -> bytes | None:
+    def peek(self):
         return self.items[0] if self.items else None
 
-    def close(self) -> None:
+    def close(self):
         self.closed += 1
 
-    def __len__(self) -> int:
+    def __len__(self):
         return len(self.items)
 
 
 class ClearableInnerQueue(InnerQueue):
-    def clear(self) -> None:
+    def clear(self):
         self.items.clear()
 
 
 class Store:
     """The items of all inner queues, by priority or key, and the inner queues that were built."""
 
-    def __init__(self) -> None:
-        self.items: dict[Hashable, list[bytes]] = {}
-        self.built: list[tuple[Hashable, InnerQueue]] = []
+    def __init__(self):
+        self.items = {}
+        self.built = []
 
-    def factory(self, cls: type[InnerQueue]) -> Callable[[Hashable], InnerQueue]:
-        def build(key: Hashable) -> InnerQueue:
+    def factory(self, cls):
+        def build(key):
             queue = cls(self.items.setdefault(key, []))
             self.built.append((key, queue))
             return queue

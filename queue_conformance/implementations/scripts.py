@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +12,7 @@ from types import ModuleType
 from queue_conformance.implementations.recording import Step
 
 _IMPORTS: Mapping[str, str] = {
-    "Any": "from typing import Any",
     "Counter": "from collections import Counter",
-    "Crawler": "from scrapy.crawler import Crawler",
     "Decimal": "from decimal import Decimal",
     "FormRequest": "from scrapy.http import FormRequest",
     "JsonRequest": "from scrapy.http import JsonRequest",
@@ -24,16 +23,15 @@ _IMPORTS: Mapping[str, str] = {
     "Spider": "from scrapy import Spider",
     "XmlRpcRequest": "from scrapy.http import XmlRpcRequest",
     "array": "from array import array",
-    "build_from_crawler": "from scrapy.utils.misc import build_from_crawler",
     "datetime": "import datetime",
     "errno": "import errno",
     "faulthandler": "import faulthandler",
     "functools": "import functools",
+    "get_crawler": "from scrapy.utils.test import get_crawler",
     "importlib": "import importlib",
     "inf": "from math import inf",
     "io": "import io",
     "math": "import math",
-    "load_object": "from scrapy.utils.misc import load_object",
     "nan": "from math import nan",
     "os": "import os",
     "re": "import re",
@@ -61,8 +59,8 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
         modules: modules whose definitions may be used too.
     """
     names: dict[str, object] = {}
-    for line in _IMPORTS.values():
-        if "resource" not in line:
+    for name, line in _IMPORTS.items():
+        if name not in ("get_crawler", "resource"):  # only scripts use these
             exec(line, names)
     for module in modules:
         names.update(vars(module))
@@ -88,11 +86,33 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     used = _words("\n".join([*blocks, *lines]))
     needed = {line for name, line in _IMPORTS.items() if name in used}
-    head = sorted({*needed, *imports}, key=lambda line: (not line.startswith("import "), line))
-    body = [f'"""{title}"""', "", *head, ""]
+    imported = {line for name, line in _IMPORTS.items() if name in used}
+    body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
-        body += ["", block, ""]
-    return "\n".join([*body, *lines, ""])
+        body += ["", "", block]
+    return "\n".join([*body, *([""] if blocks else []), "", *lines, ""])
+
+
+def _docstring(title: str) -> str:
+    if len(title) <= 100:
+        return f'"""{title}"""'
+    return '"""' + "\n".join(textwrap.wrap(title, 100)) + '\n"""'
+
+
+def _import_block(lines: Iterable[str]) -> list[str]:
+    """Return import lines in their usual order, one per module."""
+    plain = sorted(line for line in lines if line.startswith("import "))
+    names: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith("from "):
+            module, _, name = line.removeprefix("from ").partition(" import ")
+            names.setdefault(module, []).append(name)
+    return [*plain, *(f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names))]
+
+
+def quoted(text: str) -> str:
+    """Return a string literal in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def lines_of(steps: Sequence[Step]) -> list[str]:

@@ -1,1 +1,9 @@
-"""Right implementations of every kind, written to be read and copied from."""
+"""Right implementations of every kind of queue, written to be read and copied from.
+
+- ``memory``: downstream queues of Scrapy that keep requests in memory.
+- ``disk``: downstream queues of Scrapy that keep requests on disk and survive a crash of the process.
+- ``bytequeues``: queues of bytes with queuelib's interface, on disk (which ``disk`` builds on) and in memory.
+- ``collections``: a priority queue and a round-robin queue with queuelib's interface.
+
+They keep every rule that pytest-queue-conformance examines, and show the simplest way that does.
+"""
