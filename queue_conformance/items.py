@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queue_conformance.reports import failure
-from queue_conformance.specification import Level, Rule, load
+from queue_conformance.specification import Level, load
 from queue_conformance.suites import Check
+from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
-
-PREFIX = "queue_conformance_"
-"""The prefix of what is attached to pytest's reports."""
-
 
 class ImplementationNode(pytest.Collector):
     """One implementation; its name is the dotted path of the class."""
@@ -35,25 +32,25 @@ class CheckItem(pytest.Item):
         result: what came of it, once it was run.
     """
 
-    def __init__(self, *, check: Check, rules: Mapping[str, Rule], run: Callable[[], CheckResult], gate: Level, **others: Any) -> None:
+    def __init__(self, *, check: Check, examination: Examination, gate: Level, **others: Any) -> None:
         super().__init__(name=check.name, **others)
         self.check = check
         self.result: CheckResult | None = None
-        self._run = run
+        self._examination = examination
         self._gate = gate
-        self.extra_keyword_matches.update(name for name in check.rules if name in rules)
+        self.extra_keyword_matches.update(name for name in check.rules if name in examination.rules)
 
     def runtest(self) -> None:
         """Run the check.
 
         Raises:
-            ChecksFailed: if it broke a rule of the level that fails the run.
+            RulesBroken: if it broke a rule of the level that fails the run.
             pytest.skip.Exception: if it could not examine anything.
         """
-        self.result = self._run()
+        self.result = self._examination.run(self.check)
         broken = broken_of(self.result)
         if any(gates(observation, self._gate) for observation in broken):
-            raise RulesBroken(broken)
+            raise RulesBroken(broken, self._examination.told)
         silent = [o for o in self.result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
         if not broken and silent and len(silent) == len(self.result.observations):
             pytest.skip(silent[0].reason)
@@ -75,16 +72,25 @@ class RulesBroken(Exception):
 
     Attributes:
         observations: those of the broken rules.
+        told: the rules whose failure was shown before, which is not shown again.
     """
 
-    def __init__(self, observations: list[Observation]) -> None:
+    def __init__(self, observations: list[Observation], told: set[str]) -> None:
         super().__init__(", ".join(observation.rule for observation in observations))
         self.observations = observations
+        self.told = told
 
     def text(self) -> str:
-        """Return the failures, one screen each."""
+        """Return the failures, one screen each; a rule that was shown before gets one line."""
         specification = load()
-        return "\n\n".join(failure.render(specification[o.rule], o.violation) for o in self.observations if o.violation)
+        screens = []
+        for observation in self.observations:
+            if observation.violation and observation.rule not in self.told:
+                screens.append(failure.render(specification[observation.rule], observation.violation))
+            else:
+                screens.append(f"{observation.rule} is broken here too, as shown above")
+            self.told.add(observation.rule)
+        return "\n\n".join(screens)
 
 
 def broken_of(result: CheckResult) -> list[Observation]:

@@ -17,11 +17,10 @@ from queue_conformance.items import CheckItem, ImplementationNode, broken_of, pa
 from queue_conformance.options import Options
 from queue_conformance.reports import Report, jsonl, report_on, terminal
 from queue_conformance.specification import Level
-from queue_conformance.specification.applicability import installed_releases, why_not_applicable
-from queue_conformance.suites import Check, checks_of
-from queue_conformance.suites.execution import Conditions, execute
+from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.suites.examination import Examination
+from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.outcomes import CheckResult
-from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
 from queue_conformance.suites.survey import Survey, survey
 
 INCONCLUSIVE = 16
@@ -63,7 +62,6 @@ class Session:
         self.surveys: dict[str, Survey] = {}
         self.results: dict[str, list[CheckResult]] = {}
         self.releases = installed_releases()
-        self._told: set[tuple[str, str]] = set()
         self._scratch = Path(tempfile.mkdtemp(prefix="queue-conformance-", dir=_scratch_root()))
 
     # --- Collection --------------------------------------------------------------------------------------------------
@@ -82,22 +80,13 @@ class Session:
             self.config.workeroutput["queue_conformance"] = pack((self.surveys, self.errors))  # type: ignore[attr-defined]
 
     def _collect(self, session: pytest.Session, path: str) -> list[pytest.Item]:
-        found = survey(path, self.options.settings, self.options.claims, self._conditions(path))
+        conditions = self._conditions(path)
+        found = survey(path, self.options.settings, self.options.claims, conditions)
+        examination = Examination(found, conditions, self.releases)
         self.surveys[path] = found
-        self.results[path] = []
         node = ImplementationNode.from_parent(session, name=path, nodeid=path)
-        done = dict(zip((PREFLIGHT, CLAIMS), found.preflight))
-        planned: list[tuple[Check, Any]] = [(check, lambda result=result: result) for check, result in done.items()]
-        rules = found.rules()
-        if found.usable:
-            implementation = found.implementation()
-            offered = implementation.capabilities.names
-            rules = {name: rule for name, rule in rules.items() if not why_not_applicable(rule, offered, self.releases)}
-            for check in checks_of(found.kind):
-                if rules.keys() & set(check.rules):
-                    planned.append((check, lambda check=check: execute(check, implementation, rules, self._conditions(path))))
         gate = Level(self.options.level)
-        return [CheckItem.from_parent(node, check=check, rules=rules, run=run, gate=gate) for check, run in planned]
+        return [CheckItem.from_parent(node, check=check, examination=examination, gate=gate) for check in examination.checks]
 
     def _conditions(self, path: str) -> Conditions:
         known = self._cached().get(path, [])

@@ -42,22 +42,31 @@ _text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 _binary = st.binary(max_size=5)
 _numbers = st.one_of(st.integers(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False))
 _scalars = st.one_of(st.none(), st.booleans(), _numbers, _text, _binary).map(repr)
-_odd = st.sampled_from(
-    (
-        "bytearray(b'ab')",
-        "array('i', [1, 2])",
-        "datetime.datetime(2026, 1, 2, 3, 4, 5)",
-        "datetime.timedelta(days=1)",
-        "Decimal('1.10')",
-        "uuid.UUID(int=7)",
-        "Point(3)",
-        "complex(1, 2)",
-        "nan",
-        "inf",
-        "range(3)",
-        "re.compile('a+')",
-    )
+ODD_VALUES = (
+    "bytearray(b'ab')",
+    "array('i', [1, 2])",
+    "datetime.datetime(2026, 1, 2, 3, 4, 5)",
+    "datetime.timedelta(days=1)",
+    "Decimal('1.10')",
+    "uuid.UUID(int=7)",
+    "Point(3)",
+    "complex(1, 2)",
+    "nan",
+    "inf",
+    "range(3)",
+    "re.compile('a+')",
+    "(1, 'a')",
+    "{1, 2}",
+    "frozenset([1, 2])",
+    "{1: {'a': (b'b',)}}",
+    "True",
+    "2**70",
+    "b'\\xff'",
+    "'\\ud800'",
 )
+"""Sources of values whose types serializers are likely to lose; every run tries each of them."""
+
+_odd = st.sampled_from(ODD_VALUES)
 _hashable = st.one_of(st.integers(-5, 5), _text, _binary, st.tuples(st.integers(0, 3), _text)).map(repr)
 
 
@@ -134,7 +143,7 @@ _FURTHER: dict[str, dict[str, st.SearchStrategy[str]]] = {
 def request_sources(draw: st.DrawFn) -> RequestSource:
     """Draw a request: any of the classes, with any of the attributes of ``Request.attributes``."""
     cls = draw(st.sampled_from(tuple(_FURTHER)))
-    names = draw(st.sets(st.sampled_from(tuple(_ARGUMENTS)), max_size=6))
+    names = draw(st.sets(st.sampled_from(("meta", "cb_kwargs", *_ARGUMENTS)), min_size=draw(st.integers(0, 4)), max_size=6))
     arguments = {"url": draw(_sourced(_urls))}
     arguments |= {name: draw(_ARGUMENTS[name]) for name in _ARGUMENTS if name in names}
     arguments |= {name: draw(strategy) for name, strategy in _FURTHER[cls].items()}

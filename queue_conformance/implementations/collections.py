@@ -66,7 +66,7 @@ class CollectionDriver(ByteItems):
 class BytePriorityQueueDriver(CollectionDriver):
     """queuelib's ``PriorityQueue`` and others with ``push(item, priority=0)``."""
 
-    places: ClassVar[tuple[Hashable, ...]] = (0, 1, -3, 10)
+    places: ClassVar[tuple[Hashable, ...]] = (0, 2, -3, 10)
 
 
 class RoundRobinQueueDriver(CollectionDriver):

@@ -39,16 +39,34 @@ def load_class(path: str) -> type[Any]:
     for depth, name in enumerate(rest):
         if not hasattr(found, name):
             where = ".".join([module.__name__, *rest[:depth]])
-            names = [n for n, value in vars(found).items() if inspect.isclass(value) or inspect.ismodule(value)]
-            raise LoadError(f"{where} has no class {name!r}{nearest(name, names)}")
+            what = "class" if depth == len(rest) - 1 else "module"
+            raise LoadError(f"{where} has no {what} {name!r}{_suggestion(found, name, what)}")
         found = getattr(found, name)
+    if inspect.ismodule(found):
+        names = sorted(name for name in _classes(found) if getattr(found, name).__module__ == found.__name__)
+        advice = f"; name one of its classes: {', '.join(names)}" if names else " without classes"
+        raise LoadError(f"{path} is a module{advice}")
     if not inspect.isclass(found):
-        kind = "a module" if inspect.ismodule(found) else f"a {type(found).__name__}, not a class"
-        if inspect.ismodule(found):
-            classes = [n for n, value in vars(found).items() if inspect.isclass(value) and value.__module__ == path]
-            kind += f"; name one of its classes: {', '.join(sorted(classes))}" if classes else " without classes"
-        raise LoadError(f"{path} is {kind}")
+        raise LoadError(f"{path} is a {type(found).__name__}, not a class")
     return found
+
+
+def _suggestion(owner: Any, name: str, what: str) -> str:
+    """Return what the author may have meant by a name that a module or class does not have."""
+    if not inspect.ismodule(owner):
+        return nearest(name, _classes(owner))
+    below = [module.name for module in pkgutil.iter_modules(getattr(owner, "__path__", ()))]
+    if what == "module":
+        return nearest(name, below)
+    for submodule in below:
+        path = f"{owner.__name__}.{submodule}"
+        if inspect.isclass(getattr(sys.modules.get(path), name, None)):
+            return f"; did you mean {f'{path}.{name}'!r}?"
+    return nearest(name, _classes(owner))
+
+
+def _classes(owner: Any) -> list[str]:
+    return [name for name, value in vars(owner).items() if inspect.isclass(value) and not name.startswith("_")]
 
 
 def _import_longest(path: str, parts: list[str]) -> tuple[ModuleType, list[str]]:
@@ -66,7 +84,8 @@ def _import_longest(path: str, parts: list[str]) -> tuple[ModuleType, list[str]]
         except BaseException as error:
             raise LoadError(f"importing {name} raised {_describe(error)}") from error
     top = [module.name for module in pkgutil.iter_modules()]
-    raise LoadError(f"there is no module {parts[0]!r}{nearest(parts[0], top)}; is the package installed here?")
+    advice = nearest(parts[0], top) or "; is its package installed in this environment?"
+    raise LoadError(f"there is no module {parts[0]!r}{advice}")
 
 
 def _describe(error: BaseException) -> str:

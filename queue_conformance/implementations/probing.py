@@ -98,9 +98,9 @@ class Probe:
                 queue.push(self._driver.item(number))
             queue.close()
             queue = self._driver.open()
-            found = [queue.pop() for _ in range(3)]
+            found = queue.length() > 0 or self._driver.identify(queue.pop(owner="queue.pop.empty-none")) is not None
             queue.close()
-            return any(value is not None for value in found)
+            return bool(found)
 
         return self._attempt(reopened, default=False)
 

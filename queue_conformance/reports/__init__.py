@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from queue_conformance.implementations.capabilities import apply_claims
 from queue_conformance.specification import Level
-from queue_conformance.suites.outcomes import CheckResult, Violation
+from queue_conformance.suites.outcomes import CheckResult
 from queue_conformance.suites.survey import Survey
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
 
@@ -79,7 +79,8 @@ def report_on(survey: Survey, results: Iterable[CheckResult], releases: Mapping[
         results: what came of its checks; those of the survey itself are added.
         releases: the installed releases of libraries.
     """
-    results = [*survey.preflight, *results]
+    # A distributed run finishes its checks in any order.
+    results = [*survey.preflight, *sorted(results, key=lambda result: result.check)]
     observations = [observation for result in results for observation in result.observations]
     broken = [o.rule for o in survey.preflight[0].observations if o.violation]
     unusable = f"blocked by {', '.join(broken)}" if not survey.usable else ""
@@ -87,11 +88,3 @@ def report_on(survey: Survey, results: Iterable[CheckResult], releases: Mapping[
     verdicts = judge(survey.rules(), capabilities.names, releases, observations, unusable)
     notes = [*survey.notes, *(note for result in results for note in result.notes)]
     return ImplementationReport(survey, tuple(verdicts), conclude(verdicts), tuple(dict.fromkeys(notes)))
-
-
-def hint_lines(verdict: RuleVerdict) -> list[str]:
-    """Return the hints of a broken rule."""
-    return list(verdict.rule.hints)
-
-
-__all__ = ["ImplementationReport", "Report", "Violation", "report_on"]

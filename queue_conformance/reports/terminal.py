@@ -11,8 +11,8 @@ from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification import Kind, Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
-_ONE_BY_ONE = (Verdict.BROKEN, Verdict.BLOCKED, Verdict.NOT_EXERCISED)
-_IN_GROUPS = (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_ONE_BY_ONE = (Verdict.BROKEN, Verdict.NOT_EXERCISED)
+_IN_GROUPS = (Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _COLOURS = {
     Verdict.KEPT: "green",
     Verdict.BROKEN: "red",

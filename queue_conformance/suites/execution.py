@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -99,6 +99,7 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
         finished = True
     except NotExercised as skipped:
         finished, reason = True, str(skipped)
+        bench.examined.clear()
     except NotApplicable as skipped:
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
     except OperationRaised as raised:
@@ -114,7 +115,7 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
         if name not in rules or name in bench.broken:
             continue
         if not finished:
-            observations.append(_blocked(name, check, bench.broken))
+            observations.append(blocked(name, check, bench.broken))
         elif bench.examined[name]:
             observations.append(Observation(name, Outcome.KEPT, check.name))
         else:
@@ -122,13 +123,14 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
     return CheckResult(check.name, tuple(observations), tuple(bench.notes))
 
 
-def _blocked(rule: str, check: Check, by: Sequence[str] | Mapping[str, object]) -> Observation:
+def blocked(rule: str, check: Check, by: Iterable[str]) -> Observation:
+    """Return the observation that a check could not examine a rule because of other ones."""
     return Observation(rule, Outcome.BLOCKED, check.name, f"blocked by {', '.join(by)}")
 
 
 # --- What nobody survived --------------------------------------------------------------------------------------------
 
-REPLAY_LIMIT = 1.0
+REPLAY_LIMIT = 0.3
 """Seconds that an operation may take when a hang is played again to shorten it."""
 
 REPLAYS = 60
@@ -144,8 +146,12 @@ def fatal_result(
     rule = fatality.owner if fatality.owner in rules else next(name for name in check.rules if name in rules)
     violation = fatal_violation(implementation, conditions, rule, fatality)
     observations = [Observation(rule, Outcome.BROKEN, check.name, violation=violation)]
-    observations += [_blocked(name, check, [rule]) for name in check.rules if name in rules and name != rule]
-    return CheckResult(check.name, tuple(observations))
+    for name in check.rules:
+        if name in rules and name != rule:
+            # What a machine could not finish may have been examined by a check of its own.
+            lost = blocked(name, check, [rule]) if check.name in rules else Observation(name, Outcome.NOT_EXERCISED, check.name)
+            observations.append(lost)
+    return CheckResult(check.name, tuple(observations), fatal=True)
 
 
 def fatal_violation(implementation: Implementation, conditions: Conditions, rule: str, fatality: Fatality) -> Violation:
@@ -171,7 +177,7 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
 def _guarded(operation: str, fatality: Fatality) -> list[str]:
     """Return lines of a script that fail if an operation hangs, or ends the interpreter."""
     if fatality.hung:
-        return [f"faulthandler.dump_traceback_later({REPLAY_LIMIT * 5:g}, exit=True)  # ends a hang with status 1", operation]
+        return [f"faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1", operation]
     return [
         "child = os.fork()",
         "if child == 0:",

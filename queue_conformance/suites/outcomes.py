@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -141,8 +141,10 @@ class CheckResult:
         check: its name.
         observations: what it says of rules.
         notes: what else is worth reporting, such as how many operations were played.
+        fatal: whether it hung or died.
     """
 
     check: str
     observations: tuple[Observation, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    fatal: bool = False

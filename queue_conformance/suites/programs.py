@@ -111,10 +111,10 @@ class Play:
 
 
 class Experiment(NamedTuple):
-    """What to leave out of a failing program, and which rule is broken if the failure then vanishes.
+    """What to change in a failing program, and which rule is broken if the failure then vanishes.
 
     Attributes:
-        without: returns the program without the factor.
+        without: returns the program without the factor; the same program if this says nothing about the failure.
         rule: returns the rule, or ``None`` if this says nothing about the failure.
     """
 
@@ -203,8 +203,25 @@ class Player:
 
 
 def drop(*names: str) -> Callable[[Play], Program]:
-    """Return what leaves out the operations with these names."""
-    return lambda play: tuple(operation for operation in play.played if operation.name not in names)
+    """Return what leaves out the operations with these names, unless the failure showed in one of them."""
+
+    def without(play: Play) -> Program:
+        if play.at is not None and play.at.name in names:
+            return tuple(play.played)
+        return tuple(operation for operation in play.played if operation.name not in names)
+
+    return without
+
+
+def without_reopening(play: Play) -> Program:
+    """Replace reopenings by what is left of them without the close: a look at the length."""
+    kept = (o._replace(name="length") if o.name in ("reopen", "open") else o for o in play.played)
+    return tuple(operation for operation in kept if operation.name != "close")
+
+
+def without_empty_pops(play: Play) -> Program:
+    """Leave out the pops that found nothing."""
+    return tuple(operation for index, operation in enumerate(play.played) if index not in play.empty_pops)
 
 
 def always(rule: str) -> Callable[[Player, Play, RuleBroken], str]:

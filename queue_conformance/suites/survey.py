@@ -10,10 +10,13 @@ import ast
 import contextlib
 import difflib
 import io
+import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,7 @@ from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.execution import Conditions, fatal_result, observe
+from queue_conformance.suites.execution import Conditions, fatal_result, observe, on_bench
 from queue_conformance.suites.outcomes import CheckResult, Outcome
 from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
 
@@ -109,18 +112,33 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
         raise LoadError(ended.value)
     loaded = ended.value
     implementation = loaded.implementation()
-    with tempfile.TemporaryDirectory(dir=conditions.directory, ignore_cleanup_errors=True) as directory:
-        used = isolation.run(
-            lambda flight: _used(replace(loaded), implementation, Path(directory), flight, settings),
-            time_limit=conditions.time_limit,
-            in_process=conditions.in_process,
-        )
-    if isinstance(used, isolation.Answer):
-        if isinstance(used.value, str):
-            raise LoadError(used.value)
-        return used.value
-    result = fatal_result(PREFLIGHT, implementation, loaded.rules(), conditions, used)
-    return replace(loaded, preflight=(result,))
+    rules = loaded.rules()
+
+    def used_once(bench: Bench) -> tuple[CheckResult, list[str], str]:
+        return _use_once(bench, rules, settings)
+
+    ended_use = on_bench(implementation, conditions, used_once)
+    if isinstance(ended_use, isolation.Fatality):
+        return replace(loaded, preflight=(fatal_result(PREFLIGHT, implementation, rules, conditions, ended_use),))
+    preflight, notes, unknown = ended_use.value
+    if unknown:
+        raise LoadError(unknown)
+    known = replace(loaded, preflight=(preflight,), notes=(*loaded.notes, *notes))
+    if not known.usable:
+        return known
+
+    def probed(bench: Bench) -> tuple[Capabilities, CheckResult]:
+        found = _probe(bench)
+        bench.implementation = replace(implementation, capabilities=found)
+        return found, observe(CLAIMS, bench, rules)
+
+    ended_probe = on_bench(implementation, conditions, probed)
+    if isinstance(ended_probe, isolation.Fatality):
+        fatal = fatal_result(PREFLIGHT, implementation, rules, conditions, ended_probe)
+        broken = tuple(o for o in fatal.observations if o.outcome is Outcome.BROKEN)
+        return replace(known, preflight=(replace(preflight, observations=(*preflight.observations, *broken), fatal=True),))
+    found, claimed = ended_probe.value
+    return replace(known, found=found, preflight=(preflight, claimed))
 
 
 def _loaded(path: str, settings: Mapping[str, str], claims: Mapping[str, str], flight: FlightRecorder) -> Survey | str:
@@ -147,31 +165,28 @@ def _loaded(path: str, settings: Mapping[str, str], claims: Mapping[str, str], f
     return Survey(path, kind, PROFILES[kind], package_version(cls), Capabilities(), claims, values, (), tuple(notes))
 
 
-def _used(
-    loaded: Survey, implementation: Implementation, directory: Path, flight: FlightRecorder, settings: Mapping[str, str]
-) -> Survey | str:
-    """Use the class once and probe what it offers; return a line of text if a setting does not exist."""
-    notes = list(loaded.notes)
-    rules = loaded.rules()
-    bench = Bench(implementation, directory, flight)
-    reader = _watch_settings(bench) if settings and loaded.kind is Kind.DOWNSTREAM_QUEUE else None
-    with noting(notes, loaded.path, "used once"):
+def _use_once(
+    bench: Bench, rules: Mapping[str, Rule], settings: Mapping[str, str]
+) -> tuple[CheckResult, list[str], str]:
+    """Use a class once; return what came of it, notes, and a line of text if a setting does not exist."""
+    notes: list[str] = []
+    path = bench.implementation.path
+    reader = _watch_settings(bench) if settings and bench.implementation.kind is Kind.DOWNSTREAM_QUEUE else None
+    with noting(notes, path, "used once"):
         result = observe(PREFLIGHT, bench, rules)
-        if any(observation.outcome is Outcome.BROKEN for observation in result.observations):
-            return replace(loaded, preflight=(result,), notes=tuple(notes))
-        rooms = iter(range(1_000_000))
-        found = probe(bench.driver, lambda: _new_room(directory, next(rooms)))
-    if reader is not None and (unknown := reader.unknown(settings)):
-        return unknown.format(path=loaded.path)
-    known = replace(implementation, capabilities=found)
-    claimed = observe(CLAIMS, Bench(known, _new_room(directory, -1), flight), rules)
-    return replace(loaded, found=found, preflight=(result, claimed), notes=(*notes, *claimed.notes))
+    return result, notes, reader.unknown(settings, path) if reader else ""
 
 
-def _new_room(directory: Path, number: int) -> Path:
-    room = directory / f"probe{number}"
-    room.mkdir()
-    return room
+def _probe(bench: Bench) -> Capabilities:
+    rooms = count()
+
+    def room() -> Path:
+        directory = bench.directory / f"probe{next(rooms)}"
+        directory.mkdir()
+        return directory
+
+    with quietly():
+        return probe(bench.driver, room)
 
 
 def _literal(text: str) -> Any:
@@ -185,11 +200,25 @@ def _literal(text: str) -> Any:
 
 
 @contextlib.contextmanager
-def quietly() -> Iterator[io.StringIO]:
-    """Swallow what is printed from Python."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        yield said
+def quietly() -> Iterator[list[str]]:
+    """Swallow what is printed, from Python and from below; the list holds it afterwards."""
+    said: list[str] = []
+    stream = io.StringIO()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as file:
+        saved = [(number, os.dup(number)) for number in (1, 2)]
+        try:
+            for number, _ in saved:
+                os.dup2(file.fileno(), number)
+            with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+                yield said
+        finally:
+            for number, copy in saved:
+                os.dup2(copy, number)
+                os.close(copy)
+            file.seek(0)
+            said += [stream.getvalue(), file.read().decode(errors="replace")]
 
 
 @contextlib.contextmanager
@@ -211,7 +240,7 @@ def noting(notes: list[str], path: str, when: str) -> Iterator[None]:
     """Note what an implementation does to the process besides its work."""
     with quietly() as said, keeping_signal_handlers() as replaced:
         yield
-    if text := " ".join(said.getvalue().split()):
+    if text := " ".join(" ".join(said).split()):
         notes.append(f"{path} printed when {when}: {text[:60]!r}")
     if replaced:
         notes.append(f"{path} replaced the handler of {', '.join(replaced)} when {when}")
@@ -224,7 +253,7 @@ class _SettingsReader:
         self.read: set[str] = set()
         self.read_all = False
 
-    def unknown(self, settings: Mapping[str, str]) -> str:
+    def unknown(self, settings: Mapping[str, str], path: str) -> str:
         """Return a line on the first setting that neither Scrapy knows nor the implementation read."""
         from scrapy.settings import default_settings
 
@@ -235,7 +264,7 @@ class _SettingsReader:
                 own = sorted(n for n in self.read if not hasattr(default_settings, n))
                 close = difflib.get_close_matches(name, [*own, *dir(default_settings)], n=1, cutoff=0.6)
                 hint = f"; did you mean {close[0]!r}?" if close else f"; it reads {', '.join(own)}" if own else ""
-                return f"--queue-setting {name}: Scrapy has no such setting, and {{path}} does not read it{hint}"
+                return f"--queue-setting {name}: Scrapy has no such setting, and {path} does not read it{hint}"
         return ""
 
 

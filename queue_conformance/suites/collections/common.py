@@ -31,7 +31,7 @@ def failed_push_leaves_no_trace(bench: Bench) -> None:
     run(bench, program("push:0 push:1 push_refused:2 pop push_refused:0 push:2 pop length pop"))
 
 
-@check("queue.push.zero-length", kinds=COLLECTIONS)
+@check("queue.push.zero-length", kinds=BY_PRIORITY)
 def empty_bytes_are_an_item(bench: Bench) -> None:
     rule = "queue.push.zero-length"
     with bench.recorder.blame(rule):

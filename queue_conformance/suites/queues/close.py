@@ -134,14 +134,15 @@ def use_after_close_damages_nothing(bench: Bench) -> None:
             for number in (0, 1):
                 queue.push(bench.driver.item(number))
             queue.close()
-            stored, optional = {0, 1}, set()
+            stored, optional = {0, 1}, set[int]()
             try:
                 with bench.recorder.blame(rule):
                     if misuse == "push":
                         queue.push(bench.driver.item(2))
                         optional = {2}  # it returned, so the item may well be there
                     elif misuse == "pop":
-                        stored.discard(bench.driver.identify(queue.pop()))
+                        optional = {bench.driver.identify(queue.pop())}
+                        stored -= optional  # it came out, so it may well be gone
                     else:
                         queue.peek() if misuse == "peek" else queue.length()
                 said.append(f"{misuse} raises nothing")

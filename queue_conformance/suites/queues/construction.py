@@ -50,10 +50,9 @@ def keys_have_many_shapes(bench: Bench) -> None:
     for key in KEYS:
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()
-            if bench.implementation.kind is Kind.BYTE_QUEUE:
-                parent = str(Path(key).parent)
-                (bench.driver.directory / parent).mkdir(parents=True, exist_ok=True)
-                bench.recorder.note(f"Path(directory, {parent!r}).mkdir(parents=True, exist_ok=True)")
+            parent = str(Path(key).parent)
+            (bench.driver.directory / parent).mkdir(parents=True, exist_ok=True)
+            bench.recorder.note(f"Path(directory, {parent!r}).mkdir(parents=True, exist_ok=True)")
             queue = bench.open(key)
             queue.push(bench.driver.item(1))
             queue.close()

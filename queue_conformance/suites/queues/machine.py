@@ -7,7 +7,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.machine import explore
 from queue_conformance.suites.programs import Operation
-from queue_conformance.suites.queues.pair import player
+from queue_conformance.suites.queues.pair import player, unstorable
 
 ITEMS = 6
 """Different items that programs push, to each queue."""
@@ -23,10 +23,10 @@ def operations(bench: Bench) -> list[Operation]:
         table.append(Operation("reopen"))
     if bench.offers("clear"):
         table.append(Operation("clear"))
-    table += [Operation("push_refused", 0, cause) for cause in range(2)]
+    table += [Operation("push_refused", 0, cause) for cause, _ in enumerate(unstorable(bench))]
     if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE or bench.offers("persistent"):
         table += [Operation("push", 1, 0), Operation("push", 1, 1), Operation("pop", 1)]
-    return [*table, *pushes, *[Operation("pop")] * 4]
+    return [*table, *pushes, *[Operation("pop")] * 8]
 
 
 @check(

@@ -7,10 +7,20 @@ from typing import Any
 
 from queue_conformance.implementations.capabilities import Order
 from queue_conformance.implementations.driver import VARIABLES, Item
+from queue_conformance.implementations.recording import describe
 from queue_conformance.models.queue import QueueModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Play, Player, Program, always, drop
+from queue_conformance.suites.programs import (
+    Experiment,
+    Play,
+    Player,
+    Program,
+    always,
+    drop,
+    without_empty_pops,
+    without_reopening,
+)
 from queue_conformance.specification import Kind
 
 ORDER_RULES = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
@@ -56,11 +66,9 @@ class QueuePair:
         self._peeked = _NOTHING
 
     def push_refused(self, cause: int) -> None:
-        """Push something that must be refused; where nothing is refused, do nothing."""
+        """Push something that must be refused."""
         self._ensure_open()
         items = unstorable(self.bench)
-        if not items:
-            return
         item, rule, errors = items[cause % len(items)]
         self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
         self._seen.add("refused")
@@ -77,7 +85,7 @@ class QueuePair:
             return None
         if peeked is not _NOTHING and self.bench.driver.identify(peeked) != number:
             self.bench.fail(
-                "queue.peek.equals-pop", f"the item that peek showed, {_show(peeked)}", value, _same("popped", "peeked"), final=True
+                "queue.peek.equals-pop", f"the item that peek showed, {describe(peeked)}", value, _same("popped", "peeked"), final=True
             )
         if peeked is not _NOTHING:
             self._examined["queue.peek.equals-pop"] += 1
@@ -108,7 +116,7 @@ class QueuePair:
             tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
             self.bench.fail("queue.peek.empty-none", "None", value, tail, final=True)
         self.bench.fail(
-            "queue.peek.equals-pop", f"what pop returns next, {_show(popped)}", value, _same("peeked", "popped"), final=True
+            "queue.peek.equals-pop", f"what pop returns next, {describe(popped)}", value, _same("peeked", "popped"), final=True
         )
 
     def length(self, _item: int = 0, rule: str = "queue.len.count") -> None:
@@ -149,7 +157,7 @@ class QueuePair:
         self._seen.add("clear")
         length = self.queue.length()
         if self.bench.applies("queuelib.clear"):
-            self.bench.expect("queuelib.clear", length == 0, "len 0", length, "length == 0", final=True)
+            self.bench.expect("queuelib.clear", length == 0, "len 0", length, "length == 0")
 
     def close(self, _item: int = 0) -> None:
         """Close, where that loses nothing; the next operation builds the queue again."""
@@ -203,7 +211,7 @@ class QueuePair:
                 return number
             rule = "queue.pop.roundtrip" if self.bench.offers("serializes") else "queue.pop.exactly-once"
         elif number is not None and number in self.model.items:
-            rule = ORDER_RULES[self.model.order]
+            rule = ORDER_RULES[self.model.order] if self._rest_is_complete(number) else "queue.pop.exactly-once"
         elif number is not None and number in self._cleared:
             rule = "queuelib.clear"
         elif number is None and value is not None and not allowed:
@@ -213,6 +221,11 @@ class QueuePair:
         conditions = [f"({driver.same_source(variable, driver.item(n))})" for n in allowed] or [f"{variable} is None"]
         tail = [f"assert {' or '.join(conditions)}, f'expected {_plain(expected)}, got {{{variable}!r}}'"]
         self.bench.fail(rule, expected, value, tail)
+
+    def _rest_is_complete(self, number: int) -> bool:
+        """Whether an item out of turn is only that, and no item is missing or doubled; nothing of this is recorded."""
+        rest = [number, *(self.bench.driver.identify(self.queue.raw.pop()) for _ in range(len(self.model)))]
+        return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
 
     def _contents_or(self, fail: Callable[[], object]) -> None:
         """Report a wrong count, unless the contents are wrong: then the count may well be right."""
@@ -277,10 +290,6 @@ def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException],
 # --- Attribution -----------------------------------------------------------------------------------------------------
 
 
-_REOPENINGS = ("reopen", "close", "open")
-_without_reopening = drop(*_REOPENINGS)
-
-
 def _only_failing_queue(play: Play) -> Program:
     return tuple(o for o in play.played if play.at is None or o.queue == play.at.queue)
 
@@ -293,32 +302,35 @@ def _distinct(play: Play) -> Program:
     return tuple(o._replace(item=index % _SPREAD) if o.name == "push" else o for index, o in enumerate(play.played))
 
 
-def _without_empty_pops(play: Play) -> Program:
-    return tuple(o for index, o in enumerate(play.played) if index not in play.empty_pops)
-
-
 def _without_earlier_pops(play: Play) -> Program:
     """Leave out the pops that come before the last reopening."""
-    last = max((i for i, o in enumerate(play.played) if o.name in _REOPENINGS), default=0)
+    last = max((i for i, o in enumerate(play.played) if o.name in ("reopen", "open", "close")), default=0)
     return tuple(o for i, o in enumerate(play.played) if i > last or o.name != "pop")
 
 
 def _needs_reopening(player: Player, play: Play) -> bool:
-    reduced = _without_reopening(play)
-    return len(reduced) < len(play.played) and player.passes(reduced)
+    reduced = without_reopening(play)
+    return reduced != tuple(play.played) and player.passes(reduced)
 
 
 def _after_peek(player: Player, play: Play, _failure: RuleBroken) -> str:
-    """The peeks matter: do they only matter where a push follows?"""
+    """The peeks matter: do they only matter because a push follows?"""
     operations = play.played
-    followed = {
-        index
-        for index, operation in enumerate(operations)
-        if operation.name == "peek"
-        and next((o.name for o in operations[index + 1 :] if o.queue == operation.queue), "") == "push"
-    }
-    reduced = tuple(o for index, o in enumerate(operations) if index not in followed)
-    return "queue.peek.then-push" if followed and player.passes(reduced) else "queue.peek.no-effect"
+    peeked: set[int] = set()
+    following = set()
+    for index, operation in enumerate(operations):
+        if operation.name == "push" and operation.queue in peeked:
+            following.add(index)
+        elif operation.name == "peek":
+            peeked.add(operation.queue)
+        elif operation.name not in ("length", "truth"):
+            peeked.discard(operation.queue)
+    reduced = tuple(o for index, o in enumerate(operations) if index not in following)
+    return "queue.peek.then-push" if following and player.passes(reduced) else "queue.peek.no-effect"
+
+
+def _after_duplicates(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    return None if failure.rule in ORDER_RULES.values() else "queue.push.duplicates"
 
 
 def _after_refused(player: Player, play: Play, _failure: RuleBroken) -> str:
@@ -353,12 +365,12 @@ _COUNT_RULES = ("queue.len.count", "queue.len.truth", "queue.ctor.stored-length"
 EXPERIMENTS = (
     Experiment(drop("push_refused"), _after_refused),
     Experiment(drop("clear"), always("queuelib.clear")),
-    Experiment(_distinct, always("queue.push.duplicates")),
+    Experiment(_distinct, _after_duplicates),
     Experiment(drop("peek"), _after_peek),
     Experiment(drop("length", "truth"), _after_measuring),
     Experiment(_only_failing_queue, _after_other_queues),
-    Experiment(_without_reopening, _after_reopening),
-    Experiment(_without_empty_pops, _after_empty_pops),
+    Experiment(without_reopening, _after_reopening),
+    Experiment(without_empty_pops, _after_empty_pops),
 )
 
 
@@ -381,10 +393,6 @@ def _same(left: str, right: str) -> list[str]:
         f"same = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
         f"assert same, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
     ]
-
-
-def _show(value: object) -> str:
-    return _plain(repr(value))
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,59 @@
+"""Broken implementations. Each one says in its docstring how it misbehaves, and names the rules that it breaks.
+
+The kit is proven by them: it must report exactly the named rules as broken.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+
+C = TypeVar("C", bound=type)
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A broken implementation.
+
+    Attributes:
+        path: its dotted path.
+        rules: the ids of the rules that it breaks.
+        right: the dotted path of a right implementation of the same kind, for scripts to pass on.
+        claims: what its author claims.
+    """
+
+    path: str
+    rules: frozenset[str]
+    right: str
+    claims: Mapping[str, str] = field(default_factory=dict)
+
+
+_exhibits: list[Exhibit] = []
+
+
+def breaks(*rules: str, right: str, claims: Mapping[str, str] = MappingProxyType({})) -> Callable[[C], C]:
+    """Put a class into the gallery.
+
+    Args:
+        rules: the ids of the rules that it breaks.
+        right: the dotted path of a right implementation of the same kind.
+        claims: what its author claims.
+    """
+
+    def exhibit(cls: C) -> C:
+        assert cls.__doc__, f"{cls.__qualname__} does not say how it misbehaves"
+        _exhibits.append(Exhibit(f"{cls.__module__}.{cls.__qualname__}", frozenset(rules), right, dict(claims)))
+        return cls
+
+    return exhibit
+
+
+def exhibits() -> Iterator[Exhibit]:
+    """Yield all broken implementations."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    yield from _exhibits

@@ -1,0 +1,159 @@
+"""Broken queues of bytes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gallery import breaks
+from gallery.right import ChunkedByteQueue
+from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue, LifoByteQueue
+
+FIFO = "queue_reference.bytequeues.FifoByteQueue"
+LIFO = "queue_reference.bytequeues.LifoByteQueue"
+MEMORY = "queue_reference.bytequeues.FifoMemoryByteQueue"
+CHUNKED = "gallery.right.ChunkedByteQueue"
+
+
+@breaks("queuelib.ctor", right=MEMORY)
+class NeedsACapacity(FifoMemoryByteQueue):
+    """Its constructor requires an argument that nobody gives."""
+
+    def __init__(self, *, capacity):
+        super().__init__()
+
+
+@breaks("queue.ctor.base-queue", right=MEMORY)
+class WithoutPeek(FifoMemoryByteQueue):
+    """It has no peek."""
+
+    peek = None
+
+
+@breaks("queue.push.bytes-only", right=FIFO)
+class EncodesText(FifoByteQueue):
+    """It accepts text, and stores it encoded."""
+
+    def push(self, item):
+        super().push(item.encode() if isinstance(item, str) else item)
+
+
+@breaks("queue.push.zero-length", right=MEMORY)
+class SkipsEmptyItems(FifoMemoryByteQueue):
+    """Its pop returns None for an empty item."""
+
+    def pop(self):
+        return super().pop() or None
+
+
+@breaks("queue.push.large", right=MEMORY)
+class CutsLargeItems(FifoMemoryByteQueue):
+    """It stores the first MiB of an item."""
+
+    def push(self, item):
+        super().push(item[: 1 << 20])
+
+
+@breaks("queue.push.no-silent-loss", right=CHUNKED)
+class IgnoresShortWrites(ChunkedByteQueue):
+    """It does not look at how much was written."""
+
+    def push(self, string):
+        try:
+            super().push(string)
+        except OSError:
+            self.info["head"][1] += 1
+            self.info["size"] += 1
+
+
+@breaks("queue.push.failed-no-trace", right=FIFO)
+class StoresBeforeItRefuses(FifoByteQueue):
+    """What it refuses is stored nevertheless, as an empty item."""
+
+    def push(self, item):
+        try:
+            super().push(item)
+        except TypeError:
+            super().push(b"")
+            raise
+
+
+@breaks("queue.pop.fifo", right=FIFO)
+class SortsItems(FifoByteQueue):
+    """With more than three items stored, it pops the smallest one."""
+
+    def take(self, decode):
+        self._next = FifoByteQueue._next if len(self) <= 3 else "SELECT id, item FROM items ORDER BY item LIMIT 1"
+        return super().take(decode)
+
+    def peek(self):
+        self._next = FifoByteQueue._next if len(self) <= 3 else "SELECT id, item FROM items ORDER BY item LIMIT 1"
+        return super().peek()
+
+
+@breaks("queue.peek.then-push", right=LIFO)
+class PeekMovesTheFile(LifoByteQueue):
+    """A push after a peek is written over the newest item."""
+
+    peeked = False
+
+    def peek(self):
+        self.peeked = len(self) > 0
+        return super().peek()
+
+    def pop(self):
+        self.peeked = False
+        return super().pop()
+
+    def push(self, item):
+        if self.peeked and isinstance(item, bytes):
+            super().pop()
+        self.peeked = False
+        super().push(item)
+
+
+@breaks("queuelib.fifo.chunks", right=CHUNKED)
+class ForgetsItsChunkSize(ChunkedByteQueue):
+    """A reopened queue uses the chunk size of the constructor."""
+
+    def __init__(self, path, chunksize=100000):
+        super().__init__(path, chunksize)
+        self.chunksize = chunksize
+
+
+@breaks("queuelib.fifo.reclaim", right=CHUNKED)
+class KeepsChunks(ChunkedByteQueue):
+    """It keeps the files of consumed chunks until it is closed."""
+
+    def pop(self):
+        name = self.tailf.name
+        item = super().pop()
+        if not os.path.exists(name):
+            Path(name).touch()
+        return item
+
+
+@breaks("queuelib.clear", right=FIFO)
+class ClearKeepsTheSpace(FifoByteQueue):
+    """Its clear does not give the space on the disk back."""
+
+    def clear(self):
+        self._database.execute("DELETE FROM items")
+        self._length = 0
+
+
+@breaks("queuelib.clear", right=MEMORY)
+class ClearLeavesOne(FifoMemoryByteQueue):
+    """Its clear leaves the last item."""
+
+    def clear(self):
+        while len(self) > 1:
+            self.pop()
+
+
+@breaks("queuelib.pathlike", right=FIFO)
+class WantsText(FifoByteQueue):
+    """It adds an ending to its path, which must be text."""
+
+    def __init__(self, path):
+        super().__init__(path + ".queue")

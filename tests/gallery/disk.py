@@ -1,0 +1,416 @@
+"""Broken downstream queues that keep requests on disk."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+from pathlib import Path
+
+from gallery import breaks
+from queue_reference.bytequeues import FifoByteQueue
+from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
+from scrapy.http import JsonRequest
+from scrapy.utils.request import request_from_dict
+
+FIFO = "queue_reference.disk.FifoDiskQueue"
+LIFO = "queue_reference.disk.LifoDiskQueue"
+
+
+# --- Keys ------------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.ctor.key-isolation", right=FIFO)
+class OneFilePerDirectory(FifoDiskQueue):
+    """It uses the directory of the key only, so all keys of a directory share one file."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, str(Path(key).parent / "queue"))
+
+    def __len__(self):
+        (count,) = self._queue._database.execute("SELECT COUNT(*) FROM items").fetchone()
+        return count
+
+
+@breaks("queue.ctor.key-identity", right=FIFO)
+class NumbersItsFiles(FifoDiskQueue):
+    """It names its file by the number of queues that are open, not by its key."""
+
+    open_files = set()
+
+    def __init__(self, crawler, key):
+        number = next(n for n in range(1000) if n not in self.open_files)
+        self.open_files.add(number)
+        self.number = number
+        super().__init__(crawler, str(Path(key).parent / f"file-{number}"))
+
+    def close(self):
+        self.open_files.discard(self.number)
+        super().close()
+
+
+@breaks("queue.ctor.key-shapes", right=FIFO)
+class WantsANumber(FifoDiskQueue):
+    """It accepts only keys that end in a number."""
+
+    def __init__(self, crawler, key):
+        int(Path(key).name)
+        super().__init__(crawler, key)
+
+
+@breaks("queue.ctor.parents", right=FIFO)
+class NeedsItsDirectory(FifoDiskQueue):
+    """It does not create the directory of its key."""
+
+    def __init__(self, crawler, key):
+        if not Path(key).parent.is_dir():
+            raise FileNotFoundError(key)
+        super().__init__(crawler, key)
+
+
+@breaks("queue.ctor.empty-clean", right=FIFO)
+class LeavesUnusedFiles(FifoDiskQueue):
+    """It leaves its file behind when it was never used."""
+
+    used = False
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.used = len(self) > 0
+        self.path = Path(key)
+
+    def push(self, request):
+        self.used = True
+        super().push(request)
+
+    def close(self):
+        super().close()
+        if not self.used:
+            self.path.with_suffix(".unused").touch()
+
+
+@breaks("queue.ctor.stored-length", right=FIFO)
+class ForgetsItsLength(FifoDiskQueue):
+    """A reopened queue says that it is empty until it is used."""
+
+    used = False
+
+    def push(self, request):
+        self.used = True
+        super().push(request)
+
+    def pop(self):
+        self.used = True
+        return super().pop()
+
+    def __len__(self):
+        return super().__len__() if self.used else 0
+
+
+class AnyStorage(FifoByteQueue):
+    def _check_signature(self, signature):
+        pass
+
+
+@breaks("queue.ctor.wrong-storage", right=FIFO)
+class OpensAnyDatabase(FifoDiskQueue):
+    """It opens any SQLite database, and deletes it when it finds nothing of its own in it."""
+
+    _storage = AnyStorage
+
+
+# --- Serialization ---------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.push.request-types", right=FIFO)
+class RefusesJson(FifoDiskQueue):
+    """It refuses JsonRequest."""
+
+    def push(self, request):
+        if isinstance(request, JsonRequest):
+            raise ValueError("no JSON")
+        super().push(request)
+
+
+@breaks("queue.push.serialization-error", right=FIFO)
+class LetsTypeErrorThrough(FifoDiskQueue):
+    """It lets the TypeError of pickle through."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except ValueError as error:
+            if isinstance(error.__cause__, TypeError) and "pickle" in str(error):
+                raise error.__cause__ from None
+            raise
+
+
+class WithSerializer(FifoDiskQueue):
+    """A right queue whose serializer can be replaced."""
+
+    def push(self, request):
+        self._queue.push(self.serialize(request))
+
+    def serialize(self, request):
+        try:
+            data = pickle.dumps(request.to_dict(spider=self._crawler.spider))
+            self._rebuild(data)
+        except Exception as error:
+            raise ValueError(str(error)) from error
+        return data
+
+
+@breaks("queue.push.serialization-all-causes", right=FIFO)
+class KnowsThreeErrors(WithSerializer):
+    """It turns three exceptions of pickle into ValueError, and lets all others through."""
+
+    def serialize(self, request):
+        try:
+            data = pickle.dumps(request.to_dict(spider=self._crawler.spider))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(str(error)) from error
+        try:
+            self._rebuild(data)
+        except Exception as error:
+            raise ValueError(str(error)) from error
+        return data
+
+
+@breaks("queue.push.callback-foreign", right=FIFO)
+class DropsForeignCallbacks(WithSerializer):
+    """It stores a request with a foreign callback without the callback."""
+
+    def serialize(self, request):
+        try:
+            return super().serialize(request)
+        except ValueError as error:
+            if "is not an instance method" in str(error):
+                return super().serialize(request.replace(callback=None, errback=None))
+            raise
+
+
+@breaks("queue.push.callback-method", right=FIFO)
+class RefusesMangledNames(WithSerializer):
+    """It refuses callbacks whose names are mangled."""
+
+    def serialize(self, request):
+        if getattr(request.callback, "__name__", "").startswith("__"):
+            raise ValueError("not a public method")
+        return super().serialize(request)
+
+
+@breaks("queue.push.rebuildable", right=FIFO)
+class NeverRebuilds(WithSerializer):
+    """It accepts whatever pickle accepts."""
+
+    def serialize(self, request):
+        try:
+            return pickle.dumps(request.to_dict(spider=self._crawler.spider))
+        except Exception as error:
+            raise ValueError(str(error)) from error
+
+
+@breaks("queue.pop.roundtrip", right=FIFO)
+class TuplesBecomeLists(WithSerializer):
+    """It turns the tuples in meta into lists."""
+
+    def serialize(self, request):
+        super().serialize(request)
+        meta = {key: list(value) if isinstance(value, tuple) else value for key, value in request.meta.items()}
+        return super().serialize(request.replace(meta=meta))
+
+
+@breaks("queue.pop.spider-binding", right=FIFO)
+class MakesASpider(FifoDiskQueue):
+    """It binds callbacks to a spider of its own making."""
+
+    def _rebuild(self, data):
+        return request_from_dict(pickle.loads(data), spider=type(self._crawler.spider)("example"))
+
+
+@breaks("queue.pop.missing-callback", right=FIFO)
+class IgnoresMissingCallbacks(WithSerializer):
+    """It drops a request whose callback is missing, and returns None."""
+
+    def pop(self):
+        try:
+            return super().pop()
+        except ValueError:
+            return self._queue.take(lambda data: None)
+
+
+# --- push ------------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.push.no-silent-loss", right=FIFO)
+class SwallowsFullDisks(FifoDiskQueue):
+    """It ignores errors of the database."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except sqlite3.Error:
+            pass
+
+
+@breaks("queue.push.failed-no-trace", right=FIFO)
+class CountsFirst(FifoDiskQueue):
+    """It counts a request before it has stored it."""
+
+    failed = 0
+
+    def push(self, request):
+        self.failed += 1
+        super().push(request)
+        self.failed -= 1
+
+    def __len__(self):
+        return super().__len__() + self.failed
+
+
+# --- Order -----------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.pop.order-reopen", right=FIFO)
+class ReversesWhenReopened(FifoDiskQueue):
+    """A reopened queue holds its requests in the opposite order."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        database = self._queue._database
+        rows = database.execute("SELECT item FROM items ORDER BY id DESC").fetchall()
+        database.execute("DELETE FROM items")
+        database.executemany("INSERT INTO items (item) VALUES (?)", rows)
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.close.keeps", right=FIFO)
+class DiscardsAfterRefusal(FifoDiskQueue):
+    """When it has refused a request, its close discards what is stored."""
+
+    refused = False
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except ValueError:
+            self.refused = True
+            raise
+
+    def close(self):
+        if self.refused:
+            self._queue.clear()
+        super().close()
+
+
+@breaks("queue.close.empty-removes", right=FIFO)
+class KeepsEmptyFiles(FifoDiskQueue):
+    """It leaves its file behind when it was used and is empty."""
+
+    used = False
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.used = len(self) > 0
+        self.path = Path(key)
+
+    def push(self, request):
+        self.used = True
+        super().push(request)
+
+    def close(self):
+        empty = not len(self)
+        super().close()
+        if self.used and empty:
+            self.path.with_name(f"{self.path.name}.lock").touch()
+
+
+@breaks("queue.close.twice", right=FIFO)
+class SecondCloseDiscards(FifoDiskQueue):
+    """Its second close removes the file."""
+
+    closed = False
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.path = Path(key)
+
+    def close(self):
+        super().close()
+        if self.closed:
+            self.path.unlink(missing_ok=True)
+        self.closed = True
+
+
+@breaks("queue.close.use-after", right=FIFO)
+class PopAfterCloseDiscards(FifoDiskQueue):
+    """A pop after close removes the file."""
+
+    closed = False
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.path = Path(key)
+
+    def close(self):
+        super().close()
+        self.closed = True
+
+    def pop(self):
+        if self.closed:
+            self.path.unlink()
+            raise RuntimeError("closed")
+        return super().pop()
+
+
+# --- Persistence -----------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.persist.reopen", right=LIFO)
+class DropsTheFourth(LifoDiskQueue):
+    """Its close discards the newest request if more than three are stored."""
+
+    def close(self):
+        if not self._queue._closed and len(self) > 3:
+            self._queue.pop()
+        super().close()
+
+
+@breaks("queue.persist.new-process", right=FIFO)
+class OwnedByAProcess(FifoDiskQueue):
+    """It writes the number of its process into the name of its file."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, f"{key}.{os.getpid()}")
+
+
+@breaks("queue.persist.partial", right=FIFO)
+class PopsInMemoryOnly(FifoDiskQueue):
+    """It reads everything when it is opened, and does not tell the file what was popped, unless all was."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        rows = self._queue._database.execute("SELECT item FROM items ORDER BY id").fetchall()
+        self.waiting = [data for (data,) in rows]
+
+    def push(self, request):
+        super().push(request)
+        self.waiting.append(pickle.dumps(request.to_dict(spider=self._crawler.spider)))
+
+    def pop(self):
+        return self._rebuild(self.waiting.pop(0)) if self.waiting else None
+
+    def peek(self):
+        return self._rebuild(self.waiting[0]) if self.waiting else None
+
+    def close(self):
+        if not self.waiting and not self._queue._closed:
+            self._queue.clear()
+        super().close()
+
+    def __len__(self):
+        return len(self.waiting)
+
+

@@ -1,0 +1,490 @@
+"""Broken downstream queues that keep requests in memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+from gallery import breaks
+from queue_reference.memory import FifoMemoryQueue, LifoMemoryQueue
+from scrapy.utils.request import request_from_dict
+
+FIFO = "queue_reference.memory.FifoMemoryQueue"
+LIFO = "queue_reference.memory.LifoMemoryQueue"
+
+
+# --- Construction ----------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.ctor.from-crawler", right=FIFO)
+class FactoryWithoutKey(FifoMemoryQueue):
+    """Its factory takes no key."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls()
+
+
+@breaks("queue.ctor.from-crawler", right=FIFO)
+class FactoryReturnsNone(FifoMemoryQueue):
+    """Its factory forgets to return the queue."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        cls()
+
+
+@breaks("queue.ctor.from-crawler", right=FIFO)
+class FactoryExits(FifoMemoryQueue):
+    """Its factory ends the interpreter."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        os._exit(3)
+
+
+@breaks("queue.ctor.from-crawler", right=FIFO)
+class FactoryHangs(FifoMemoryQueue):
+    """Its factory never returns, whatever is raised into it."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        while True:
+            try:
+                time.sleep(3600)
+            except BaseException:
+                continue
+
+
+@breaks("queue.ctor.from-crawler", right=FIFO)
+class FactoryQuits(FifoMemoryQueue):
+    """Its factory calls sys.exit() with the status of success."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        sys.exit(0)
+
+
+@breaks("queue.ctor.interface", right=FIFO)
+class WithoutClose:
+    """It has neither close nor a length."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls()
+
+    def push(self, request):
+        pass
+
+    def pop(self):
+        return None
+
+
+# --- push ------------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.push.accept", right=FIFO)
+class AcceptsFour(FifoMemoryQueue):
+    """It raises when a fifth request is pushed."""
+
+    def push(self, request):
+        if len(self) == 4:
+            raise OverflowError("full")
+        super().push(request)
+
+
+@breaks("queue.push.returns-none", right=FIFO)
+class ReturnsLength(FifoMemoryQueue):
+    """Its push returns the length."""
+
+    def push(self, request):
+        super().push(request)
+        return len(self)
+
+
+@breaks("queue.push.no-mutation", right=FIFO)
+class MarksRequests(FifoMemoryQueue):
+    """It writes into the meta of the caller's request."""
+
+    def push(self, request):
+        request.meta["queued"] = True
+        super().push(request)
+
+
+@breaks("queue.push.duplicates", right=FIFO)
+class IsASet(FifoMemoryQueue):
+    """It ignores a request whose URL it already holds."""
+
+    def push(self, request):
+        if request.url not in [stored.url for stored in self._requests]:
+            super().push(request)
+
+
+class SerializesLater(FifoMemoryQueue):
+    """A right queue but for one thing: what it stores is made from the request when it is popped."""
+
+    def __init__(self, spider):
+        super().__init__()
+        self.spider = spider
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        queue = cls(None)
+        queue.crawler = crawler
+        return queue
+
+    def push(self, request):
+        import pickle
+
+        try:
+            data = pickle.dumps(request.to_dict(spider=self.crawler.spider))
+            request_from_dict(pickle.loads(data), spider=self.crawler.spider)
+        except Exception as error:
+            raise ValueError(str(error)) from error
+        super().push(request)
+
+    def pop(self):
+        request = super().pop()
+        return None if request is None else self._copy(request)
+
+    def peek(self):
+        request = super().peek()
+        return None if request is None else self._copy(request)
+
+    def _copy(self, request):
+        return request_from_dict(request.to_dict(spider=self.crawler.spider), spider=self.crawler.spider)
+
+
+@breaks("queue.push.snapshot", right="queue_reference.disk.FifoDiskQueue")
+class LazySerializer(SerializesLater):
+    """It serializes a request when it is popped, so later changes show."""
+
+
+@breaks("queue.push.large", right=FIFO)
+class LosesTheHundredThousandth(FifoMemoryQueue):
+    """It keeps 65 536 requests at most, and drops the others."""
+
+    def push(self, request):
+        if len(self) < 1 << 16:
+            super().push(request)
+
+
+# --- pop -------------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class LosesTheEighth(FifoMemoryQueue):
+    """It drops the oldest request when it holds eight."""
+
+    def push(self, request):
+        super().push(request)
+        if len(self) == 8:
+            self._requests.popleft()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class DeliversTwice(FifoMemoryQueue):
+    """The third pop returns its request, and leaves it stored."""
+
+    pops = 0
+
+    def pop(self):
+        self.pops += 1
+        return self.peek() if self.pops == 3 else super().pop()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class PopRaises(FifoMemoryQueue):
+    """It raises when three requests are stored, with an exception whose text raises too."""
+
+    class Hostile(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+        __repr__ = __str__
+
+    def pop(self):
+        if len(self) == 3:
+            raise self.Hostile
+        return super().pop()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class PopExits(FifoMemoryQueue):
+    """It ends the interpreter, with the status of success, when nine requests are stored."""
+
+    def pop(self):
+        if len(self) == 9:
+            os._exit(0)
+        return super().pop()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class PopIsKilled(FifoMemoryQueue):
+    """It kills its own process when nine requests are stored."""
+
+    def pop(self):
+        if len(self) == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().pop()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class PopHangs(FifoMemoryQueue):
+    """It waits for ever when nine requests are stored."""
+
+    def pop(self):
+        if len(self) == 9:
+            threading.Event().wait()
+        return super().pop()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class ReturnsSomethingElse(FifoMemoryQueue):
+    """It returns an object that cannot be compared when three requests are stored."""
+
+    class Hostile:
+        def __eq__(self, other):
+            raise RuntimeError("no comparison")
+
+        def __hash__(self):
+            raise RuntimeError("no hash")
+
+        def __getattr__(self, name):
+            raise RuntimeError("no attribute")
+
+        def __repr__(self):
+            raise RuntimeError("no repr")
+
+    def pop(self):
+        if len(self) == 3:
+            super().pop()
+            return self.Hostile()
+        return super().pop()
+
+
+@breaks("queue.pop.empty-none", right=FIFO)
+class RaisesWhenEmpty(FifoMemoryQueue):
+    """It raises IndexError when nothing is stored."""
+
+    def pop(self):
+        return self._requests.popleft()
+
+
+@breaks("queue.pop.empty-none", right=FIFO)
+class FalseWhenEmpty(FifoMemoryQueue):
+    """It returns False when nothing is stored."""
+
+    def pop(self):
+        request = super().pop()
+        return False if request is None else request
+
+
+@breaks("queue.pop.empty-none", right=FIFO)
+class BlocksWhenEmpty(FifoMemoryQueue):
+    """It waits for ever when nothing is stored."""
+
+    def pop(self):
+        if not self._requests:
+            threading.Event().wait()
+        return super().pop()
+
+
+@breaks("queue.pop.no-wait", right=FIFO)
+class WaitsForWork(FifoMemoryQueue):
+    """Its first three pops of nothing wait for 0.6 seconds."""
+
+    waits = 0
+
+    def pop(self):
+        if not self._requests and WaitsForWork.waits < 3:
+            WaitsForWork.waits += 1
+            time.sleep(0.6)
+        return super().pop()
+
+
+@breaks("queue.pop.fifo", right=FIFO)
+class SwapsAfterTheThird(FifoMemoryQueue):
+    """From its fourth pop on, it pops the newest request."""
+
+    pops = 0
+
+    def pop(self):
+        self.pops += 1
+        return super().pop() if self.pops < 4 or not self._requests else self._requests.pop()
+
+    def peek(self):
+        return super().peek() if self.pops < 3 or not self._requests else self._requests[-1]
+
+
+@breaks("queue.pop.lifo", right=LIFO)
+class OldestWhenFour(LifoMemoryQueue):
+    """With four requests stored, it pops the oldest."""
+
+    def pop(self):
+        return self._requests.popleft() if len(self) == 4 else super().pop()
+
+    def peek(self):
+        return self._requests[0] if len(self) == 4 else super().peek()
+
+
+@breaks("queue.pop.fifo", right=FIFO, claims={"order": "FIFO"})
+class ClaimsToBeFifo(LifoMemoryQueue):
+    """It is LIFO, and its author claims FIFO."""
+
+
+@breaks("queue.pop.falsy-request", right=FIFO)
+class DropsFalsyRequests(FifoMemoryQueue):
+    """It takes a request whose truth value is false for no request."""
+
+    def pop(self):
+        return super().pop() or None
+
+
+# --- peek ------------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.peek.equals-pop", right=FIFO)
+class PeeksAtTheNewest(FifoMemoryQueue):
+    """Its peek shows the newest request, its pop returns the oldest."""
+
+    def peek(self):
+        return self._requests[-1] if self._requests else None
+
+
+@breaks("queue.peek.no-effect", right=FIFO)
+class PeekCounts(FifoMemoryQueue):
+    """Its peek lowers the length, as if it were a pop."""
+
+    peeks = 0
+
+    def peek(self):
+        self.peeks += len(self) > 1
+        return super().peek()
+
+    def __len__(self):
+        return max(0, super().__len__() - self.peeks)
+
+    def pop(self):
+        self.peeks = 0
+        return super().pop()
+
+
+@breaks("queue.peek.then-push", right=FIFO)
+class PushAfterPeekOverwrites(FifoMemoryQueue):
+    """A push after a peek overwrites the newest request."""
+
+    peeked = False
+
+    def peek(self):
+        self.peeked = bool(self._requests)
+        return super().peek()
+
+    def pop(self):
+        self.peeked = False
+        return super().pop()
+
+    def push(self, request):
+        if self.peeked:
+            self._requests.pop()
+        self.peeked = False
+        super().push(request)
+
+
+@breaks("queue.peek.empty-none", right=FIFO)
+class PeekRaisesWhenEmpty(FifoMemoryQueue):
+    """Its peek raises IndexError when nothing is stored."""
+
+    def peek(self):
+        return self._requests[0]
+
+
+@breaks("queue.peek.unsupported", right="gallery.right.WithoutPeek")
+class PeekIsMissingBelow(FifoMemoryQueue):
+    """Its peek calls a method that the queue below does not have."""
+
+    def peek(self):
+        return self._requests.peek()
+
+
+# --- len -------------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.len.count", right=FIFO)
+class CountsToThree(FifoMemoryQueue):
+    """Its length is never more than 3."""
+
+    def __len__(self):
+        return min(3, super().__len__())
+
+
+@breaks("queue.len.truth", right=FIFO)
+class AlwaysTrue(FifoMemoryQueue):
+    """It is true even when it is empty."""
+
+    def __bool__(self):
+        return True
+
+
+@breaks("queue.len.pop-none", right=FIFO)
+class PopOfNothingCounts(FifoMemoryQueue):
+    """A pop that returns None lowers the length; a push repairs it only by one."""
+
+    missed = 0
+
+    def pop(self):
+        self.missed += not self._requests
+        return super().pop()
+
+    def __len__(self):
+        return super().__len__() - self.missed
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.close.releases", right=FIFO)
+class LeaksFiles(FifoMemoryQueue):
+    """Each queue opens a file that it never closes."""
+
+    def __init__(self):
+        super().__init__()
+        self.file = open(os.devnull)  # noqa: SIM115
+
+
+@breaks("queue.close.releases", right=FIFO)
+class LeaksThreads(FifoMemoryQueue):
+    """Each queue starts a thread that it never ends."""
+
+    def __init__(self):
+        super().__init__()
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+@breaks("queue.close.twice", right=FIFO)
+class ClosesOnce(FifoMemoryQueue):
+    """It raises when it is closed for the second time."""
+
+    def close(self):
+        del self._requests
+
+
+# --- Claims ----------------------------------------------------------------------------------------------------------
+
+
+@breaks("queue.claims.true", right="queue_reference.disk.FifoDiskQueue", claims={"persistent": "yes", "peek": "yes"})
+class ClaimsPersistence(FifoMemoryQueue):
+    """Its author claims that it is persistent."""
+
+
+@breaks("queue.claims.true", right="queue_reference.disk.FifoDiskQueue", claims={"serializes": "yes"})
+class ClaimsToSerialize(FifoMemoryQueue):
+    """Its author claims that it stores copies."""
+
+
+@breaks("queue.claims.true", right="scrapy.squeues.FifoMemoryQueue", claims={"clear": "yes"})
+class ClaimsClear(FifoMemoryQueue):
+    """Its author claims that it can be cleared."""
