@@ -22,7 +22,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, ClassVar, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -37,20 +37,19 @@ class FlightRecorder:
     """What the child is doing, in memory that the parent can read after the child is gone.
 
     The layout is one double (when the operation in flight began, 0 between operations), then one slot of UTF-8 text for
-    each of the names in ``SLOTS``, each preceded by its length.
+    each of the names in ``_SIZES``, each preceded by its length.
     """
 
-    SLOTS = ("owner", "program", "steps")
-    _SIZES = {"owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
+    _SIZES: ClassVar = {"owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
     _LENGTH = struct.Struct("I")
     _CLOCK = struct.Struct("d")
 
     def __init__(self) -> None:
         self._offsets: dict[str, int] = {}
         offset = self._CLOCK.size
-        for name in self.SLOTS:
+        for name, size in self._SIZES.items():
             self._offsets[name] = offset
-            offset += self._LENGTH.size + self._SIZES[name]
+            offset += self._LENGTH.size + size
         self._memory = mmap.mmap(-1, offset)
         self._end = 0
 
@@ -145,9 +144,7 @@ class IsolatedError(Exception):
     """The function raised in the other process; the text is the traceback there."""
 
 
-def run(
-    function: Callable[[FlightRecorder], T], *, time_limit: float, in_process: bool = False
-) -> Answer[T] | Fatality:
+def run(function: Callable[[FlightRecorder], T], *, time_limit: float, in_process: bool = False) -> Answer[T] | Fatality:
     """Call a function in a forked process.
 
     Args:
@@ -186,9 +183,7 @@ def run(
         return _fatality(flight, status, hung, time_limit, stacks)
 
 
-def _child(
-    function: Callable[[FlightRecorder], Any], flight: FlightRecorder, writer: int, stacks: IO[bytes]
-) -> None:
+def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, writer: int, stacks: IO[bytes]) -> None:
     """Run the function, send what came of it, and end the process without any clean-up of the parent's."""
     import resource
 
@@ -256,9 +251,7 @@ def _unpack(data: bytes) -> Answer[Any]:
     return Answer(value)
 
 
-def _fatality(
-    flight: FlightRecorder, status: int, hung: bool, time_limit: float, stacks: IO[bytes]
-) -> Fatality:
+def _fatality(flight: FlightRecorder, status: int, hung: bool, time_limit: float, stacks: IO[bytes]) -> Fatality:
     if hung:
         how = f"did not return within {time_limit:g} s"
     elif os.WIFSIGNALED(status):

@@ -16,6 +16,7 @@ from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
 
+
 class ImplementationNode(pytest.Collector):
     """One implementation; its name is the dotted path of the class."""
 

@@ -80,15 +80,33 @@ OPTIONS = (
     Option("priority-queue-class", "examine this priority queue or round-robin queue", "PATH", repeats=True),
     Option("scheduler-class", "examine this scheduler", "PATH", repeats=True),
     Option("dupefilter-class", "examine this duplicates filter", "PATH", repeats=True),
-    Option("queue-setting", "a crawler setting, or an argument of the constructor where there is no crawler", "NAME=VALUE", repeats=True),
+    Option(
+        "queue-setting",
+        "a crawler setting, or an argument of the constructor where there is no crawler",
+        "NAME=VALUE",
+        repeats=True,
+    ),
     Option("queue-server", "the server behind the queue", "SERVER"),
     Option("conformance", "examine what [tool.queue_conformance] of pyproject.toml names"),
-    Option("conformance-claim", "what the class promises: order=FIFO, persistent, peek=no, crash-safe, ...", "NAME[=VALUE]", repeats=True),
-    Option("conformance-level", "the level whose broken rules fail the run: MUST (default) or SHOULD", "LEVEL", convert=_level, default="MUST"),
+    Option(
+        "conformance-claim",
+        "what the class promises: order=FIFO, persistent, peek=no, crash-safe, ...",
+        "NAME[=VALUE]",
+        repeats=True,
+    ),
+    Option(
+        "conformance-level",
+        "the level whose broken rules fail the run: MUST (default) or SHOULD",
+        "LEVEL",
+        convert=_level,
+        default="MUST",
+    ),
     Option("conformance-report", "write the results to this file of JSON lines", "FILE.jsonl", repeats=True, convert=_report),
     Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
     Option("conformance-examples", "programs and requests to draw (default: 100)", "N", convert=_positive, default=100),
-    Option("conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=_seconds, default=10.0),
+    Option(
+        "conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=_seconds, default=10.0
+    ),
     Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
 )
 
@@ -159,7 +177,12 @@ def read(config: pytest.Config) -> Options:
         values[option.name] = _converted(option, given, where)
     classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
     if not classes:
-        raise UsageError("nothing to examine: give --queue-class, or name queue-class in [tool.queue_conformance] of pyproject.toml")
+        raise UsageError(
+            "nothing to examine: give --queue-class, or name queue-class in [tool.queue_conformance] of pyproject.toml"
+        )
+    for name in values["conformance-report"]:
+        if not (config.invocation_params.dir / name).parent.is_dir():
+            raise UsageError(f"--conformance-report: there is no directory for {name!r}")
     if values["queue-server"]:
         raise UsageError("--queue-server: this version does not examine queues behind a server")
     return Options(

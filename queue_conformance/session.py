@@ -13,6 +13,7 @@ import pytest
 
 from queue_conformance import options
 from queue_conformance.implementations.loading import LoadError
+from queue_conformance.isolation import IsolatedError
 from queue_conformance.items import CheckItem, ImplementationNode, broken_of, pack, unpack
 from queue_conformance.options import Options
 from queue_conformance.reports import Report, jsonl, report_on, terminal
@@ -76,6 +77,9 @@ class Session:
                 items += self._collect(session, path)
             except LoadError as error:
                 self.errors.append(f"--{option}: {error}")
+            except IsolatedError as error:
+                last = str(error).strip().splitlines()[-1]
+                self.errors.append(f"--{option}: the kit failed on {path}, which is a mistake of the kit: {last}")
         if self.is_worker:
             self.config.workeroutput["queue_conformance"] = pack((self.surveys, self.errors))  # type: ignore[attr-defined]
 
@@ -141,7 +145,7 @@ class Session:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Remember failing programs, write the files, and set the exit status."""
-        if self.is_worker:
+        if self.is_worker or self.config.getoption("collectonly"):
             return
         report = self.report()
         self._remember(report)
@@ -177,10 +181,12 @@ class Session:
             if programs:
                 remembered[found.survey.path] = programs
         if remembered != known and getattr(self.config, "cache", None):
-            self.config.cache.set(_CACHE, remembered)  # type: ignore[union-attr]
+            self.config.cache.set(_CACHE, remembered)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report."""
+        if self.config.getoption("collectonly") and not self.errors:
+            return
         terminalreporter.section("queue conformance")
         verbose = self.config.get_verbosity() > 0
         for line in terminal.render(self.report(), terminalreporter._tw.fullwidth, verbose):

@@ -90,7 +90,10 @@ _header_values = st.one_of(_text.filter(lambda text: text.isprintable()), _binar
 _headers = st.dictionaries(_header_names, st.one_of(_header_values, st.lists(_header_values, min_size=1, max_size=3)), max_size=3)
 _cookies = st.one_of(
     st.dictionaries(_text, _text, max_size=2),
-    st.lists(st.fixed_dictionaries({"name": _text, "value": _text}, optional={"path": st.just("/"), "secure": st.booleans()}), max_size=2),
+    st.lists(
+        st.fixed_dictionaries({"name": _text, "value": _text}, optional={"path": st.just("/"), "secure": st.booleans()}),
+        max_size=2,
+    ),
 )
 _dictionaries = st.dictionaries(_text, values, max_size=3).map(
     lambda sources: f"{{{', '.join(f'{key!r}: {value}' for key, value in sources.items())}}}"

@@ -90,7 +90,7 @@ def takes_path(cls: type[Any]) -> bool:
     """Whether the constructor of a byte queue takes a path: its first parameter is required, or named like one."""
     for parameter in _parameters(cls):
         required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
-        return required and parameter.kind is not parameter.VAR_KEYWORD or parameter.name in _PATH_NAMES
+        return (required and parameter.kind is not parameter.VAR_KEYWORD) or parameter.name in _PATH_NAMES
     return False
 
 

@@ -65,7 +65,7 @@ FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f
 CLAIMS = (*FLAGS, "order", "kind")
 """The names that a claim may have."""
 
-_ALLOWED: Mapping[str, tuple[str, ...]] = {name: ("yes", "no") for name in FLAGS} | {"order": tuple(o.value for o in Order)}
+_ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {"order": tuple(o.value for o in Order)}
 
 
 def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:

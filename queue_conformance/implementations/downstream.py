@@ -48,6 +48,7 @@ class DownstreamQueueDriver(Driver):
         super().__init__(implementation, directory, recorder)
         self.crawler = _crawler(tuple(implementation.settings.items()))
         self.names = dict(_names())
+        assert self.crawler.spider is not None
         self._first_spider = self.crawler.spider
         self.use_spider(self._first_spider)
 
@@ -63,7 +64,9 @@ class DownstreamQueueDriver(Driver):
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         cls = self.implementation.cls
         key = f"directory + {quoted('/' + name)}"
-        source = f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
+        source = (
+            f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
+        )
         return source, lambda: build_from_crawler(cls, self.crawler, f"{self.directory}/{name}")
 
     def _item(self, number: int) -> Item:

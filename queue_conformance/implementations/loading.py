@@ -109,7 +109,7 @@ def tell_kind(cls: type[Any]) -> Kind:
     if "downstream_queue_cls" in constructor:
         raise LoadError(f"{name} is a priority queue of Scrapy, which this version does not examine")
     offered = [method for method in ("push", "pop") if callable(getattr(cls, method, None))]
-    if hasattr(cls, "from_crawler") and offered or len(offered) == 2 and {"crawler", "key"} & set(constructor):
+    if (hasattr(cls, "from_crawler") and offered) or (len(offered) == 2 and {"crawler", "key"} & set(constructor)):
         return Kind.DOWNSTREAM_QUEUE
     if len(offered) == 2:
         if constructor[:1] in (["qfactory"], ["factory"], ["queue_factory"]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +81,11 @@ class Probe:
             return Order.FIFO
         return Order.LIFO if popped == list(reversed(numbers)) else Order.NONE
 
-    def _drained(self, numbers: Iterable[int]) -> list[int | None]:
+    def _drained(self, numbers: Sequence[int]) -> list[int | None]:
         queue = self._driver.open()
-        count = 0
-        for count, number in enumerate(numbers, 1):
+        for number in numbers:
             queue.push(self._driver.item(number))
-        popped = [self._driver.identify(queue.pop()) for _ in range(count)]
+        popped = [self._driver.identify(queue.pop()) for _ in numbers]
         queue.close()
         return popped
 
@@ -102,7 +102,7 @@ class Probe:
             queue.close()
             return bool(found)
 
-        return self._attempt(reopened, default=False)
+        return bool(self._attempt(reopened, default=False))
 
     def filesystem(self) -> bool:
         """Look for files while the queue holds items, and after it was closed with them."""
@@ -115,7 +115,7 @@ class Probe:
             queue.close()
             return seen or any(path.is_file() for path in directory.rglob("*"))
 
-        return self._attempt(files_seen, default=False)
+        return bool(self._attempt(files_seen, default=False))
 
     def peek(self) -> tuple[bool, bool]:
         """Tell whether peek answers, and whether it is only a stub that raises."""
@@ -146,11 +146,11 @@ class Probe:
             queue.close()
             return popped is not self._driver.item(1).value
 
-        return self._attempt(another, default=False)
+        return bool(self._attempt(another, default=False))
 
     def stores(self) -> dict[str, str]:
         """Tell what becomes of values of each type in the meta of a request."""
-        return {name: self._attempt(lambda source=source: self._stored(source), default="lost") for name, source in _SAMPLES.items()}
+        return {name: self._attempt(partial(self._stored, source), default="lost") for name, source in _SAMPLES.items()}
 
     def _stored(self, source: str) -> str:
         item = self._driver.evaluate(f"Request('https://example.com/1', meta={{'value': {source}}})")

@@ -85,7 +85,6 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
     order = list(available)
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     used = _words("\n".join([*blocks, *lines]))
-    needed = {line for name, line in _IMPORTS.items() if name in used}
     imported = {line for name, line in _IMPORTS.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:

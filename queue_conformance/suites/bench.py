@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Step, describe
 from queue_conformance.implementations.scripts import lines_of
@@ -73,11 +74,29 @@ class Bench:
         found = self.specification[rule]
         return self.implementation.kind in found.kinds and self.implementation.profile in found.profiles
 
+    def pop_item(self, queue: Any, item: Item, rule: str = "queue.pop.exactly-once") -> Any:
+        """Pop what was pushed, and nothing else.
+
+        Args:
+            queue: the open queue.
+            item: the only item in it; one whose number can be told from what comes out.
+            rule: the rule that is broken if something else comes.
+
+        Returns:
+            What came out.
+
+        Raises:
+            RuleBroken: if something else came.
+        """
+        popped = queue.pop(owner=rule)
+        found = self.driver.identify(popped)
+        same = found is not None and found == self.driver.identify(item.value)
+        self.expect(rule, same, item.source, popped, self.driver.same_source("popped", item))
+        return popped
+
     # --- Expectations ------------------------------------------------------------------------------------------------
 
-    def expect(
-        self, rule: str, ok: bool, expected: str, actual: object, assertion: str, *, final: bool = False
-    ) -> None:
+    def expect(self, rule: str, ok: bool, expected: str, actual: object, assertion: str, *, final: bool = False) -> None:
         """Examine a rule.
 
         Args:
@@ -242,7 +261,7 @@ def show(step: Step) -> str:
     if step.error is not None:
         return f"{step.source}  # raised {describe(step.error, 60)}"
     target = step.source.partition(" = ")[0]
-    if step.result is None and target == step.source or step.result is NOTHING or not target.isidentifier():
+    if (step.result is None and target == step.source) or step.result is NOTHING or not target.isidentifier():
         return step.source
     if target in ("queue", "other", "third", "fourth", "left") and step.result is None:
         return step.source

@@ -72,9 +72,7 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
     return fatal_result(check, implementation, rules, conditions, ended)
 
 
-def on_bench(
-    implementation: Implementation, conditions: Conditions, function: Callable[[Bench], T]
-) -> Answer[T] | Fatality:
+def on_bench(implementation: Implementation, conditions: Conditions, function: Callable[[Bench], T]) -> Answer[T] | Fatality:
     """Call a function with a bench, in a process and a directory of its own.
 
     Args:
@@ -177,7 +175,7 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
 def _guarded(operation: str, fatality: Fatality) -> list[str]:
     """Return lines of a script that fail if an operation hangs, or ends the interpreter."""
     if fatality.hung:
-        return [f"faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1", operation]
+        return ["faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1", operation]
     return [
         "child = os.fork()",
         "if child == 0:",

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
 from queue_conformance.suites.programs import Operation, Player, Program
 
@@ -52,18 +51,17 @@ def programs(table: Sequence[Operation]) -> st.SearchStrategy[list[Operation]]:
     return st.integers(0, LONGEST).flatmap(lambda shortest: st.lists(operation, min_size=shortest, max_size=LONGEST))
 
 
-def explore(bench: Bench, player: Player, table: Sequence[Operation], needed: Sequence[str]) -> None:
+def explore(player: Player, needed: Sequence[str]) -> None:
     """Play programs that failed before, then drawn ones, and keep the shortest failure of each rule on the bench.
 
     Args:
-        bench: where the check works.
         player: plays the programs.
-        table: the operations to draw from.
         needed: operations without which the programs prove nothing.
 
     Raises:
         NotExercised: if one of the needed operations was never played.
     """
+    bench = player.bench
     shortest: dict[str, RuleBroken] = {}
     other: list[Exception] = []
     deadline = time.monotonic() + BUDGET
@@ -93,7 +91,7 @@ def explore(bench: Bench, player: Player, table: Sequence[Operation], needed: Se
 
     @seed(bench.seed)
     @our_settings(bench.examples)
-    @given(programs(table))
+    @given(programs(player.table))
     def drawn(operations: list[Operation]) -> None:
         attempt(tuple(operations))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -34,6 +35,7 @@ class RuleBroken(Exception):
         final: whether the rule is certain, so that no experiment can attribute the failure to another one.
         body: the lines of a script that are not those of the steps, or ``None``.
         program: the program that was played, if any.
+        shown_by: the operation that showed it, if that is not the one of the program.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class RuleBroken(Exception):
         self.final = final
         self.body = body
         self.program: tuple[Any, ...] | None = None
+        self.shown_by = ""
 
     def as_rule(self, rule: str) -> RuleBroken:
         """Return the same failure, attributed to another rule."""
@@ -79,6 +82,16 @@ class RuleBroken(Exception):
 def rule_broken(rule: str) -> type[RuleBroken]:
     """Return the subclass of ``RuleBroken`` for a rule."""
     return type(f"RuleBroken[{rule}]", (RuleBroken,), {})
+
+
+@contextmanager
+def shown_by(operation: str) -> Iterator[None]:
+    """Mark the failures that are raised meanwhile as shown by another operation than that of the program."""
+    try:
+        yield
+    except RuleBroken as failure:
+        failure.shown_by = operation
+        raise
 
 
 @dataclass(frozen=True, slots=True)

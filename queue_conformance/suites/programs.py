@@ -129,13 +129,23 @@ class Player:
         bench: where the check works.
         make_pair: opens queue number n with its oracle.
         experiments: how failures of state are attributed, tried in turn.
+        table: what programs are drawn from, simple operations first.
 
     Attributes:
+        bench: where the check works.
+        table: what programs are drawn from.
         played: how many operations of each name were played.
     """
 
-    def __init__(self, bench: Bench, make_pair: Callable[[Bench, int], Any], experiments: Sequence[Experiment]) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        make_pair: Callable[[Bench, int], Any],
+        experiments: Sequence[Experiment],
+        table: Sequence[Operation],
+    ) -> None:
         self.bench = bench
+        self.table = table
         self.played: Counter[str] = Counter()
         self._make_pair = make_pair
         self._experiments = experiments
@@ -176,6 +186,8 @@ class Player:
             The failure, with its program, attributed to the right rule.
         """
         failure.program = tuple(play.played)
+        if failure.shown_by and play.at is not None:
+            play.at = play.at._replace(name=failure.shown_by)
         if failure.final:
             return failure
         for experiment in self._experiments:

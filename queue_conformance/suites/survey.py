@@ -165,9 +165,7 @@ def _loaded(path: str, settings: Mapping[str, str], claims: Mapping[str, str], f
     return Survey(path, kind, PROFILES[kind], package_version(cls), Capabilities(), claims, values, (), tuple(notes))
 
 
-def _use_once(
-    bench: Bench, rules: Mapping[str, Rule], settings: Mapping[str, str]
-) -> tuple[CheckResult, list[str], str]:
+def _use_once(bench: Bench, rules: Mapping[str, Rule], settings: Mapping[str, str]) -> tuple[CheckResult, list[str], str]:
     """Use a class once; return what came of it, notes, and a line of text if a setting does not exist."""
     notes: list[str] = []
     path = bench.implementation.path
@@ -288,5 +286,3 @@ def _watch_settings(bench: Bench) -> _SettingsReader:
     watched.attributes = settings.attributes
     bench.driver.crawler.settings = watched
     return reader
-
-

@@ -49,6 +49,7 @@ class FifoByteQueue:
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute(f"PRAGMA application_id = {signature}")
             self._database.execute("CREATE TABLE IF NOT EXISTS items (id INTEGER PRIMARY KEY, item BLOB NOT NULL)")
+            self._length: int
             (self._length,) = self._database.execute("SELECT COUNT(*) FROM items").fetchone()
         except BaseException:
             self._database.close()

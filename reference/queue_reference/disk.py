@@ -10,9 +10,10 @@ from scrapy.utils.request import request_from_dict
 from queue_reference.bytequeues import FifoByteQueue, LifoByteQueue
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 
 class FifoDiskQueue:

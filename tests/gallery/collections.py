@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from gallery import breaks
 from queue_reference.collections import PriorityQueue, RoundRobinQueue
 
@@ -93,10 +95,8 @@ class PrioritySwallows(PriorityQueue):
     """It ignores the errors of the inner queues."""
 
     def push(self, item, priority=0):
-        try:
+        with contextlib.suppress(TypeError):
             super().push(item, priority)
-        except TypeError:
-            pass
 
 
 @breaks("queue.peek.equals-pop", right=PRIORITY)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import sqlite3
 from pathlib import Path
+from typing import ClassVar
+
+from scrapy.http import JsonRequest
+from scrapy.utils.request import request_from_dict
 
 from gallery import breaks
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
-from scrapy.http import JsonRequest
-from scrapy.utils.request import request_from_dict
 
 FIFO = "queue_reference.disk.FifoDiskQueue"
 LIFO = "queue_reference.disk.LifoDiskQueue"
@@ -36,7 +39,7 @@ class OneFilePerDirectory(FifoDiskQueue):
 class NumbersItsFiles(FifoDiskQueue):
     """It names its file by the number of queues that are open, not by its key."""
 
-    open_files = set()
+    open_files: ClassVar = set()
 
     def __init__(self, crawler, key):
         number = next(n for n in range(1000) if n not in self.open_files)
@@ -247,10 +250,8 @@ class SwallowsFullDisks(FifoDiskQueue):
     """It ignores errors of the database."""
 
     def push(self, request):
-        try:
+        with contextlib.suppress(sqlite3.Error):
             super().push(request)
-        except sqlite3.Error:
-            pass
 
 
 @breaks("queue.push.failed-no-trace", right=FIFO)
@@ -412,5 +413,3 @@ class PopsInMemoryOnly(FifoDiskQueue):
 
     def __len__(self):
         return len(self.waiting)
-
-

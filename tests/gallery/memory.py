@@ -8,9 +8,10 @@ import sys
 import threading
 import time
 
+from scrapy.utils.request import request_from_dict
+
 from gallery import breaks
 from queue_reference.memory import FifoMemoryQueue, LifoMemoryQueue
-from scrapy.utils.request import request_from_dict
 
 FIFO = "queue_reference.memory.FifoMemoryQueue"
 LIFO = "queue_reference.memory.LifoMemoryQueue"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import queuelib.queue
+
 from queue_reference.memory import FifoMemoryQueue
 
 

@@ -33,7 +33,13 @@ def falsy_items_are_not_skipped(bench: Bench) -> None:
         popped.append(queue.pop())
         bench.recorder.steps[-1].source = f"popped = [*{'popped' if len(popped) > 1 else '()'}, queue.pop()]"
     wanted = [b"", b"", b"1"]
-    bench.expect(rule, None not in popped and sorted(popped) == wanted, f"{wanted} in some order", popped, f"None not in popped and sorted(popped) == {wanted}")
+    bench.expect(
+        rule,
+        None not in popped and sorted(popped) == wanted,
+        f"{wanted} in some order",
+        popped,
+        f"None not in popped and sorted(popped) == {wanted}",
+    )
 
 
 @check("queuelib.rr.peek", kinds=BY_TURNS)

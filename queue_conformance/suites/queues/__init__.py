@@ -4,14 +4,14 @@
 def register() -> None:
     """Register the checks of this suite."""
     from queue_conformance.suites.queues import (  # noqa: F401
+        chunks,
+        close,
         construction,
+        length,
+        machine,
+        peek,
+        persistence,
+        pop,
         push,
         serialization,
-        pop,
-        peek,
-        length,
-        close,
-        persistence,
-        chunks,
-        machine,
     )

@@ -12,10 +12,10 @@ from pathlib import Path
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import files_below
 from queue_conformance.suites.queues.pair import run, unstorable
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 CYCLES = 50
 """Times that a queue is opened and closed to find what close leaves behind."""
@@ -73,7 +73,14 @@ def _cycle(bench: Bench) -> tuple[str, Callable[[int], None]]:
                 kept.append(queue)
 
     opening = f"queue = {construction}"
-    lines = [opening, f"queue.push({first.source})", f"queue.push({second.source})", "queue.pop()", "queue.close()", "kept.append(queue)"]
+    lines = [
+        opening,
+        f"queue.push({first.source})",
+        f"queue.push({second.source})",
+        "queue.pop()",
+        "queue.close()",
+        "kept.append(queue)",
+    ]
     if twice == 2:
         lines += [opening, "queue.pop()", "queue.close()", "kept.append(queue)"]
     return textwrap.indent("\n".join(lines), "    "), cycle

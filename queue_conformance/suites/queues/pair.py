@@ -9,10 +9,12 @@ from queue_conformance.implementations.capabilities import Order
 from queue_conformance.implementations.driver import VARIABLES, Item
 from queue_conformance.implementations.recording import describe
 from queue_conformance.models.queue import QueueModel
+from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.outcomes import RuleBroken, shown_by
 from queue_conformance.suites.programs import (
     Experiment,
+    Operation,
     Play,
     Player,
     Program,
@@ -21,7 +23,6 @@ from queue_conformance.suites.programs import (
     without_empty_pops,
     without_reopening,
 )
-from queue_conformance.specification import Kind
 
 ORDER_RULES = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
 _SPREAD = 100
@@ -85,7 +86,11 @@ class QueuePair:
             return None
         if peeked is not _NOTHING and self.bench.driver.identify(peeked) != number:
             self.bench.fail(
-                "queue.peek.equals-pop", f"the item that peek showed, {describe(peeked)}", value, _same("popped", "peeked"), final=True
+                "queue.peek.equals-pop",
+                f"the item that peek showed, {describe(peeked)}",
+                value,
+                _same("popped", "peeked"),
+                final=True,
             )
         if peeked is not _NOTHING:
             self._examined["queue.peek.equals-pop"] += 1
@@ -103,7 +108,9 @@ class QueuePair:
         value = self.queue.peek(owner="queue.peek.empty-none" if empty else "queue.peek.equals-pop")
         number = self.bench.driver.identify(value)
         allowed = self.model.allowed()
-        if (value is None and not allowed) or (number in allowed and self.bench.driver.same(value, self.bench.driver.item(number))):
+        if (value is None and not allowed) or (
+            number in allowed and self.bench.driver.same(value, self.bench.driver.item(number))
+        ):
             self._examined["queue.peek.empty-none"] += not allowed
             self._peeked = value if allowed else _NOTHING
             self._seen.add("peek")
@@ -111,7 +118,8 @@ class QueuePair:
         # Either peek is wrong, or it shows what is wrong with the queue: the next pop tells.
         popped = self.queue.pop()
         if self.bench.driver.identify(popped) == number and type(popped) is type(value):
-            self._judge(popped, "popped")
+            with shown_by("pop"):
+                self._judge(popped, "popped")
         if empty:
             tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
             self.bench.fail("queue.peek.empty-none", "None", value, tail, final=True)
@@ -126,7 +134,9 @@ class QueuePair:
         if length != len(self.model):
             expected = str(len(self.model))
             self._contents_or(
-                lambda: self.bench.fail(rule, expected, length, [f"assert length == {expected}, f'expected {expected}, got {{length}}'"])
+                lambda: self.bench.fail(
+                    rule, expected, length, [f"assert length == {expected}, f'expected {expected}, got {{length}}'"]
+                )
             )
         self._examined[rule] += 1
         if "pop of nothing" in self._seen:
@@ -140,7 +150,10 @@ class QueuePair:
         if truth != expected:
             self._contents_or(
                 lambda: self.bench.fail(
-                    "queue.len.truth", str(expected), truth, [f"assert truth is {expected}, f'expected {expected}, got {{truth}}'"]
+                    "queue.len.truth",
+                    str(expected),
+                    truth,
+                    [f"assert truth is {expected}, f'expected {expected}, got {{truth}}'"],
                 )
             )
         self._examined["queue.len.truth"] += 1
@@ -224,7 +237,10 @@ class QueuePair:
 
     def _rest_is_complete(self, number: int) -> bool:
         """Whether an item out of turn is only that, and no item is missing or doubled; nothing of this is recorded."""
-        rest = [number, *(self.bench.driver.identify(self.queue.raw.pop()) for _ in range(len(self.model)))]
+        try:
+            rest = [number, *(self.bench.driver.identify(self.queue.raw.pop()) for _ in range(len(self.model)))]
+        except Exception:
+            return False
         return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
 
     def _contents_or(self, fail: Callable[[], object]) -> None:
@@ -234,8 +250,9 @@ class QueuePair:
             fail()
         except RuleBroken as broken:
             failure = broken
-        for _ in range(len(self.model) + 1):
-            self.pop()
+        with shown_by("pop"):
+            for _ in range(len(self.model) + 1):
+                self.pop()
         assert failure is not None
         raise failure
 
@@ -281,8 +298,16 @@ def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException],
     if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE and bench.offers("serializes"):
         url = "'https://example.com/1'"
         return [
-            (bench.driver.evaluate(f"Request({url}, callback=lambda response: None)"), "queue.push.callback-foreign", (ValueError,)),
-            (bench.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"), "queue.push.serialization-error", (ValueError,)),
+            (
+                bench.driver.evaluate(f"Request({url}, callback=lambda response: None)"),
+                "queue.push.callback-foreign",
+                (ValueError,),
+            ),
+            (
+                bench.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"),
+                "queue.push.serialization-error",
+                (ValueError,),
+            ),
         ]
     return []
 
@@ -374,9 +399,29 @@ EXPERIMENTS = (
 )
 
 
+ITEMS = 6
+"""Different items that programs push, to each queue."""
+
+
+def operations(bench: Bench) -> list[Operation]:
+    """Return what programs are drawn from, simple operations first; pushes and pops are the most frequent."""
+    pushes = [Operation("push", 0, item) for item in range(ITEMS)]
+    table = [*pushes, Operation("pop"), Operation("length"), Operation("truth")]
+    if bench.offers("peek"):
+        table.append(Operation("peek"))
+    if bench.offers("persistent"):
+        table.append(Operation("reopen"))
+    if bench.offers("clear"):
+        table.append(Operation("clear"))
+    table += [Operation("push_refused", 0, cause) for cause, _ in enumerate(unstorable(bench))]
+    if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE or bench.offers("persistent"):
+        table += [Operation("push", 1, 0), Operation("push", 1, 1), Operation("pop", 1)]
+    return [*table, *pushes, *[Operation("pop")] * 8]
+
+
 def player(bench: Bench) -> Player:
     """Return what plays programs of :class:`QueuePair`."""
-    return Player(bench, QueuePair, EXPERIMENTS)
+    return Player(bench, QueuePair, EXPERIMENTS, operations(bench))
 
 
 def run(bench: Bench, operations: Program) -> None:

@@ -1,0 +1,146 @@
+"""The same machines as ``RuleBasedStateMachine`` of Hypothesis, for authors to extend with rules of their own.
+
+from queue_conformance.suites.stateful import state_machine
+
+class MyMachine(state_machine("my_package.MyQueue")):
+    @rule()
+    def rotate(self):
+        ...
+
+TestMyQueue = MyMachine.TestCase
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.database import ExampleDatabase
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from queue_conformance.implementations import Implementation
+from queue_conformance.isolation import FlightRecorder
+from queue_conformance.suites import player_of
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.execution import Conditions
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.programs import Operation
+from queue_conformance.suites.survey import survey
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """One queue, or several side by side, and their oracle; see :func:`state_machine`.
+
+    Attributes:
+        implementation: what is examined.
+    """
+
+    implementation: ClassVar[Implementation]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._player = player_of(Bench(self.implementation, Path(self._scratch.name), FlightRecorder()))
+        self._play = self._player.begin()
+        self._failed = False
+
+    def perform(self, name: str, queue: int = 0, item: int = 0) -> None:
+        """Play one operation on the implementation and its oracle.
+
+        Args:
+            name: an operation, such as ``push``.
+            queue: the number of the queue.
+            item: the number of the item to push.
+
+        Raises:
+            RuleBroken: at a difference, attributed to the rule that is broken.
+        """
+        self._guarded(lambda: self._play.step(Operation(name, queue, item)))
+
+    def teardown(self) -> None:
+        """Compare everything that is left, and close."""
+        try:
+            if not self._failed:
+                self._guarded(self._play.finish)
+        finally:
+            self._scratch.cleanup()
+
+    def _guarded(self, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except RuleBroken as failure:
+            self._failed = True
+            raise self._player.attribute(self._play, failure) from None
+
+
+def state_machine(
+    path: str, *, claims: Mapping[str, str] | None = None, queue_settings: Mapping[str, str] | None = None
+) -> type[QueueMachine]:
+    """Make the state machine of a class.
+
+    Args:
+        path: the dotted path of the class.
+        claims: what its author claims, as for ``--conformance-claim``.
+        queue_settings: what it is built with, as for ``--queue-setting``.
+
+    Returns:
+        A class to subclass; its ``TestCase`` can be collected by pytest.
+
+    Raises:
+        LoadError: if there is nothing to examine.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        implementation = survey(path, queue_settings or {}, claims or {}, Conditions(Path(directory))).implementation()
+        bench = Bench(implementation, Path(directory), FlightRecorder())
+        table = player_of(bench).table
+    members: dict[str, Any] = {"implementation": implementation}
+    for name in dict.fromkeys(operation.name for operation in table):
+        members[name] = _rule_of(name, [operation for operation in table if operation.name == name])
+    machine: Any = type(f"Machine[{path}]", (QueueMachine,), members)
+    database = settings().database
+    if database is not None:
+        machine.TestCase.settings = settings(database=DatabaseOfClass(database, path))
+    return cast(type[QueueMachine], machine)
+
+
+def _rule_of(name: str, operations: list[Operation]) -> Any:
+    """Return a rule of Hypothesis that plays one of some operations of one name."""
+
+    def play(self: QueueMachine, operation: Operation) -> None:
+        self.perform(*operation)
+
+    play.__name__ = name
+    return rule(operation=st.sampled_from(operations))(play)
+
+
+class DatabaseOfClass(ExampleDatabase):
+    """A database whose keys contain the name of a class.
+
+    All machines share their code, and with it the key of their examples: without this, a run of one class would delete
+    what a run of another one has found.
+
+    Args:
+        database: where the examples go.
+        name: the name of the class.
+    """
+
+    def __init__(self, database: ExampleDatabase, name: str) -> None:
+        super().__init__()
+        self._database = database
+        self._prefix = f"{name}\0".encode()
+
+    def save(self, key: bytes, value: bytes) -> None:
+        """Keep an example."""
+        self._database.save(self._prefix + key, value)
+
+    def fetch(self, key: bytes) -> Iterable[bytes]:
+        """Yield the examples of a key."""
+        return self._database.fetch(self._prefix + key)
+
+    def delete(self, key: bytes, value: bytes) -> None:
+        """Forget an example."""
+        self._database.delete(self._prefix + key, value)
