@@ -124,7 +124,7 @@ _ARGUMENTS: dict[str, st.SearchStrategy[str]] = {
     "body": _sourced(st.one_of(_binary, _text)),
     "cookies": _sourced(_cookies),
     "meta": _metas,
-    "encoding": _sourced(st.sampled_from(("utf-8", "latin-1", "cp1252", "utf-16"))),
+    "encoding": _sourced(st.sampled_from(("utf-8", "latin-1", "cp1252"))),
     "priority": _sourced(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63))),
     "dont_filter": _sourced(st.booleans()),
     "flags": _sourced(st.lists(_text, max_size=2)),

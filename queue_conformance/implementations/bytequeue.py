@@ -36,14 +36,11 @@ class ByteItems(Driver):
     def same(self, value: Any, item: Item) -> bool:
         return type(value) is type(item.value) and bool(value == item.value)
 
-    def same_source(self, variable: str, item: Item) -> str:
-        return f"{variable} == {item.source}"
-
     def key_source(self, variable: str) -> str:
         return variable
 
-    def key(self, item: Item) -> Any:
-        return item.value
+    def key_literal(self, item: Item) -> str:
+        return item.source
 
     def setup(self, body: str) -> list[str]:
         return []

@@ -47,9 +47,9 @@ class CollectionDriver(ByteItems):
         """
         store = self.stores.get(name)
         if store is None:
-            store = self.stores[name] = inner.Store()  # type: ignore[no-untyped-call]
+            store = self.stores[name] = inner.Store()
             self.recorder.note(f"store_{name} = Store()")
-        arguments: list[Any] = [store.factory(inner_class)]  # type: ignore[no-untyped-call]
+        arguments: list[Any] = [store.factory(inner_class)]
         sources = [f"store_{name}.factory({inner_class.__name__})"]
         if start is not None:
             arguments.append(start)

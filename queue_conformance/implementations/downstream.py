@@ -13,7 +13,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from queue_conformance.implementations import Implementation, equality, example
+from queue_conformance.implementations import Implementation, example
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
@@ -42,7 +42,7 @@ class DownstreamQueueDriver(Driver):
 
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
-    definitions: ClassVar[tuple[ModuleType, ...]] = (example, equality)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example,)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
@@ -67,7 +67,10 @@ class DownstreamQueueDriver(Driver):
         source = (
             f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
         )
-        return source, lambda: build_from_crawler(cls, self.crawler, f"{self.directory}/{name}")
+        arguments = [f"{self.directory}/{name}"]
+        if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
+            return source, lambda: cls.from_crawler(self.crawler, *arguments)
+        return source, lambda: cls(*arguments)
 
     def _item(self, number: int) -> Item:
         body = f', body=b"{number % 10}" * 5000' if number % 7 == 6 else ""
@@ -85,14 +88,11 @@ class DownstreamQueueDriver(Driver):
         expected = item.value
         return type(value) is type(expected) and value.url == expected.url and value.body == expected.body
 
-    def same_source(self, variable: str, item: Item) -> str:
-        return f"{variable} is not None and {variable}.url == {item.value.url!r}"
-
     def key_source(self, variable: str) -> str:
         return f"{variable}.url"
 
-    def key(self, item: Item) -> Any:
-        return item.value.url
+    def key_literal(self, item: Item) -> str:
+        return quoted(item.value.url)
 
     def setup(self, body: str) -> list[str]:
         spider = "ExampleSpider" if "spider." in body else "Spider"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -167,16 +167,28 @@ class Driver(ABC):
         """Whether what came out is that item of the pool."""
 
     @abstractmethod
-    def same_source(self, variable: str, item: Item) -> str:
-        """Return a Python expression which says that a variable holds that item of the pool."""
-
-    @abstractmethod
     def key_source(self, variable: str) -> str:
         """Return a Python expression for what tells items of the pool apart, such as ``popped.url``."""
 
     @abstractmethod
-    def key(self, item: Item) -> Any:
-        """Return what tells items of the pool apart."""
+    def key_literal(self, item: Item) -> str:
+        """Return a Python expression for the value of that for an item."""
+
+    def among_source(self, variable: str, items: Iterable[Item], *, or_none: bool = False) -> str:
+        """Return a Python expression which says that a variable holds one of some items.
+
+        Args:
+            variable: its name.
+            items: the items; none of them means nothing but ``None``.
+            or_none: whether it may be ``None`` too.
+        """
+        literals = [self.key_literal(item) for item in items]
+        if not literals:
+            return f"{variable} is None"
+        key = self.key_source(variable)
+        guard = "" if key == variable else f"{variable} is not None and "
+        test = f"{guard}{key} == {literals[0]}" if len(literals) == 1 else f"{guard}{key} in ({', '.join(literals)})"
+        return f"{variable} is None or {test}" if or_none else test
 
     def describe_item(self, number: int) -> str:
         """Return the source of an item of the pool."""

@@ -1,12 +1,11 @@
-"""Whether a request came back as it was, the types of all values included. Scripts quote :func:`same`."""
+"""Whether a request came back as it was, the types of all values included."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from queue_conformance.implementations.example import same
 from queue_conformance.implementations.recording import describe
 
 
@@ -59,21 +58,3 @@ def difference(pushed: Any, popped: Any) -> Difference | None:
         if not same(before, after):
             return Difference(name, describe(before), describe(after))
     return None
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two values are equal and of the same types all the way down; NaN equals NaN."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, Mapping):
-        keys = {(type(key), key): value for key, value in right.items()}
-        return len(left) == len(right) and all(
-            (type(key), key) in keys and same(value, keys[type(key), key]) for key, value in left.items()
-        )
-    if isinstance(left, (list, tuple)):
-        return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, (set, frozenset)):
-        return {(type(value), value) for value in left} == {(type(value), value) for value in right}
-    if isinstance(left, float) and math.isnan(left):
-        return math.isnan(right)
-    return bool(left == right)

@@ -4,6 +4,9 @@ Scripts quote the definitions that they need from this file word by word, so eac
 uses nothing but Scrapy and other names of this file, and has no annotations.
 """
 
+import math
+from collections.abc import Mapping
+
 from scrapy import Request, Spider
 
 
@@ -103,3 +106,21 @@ def nested(depth):
     for _ in range(depth):
         value = [value]
     return value
+
+
+def same(left, right):
+    """Whether two values are equal and of the same types all the way down; NaN equals NaN."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, Mapping):
+        keys = {(type(key), key): value for key, value in right.items()}
+        return len(left) == len(right) and all(
+            (type(key), key) in keys and same(value, keys[type(key), key]) for key, value in left.items()
+        )
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, (set, frozenset)):
+        return {(type(value), value) for value in left} == {(type(value), value) for value in right}
+    if isinstance(left, float) and math.isnan(left):
+        return math.isnan(right)
+    return bool(left == right)

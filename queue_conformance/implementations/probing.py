@@ -10,7 +10,7 @@ from typing import Any
 
 from queue_conformance.implementations.capabilities import Capabilities, Order
 from queue_conformance.implementations.driver import Driver
-from queue_conformance.implementations.equality import same
+from queue_conformance.implementations.example import same
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
 

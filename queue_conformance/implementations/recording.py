@@ -25,12 +25,14 @@ class Step:
         result: what it returned, or ``NOTHING``.
         error: what it raised, or ``None``.
         refusable: whether an implementation may just as well refuse it, so that a script ends well there.
+        tolerated: whether an implementation may just as well refuse it, and a script goes on.
     """
 
     source: str
     result: Any = NOTHING
     error: BaseException | None = None
     refusable: bool = False
+    tolerated: bool = False
 
 
 class OperationRaised(Exception):

@@ -120,7 +120,7 @@ def lines_of(steps: Sequence[Step]) -> list[str]:
     for step in steps:
         if step.refusable:
             lines += ["try:", f"    {step.source}", "except Exception:", "    sys.exit()  # refused, which is right too"]
-        elif step.error is None:
+        elif step.error is None and not step.tolerated:
             lines.append(step.source)
         else:
             lines += ["with suppress(Exception):", textwrap.indent(step.source, "    ")]

@@ -91,7 +91,7 @@ class Bench:
         popped = queue.pop(owner=rule)
         found = self.driver.identify(popped)
         same = found is not None and found == self.driver.identify(item.value)
-        self.expect(rule, same, item.source, popped, self.driver.same_source("popped", item))
+        self.expect(rule, same, item.source, popped, self.driver.among_source("popped", [item]))
         return popped
 
     # --- Expectations ------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ def preflight(bench: Bench) -> None:
     driver = bench.driver
     cls = bench.implementation.cls
     queue = driver.open()
+    bench.expect(driver.constructor_rule, queue.raw is not None, "a queue", queue.raw, "queue is not None")
     missing = [name for name in METHODS if not callable(getattr(queue.raw, name, None))]
     rule = driver.interface_rule
     if bench.implementation.kind is not Kind.DOWNSTREAM_QUEUE and not callable(getattr(cls, "peek", None)):
@@ -30,14 +31,13 @@ def preflight(bench: Bench) -> None:
         missing.append("__len__")
     assertion = f"all(callable(getattr(type(queue), name, None)) for name in {missing!r})"
     bench.expect(rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)
-    bench.examined[driver.constructor_rule] += 1
     item = driver.item(1)
     if bench.implementation.kind in COLLECTIONS:
         queue.push(item, driver.places[0])
     else:
         queue.push(item)
     popped = queue.pop()
-    same = driver.same_source("popped", item)
+    same = driver.among_source("popped", [item])
     bench.expect("queue.pop.exactly-once", driver.identify(popped) == 1, item.source, popped, same)
     queue.close()
 
@@ -92,7 +92,7 @@ def _show_absence(bench: Bench, rule: str, name: str) -> None:
     elif name == "persistent":
         queue.close()
         popped = bench.open().pop()
-        tail = [f"assert {driver.same_source('popped', item)}, repr(popped)"]
+        tail = [f"assert {driver.among_source('popped', [item])}, repr(popped)"]
         bench.fail(rule, expected, f"{popped!r} popped after close and reopen", tail)
     elif name == "serializes":
         queue.pop()

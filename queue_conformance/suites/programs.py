@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from queue_conformance.implementations.recording import OperationRaised
@@ -59,11 +59,12 @@ def decode(text: str) -> Program:
 
 
 class Play:
-    """One program on its way: queues with their oracles, opened when they are first used.
+    """One program on its way: queues with their oracles.
 
     Args:
         bench: where the check works.
         make_pair: opens queue number n with its oracle.
+        queues: the queues to open at the beginning; others are opened when they are first used.
 
     Attributes:
         played: the operations so far.
@@ -71,13 +72,19 @@ class Play:
         at: the operation in progress.
     """
 
-    def __init__(self, bench: Bench, make_pair: Callable[[Bench, int], Any]) -> None:
+    def __init__(self, bench: Bench, make_pair: Callable[[Bench, int], Any], queues: Iterable[int]) -> None:
         self._bench = bench
         self._make_pair = make_pair
+        self._waiting = list(queues)
         self._pairs: dict[int, Any] = {}
         self.played: list[Operation] = []
         self.empty_pops: set[int] = set()
         self.at: Operation | None = None
+
+    @property
+    def queues(self) -> list[int]:
+        """The queues that were opened, in order."""
+        return list(self._pairs)
 
     def step(self, operation: Operation) -> None:
         """Play one operation.
@@ -88,8 +95,7 @@ class Play:
         self.at = operation
         self.played.append(operation)
         try:
-            if operation.queue not in self._pairs:
-                self._pairs[operation.queue] = self._make_pair(self._bench, operation.queue)
+            self._open([*self._waiting, operation.queue])
             result = getattr(self._pairs[operation.queue], operation.name)(operation.item)
         except OperationRaised as raised:
             raise self._bench.unexpected(raised) from raised
@@ -103,11 +109,17 @@ class Play:
             RuleBroken: at a difference between implementation and oracle.
         """
         try:
+            self._open(self._waiting)
             for number, pair in self._pairs.items():
                 self.at = Operation("finish", number)
                 pair.finish()
         except OperationRaised as raised:
             raise self._bench.unexpected(raised) from raised
+
+    def _open(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            if number not in self._pairs:
+                self._pairs[number] = self._make_pair(self._bench, number)
 
 
 class Experiment(NamedTuple):
@@ -116,10 +128,12 @@ class Experiment(NamedTuple):
     Attributes:
         without: returns the program without the factor; the same program if this says nothing about the failure.
         rule: returns the rule, or ``None`` if this says nothing about the failure.
+        alone: whether only the queues that the program uses are opened, and not all that were open.
     """
 
     without: Callable[[Play], Program]
     rule: Callable[[Player, Play, RuleBroken], str | None]
+    alone: bool = False
 
 
 class Player:
@@ -150,14 +164,17 @@ class Player:
         self._make_pair = make_pair
         self._experiments = experiments
 
-    def begin(self, operations: Program = ()) -> Play:
+    def begin(self, operations: Program = (), queues: Iterable[int] | None = None) -> Play:
         """Begin a program.
 
         Args:
             operations: what will be played, as far as it is known.
+            queues: the queues to open at the beginning, if not those that the operations use.
         """
         self.bench.restart(encode(operations))
-        return Play(self.bench, self._make_pair)
+        if queues is None:
+            queues = dict.fromkeys(operation.queue for operation in operations)
+        return Play(self.bench, self._make_pair, queues)
 
     def play(self, operations: Program) -> None:
         """Play a program.
@@ -192,16 +209,21 @@ class Player:
             return failure
         for experiment in self._experiments:
             reduced = experiment.without(play)
-            if reduced != failure.program and self.passes(reduced):
+            if reduced != failure.program and self.passes(reduced, None if experiment.alone else play.queues):
                 rule = experiment.rule(self, play, failure)
                 if rule is not None and self.bench.applies(rule):
                     return failure.as_rule(rule)
         return failure
 
-    def passes(self, operations: Program) -> bool:
-        """Whether a program plays without a failure; what it examines does not count."""
+    def passes(self, operations: Program, queues: Iterable[int] | None = None) -> bool:
+        """Whether a program plays without a failure; what it examines does not count.
+
+        Args:
+            operations: the program.
+            queues: the queues to open at the beginning, if not those that the operations use.
+        """
         examined = self.bench.examined.copy()
-        play = self.begin(operations)
+        play = self.begin(operations, queues)
         try:
             for operation in operations:
                 play.step(operation)

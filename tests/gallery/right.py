@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 
 import queuelib.queue
 
@@ -37,3 +38,25 @@ class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):
         if not self._closed:
             self._closed = True
             super().close()
+
+
+class Unordered(FifoMemoryQueue):
+    """A queue that promises no order: the smallest hash of an address comes first."""
+
+    def _choose(self):
+        return min(self._requests, key=lambda request: hash_of(request.url))
+
+    def pop(self):
+        if not self._requests:
+            return None
+        request = self._choose()
+        self._requests.remove(request)
+        return request
+
+    def peek(self):
+        return self._choose() if self._requests else None
+
+
+def hash_of(text):
+    """Return a hash that is the same in every process."""
+    return zlib.crc32(text.encode())

@@ -63,7 +63,7 @@ def startprios_restore(bench: Bench) -> None:
         bench.recorder.note("start = iter([5])")
         queue = bench.open(start=iter([5]))
         popped = queue.pop()
-        same = bench.driver.same_source("popped", bench.driver.item(1))
+        same = bench.driver.among_source("popped", [bench.driver.item(1)])
         bench.expect(rule, bench.driver.identify(popped) == 1, bench.driver.describe_item(1), popped, same)
 
 
@@ -76,12 +76,12 @@ def _resume(bench: Bench, rule: str, start: list[int]) -> None:
     queue = bench.open(start=start)
     length = queue.length()
     bench.expect(rule, length == 1, "len 1", length, "length == 1")
-    same = bench.driver.same_source
+    same = bench.driver.among_source
     if bench.offers("peek"):
         peeked = queue.peek()
-        bench.expect(rule, bench.driver.same(peeked, item), item.source, peeked, same("peeked", item))
+        bench.expect(rule, bench.driver.same(peeked, item), item.source, peeked, same("peeked", [item]))
     popped = queue.pop()
-    bench.expect(rule, bench.driver.same(popped, item), item.source, popped, same("popped", item))
+    bench.expect(rule, bench.driver.same(popped, item), item.source, popped, same("popped", [item]))
     popped = queue.pop()
     bench.expect(rule, popped is None, "None", popped, "popped is None")
 

@@ -36,7 +36,7 @@ def _through_chunks(bench: Bench, rule: str, size: int) -> None:
         elif stored:
             popped = queue.pop()
             expected = bench.driver.item(stored.pop(0))
-            same = bench.driver.same_source("popped", expected)
+            same = bench.driver.among_source("popped", [expected])
             bench.expect(rule, bench.driver.same(popped, expected), expected.source, popped, same)
     if hasattr(queue.raw, "chunksize") and stored:
         found = queue.raw.chunksize

@@ -169,12 +169,11 @@ def _still_there(bench: Bench, rule: str, stored: set[int], optional: Set[int] =
         for _ in range(len(left) + 1):
             popped = queue.pop()
             number = bench.driver.identify(popped)
-            conditions = [f"({bench.driver.same_source('popped', bench.driver.item(n))})" for n in sorted(left)]
-            shown = [bench.driver.describe_item(n) for n in sorted(left)]
-            if not left & stored:
-                conditions.append("popped is None")
-                shown.append("None")
-            ok = number in left or (popped is None and not left & stored)
-            bench.expect(rule, ok, " or ".join(shown), popped, " or ".join(conditions))
+            items = [bench.driver.item(n) for n in sorted(left)]
+            empty_is_right = not left & stored
+            shown = [item.source for item in items] + ["None"] * empty_is_right
+            ok = number in left or (popped is None and empty_is_right)
+            condition = bench.driver.among_source("popped", items, or_none=empty_is_right)
+            bench.expect(rule, ok, " or ".join(shown), popped, condition)
             left.discard(number)
         queue.close()

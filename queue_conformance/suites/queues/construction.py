@@ -108,10 +108,10 @@ OTHER_CLASSES = {
         "scrapy.squeues.MarshalLifoSQLiteQueue",
     ),
     Kind.BYTE_QUEUE: (
-        "queuelib.FifoDiskQueue",
-        "queuelib.LifoDiskQueue",
-        "queuelib.FifoSQLiteQueue",
-        "queuelib.LifoSQLiteQueue",
+        "queuelib.queue.FifoDiskQueue",
+        "queuelib.queue.LifoDiskQueue",
+        "queuelib.queue.FifoSQLiteQueue",
+        "queuelib.queue.LifoSQLiteQueue",
     ),
 }
 """Classes whose storage is put where the class under test opens its own."""
@@ -160,6 +160,7 @@ def _open_storage_of(bench: Bench, path: str, cls: type) -> None:
             tail = must_raise(opening.source, "Exception")
             bench.fail(rule, f"an exception, the storage is one of {name}", f"opened it, len {length}", tail, replaces=True)
         queue.close()
+        opening.tolerated = bench.recorder.steps[-1].tolerated = True
     with bench.recorder.blame(rule):
         reader = theirs.open(variable="other")
         left = {1, 2, 3}
@@ -167,8 +168,8 @@ def _open_storage_of(bench: Bench, path: str, cls: type) -> None:
             popped = reader.pop()
             number = theirs.identify(popped) or 0
             if number not in left:
-                conditions = " or ".join(f"({theirs.same_source('popped', theirs.item(n))})" for n in left)
-                bench.fail(rule, f"the storage of {name} untouched", popped, [f"assert {conditions}, repr(popped)"])
+                condition = theirs.among_source("popped", map(theirs.item, sorted(left)))
+                bench.fail(rule, f"the storage of {name} untouched", popped, [f"assert {condition}, repr(popped)"])
             left.remove(number)
         reader.close()
     bench.examined[rule] += refused

@@ -1,0 +1,3 @@
+"""What the project's own test run needs."""
+
+pytest_plugins = ["pytester"]

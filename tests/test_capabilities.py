@@ -1,0 +1,87 @@
+"""Capabilities are found by probing; claims are read, applied and compared."""
+
+import pytest
+from kit import implementation
+
+from queue_conformance.implementations.capabilities import (
+    Capabilities,
+    ClaimError,
+    Order,
+    apply_claims,
+    contradictions,
+    parse_claims,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("scrapy.squeues.FifoMemoryQueue", {"fifo", "ordered", "peek"}),
+        ("scrapy.squeues.PickleLifoDiskQueue", {"lifo", "ordered", "peek", "persistent", "filesystem", "serializes"}),
+        ("queue_reference.disk.FifoDiskQueue", {"fifo", "ordered", "peek", "persistent", "filesystem", "serializes"}),
+        ("queue_reference.memory.LifoMemoryQueue", {"lifo", "ordered", "peek"}),
+        ("queuelib.queue.FifoDiskQueue", {"fifo", "ordered", "peek", "persistent", "filesystem", "chunked"}),
+        ("gallery.right.WithoutPeek", {"fifo", "ordered", "peek-stub"}),
+        ("gallery.right.Unordered", {"peek"}),
+    ],
+)
+def test_capabilities_are_found(path, names):
+    assert implementation(path).capabilities.names - {"clear"} == names
+
+
+def test_what_is_serialized_is_found():
+    pickled = implementation("scrapy.squeues.PickleFifoDiskQueue").capabilities.stores
+    assert set(pickled.values()) == {"kept"}
+    marshalled = implementation("scrapy.squeues.MarshalFifoDiskQueue").capabilities.stores
+    assert marshalled["datetime"] == "refused"
+    assert marshalled["bytearray"] == "changed"
+    assert marshalled["tuple"] == "kept"
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("persistent", {"persistent": "yes"}),
+        ("peek=no", {"peek": "no"}),
+        ("peek=False", {"peek": "no"}),
+        ("order=lifo", {"order": "LIFO"}),
+        ("order=unordered", {"order": "none"}),
+        ("crash_safe", {"crash-safe": "yes"}),
+        ("kind=byte-queue", {"kind": "byte-queue"}),
+    ],
+)
+def test_claims_are_read(text, claims):
+    assert parse_claims([text], ["byte-queue"]) == claims
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("persistant", "unknown claim 'persistant'; did you mean 'persistent'?"),
+        ("order=random", "the claim 'order' cannot be 'random': write order=FIFO|LIFO|none"),
+        ("peek=maybe", "the claim 'peek' cannot be 'maybe': write peek=yes|no"),
+        ("kind=stack", "the claim 'kind' cannot be 'stack': write kind=byte-queue"),
+    ],
+)
+def test_a_wrong_claim_is_explained(text, message):
+    with pytest.raises(ClaimError) as caught:
+        parse_claims([text], ["byte-queue"])
+    assert str(caught.value) == message
+
+
+def test_a_claimed_order_counts():
+    assert apply_claims(Capabilities(order=Order.FIFO), {"order": "LIFO"}).order is Order.LIFO
+
+
+def test_what_cannot_be_probed_is_taken_from_the_claims():
+    assert {"crash-safe", "shared"} <= apply_claims(Capabilities(), {"crash-safe": "yes", "shared": "yes"}).names
+
+
+def test_what_was_found_counts_more_than_a_claim():
+    assert not apply_claims(Capabilities(), {"peek": "yes"}).peek
+
+
+def test_contradictions_are_found_both_ways():
+    found = Capabilities(peek=True)
+    assert contradictions(found, {"peek": "no", "clear": "yes", "order": "LIFO"}) == (["clear"], ["peek"])
+    assert contradictions(found, {"peek": "yes", "clear": "no"}) == ([], [])

@@ -1,0 +1,46 @@
+"""Every rule has a check and a broken implementation, and no check speaks of rules that do not exist."""
+
+import pytest
+
+from gallery import exhibits
+from queue_conformance.specification import Kind, load
+from queue_conformance.suites import check, checks_of
+from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
+
+CHECKS = {kind: [PREFLIGHT, CLAIMS, *checks_of(kind)] for kind in Kind}
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_checks_name_only_rules_that_exist(kind):
+    assert {rule for found in CHECKS[kind] for rule in found.rules} <= load().keys()
+
+
+@pytest.mark.parametrize("rule", [rule for rule in load().values() if rule.examined], ids=lambda rule: rule.id)
+def test_every_rule_has_a_check_for_each_of_its_kinds(rule):
+    for kind in rule.kinds:
+        assert any(rule.id in found.rules for found in CHECKS[kind]), kind
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_check_that_is_named_after_a_rule_examines_it(kind):
+    assert all(found.name == found.rules[0] for found in CHECKS[kind] if found.name in load())
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_rules_that_are_not_examined_have_no_check(kind):
+    checked = {rule for found in CHECKS[kind] for rule in found.rules}
+    assert not [rule for rule in checked if not load()[rule].examined]
+
+
+@pytest.mark.parametrize("rule", [rule.id for rule in load().values() if rule.examined])
+def test_every_rule_has_an_exhibit_in_the_gallery(rule):
+    assert any(rule in exhibit.rules for exhibit in exhibits())
+
+
+def test_the_gallery_names_only_rules_that_are_examined():
+    assert all(load()[rule].examined for exhibit in exhibits() for rule in exhibit.rules)
+
+
+def test_two_checks_of_one_kind_cannot_have_one_name():
+    with pytest.raises(ValueError, match="two checks are called"):
+        check("queue.pop.fifo", kinds=[Kind.BYTE_QUEUE])(lambda bench: None)

@@ -1,0 +1,174 @@
+"""Whatever a function does in a process of its own, the caller goes on and knows what happened."""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, run
+
+
+def test_the_result_comes_back():
+    assert run(lambda flight: {"answer": 42}, time_limit=5) == Answer({"answer": 42})
+
+
+def test_a_large_result_comes_back_whole():
+    ended = run(lambda flight: b"x" * 5_000_000, time_limit=5)
+    assert isinstance(ended, Answer)
+    assert len(ended.value) == 5_000_000
+
+
+def test_an_exception_of_the_function_is_an_error_of_the_kit():
+    def fail(flight):
+        raise LookupError("nothing there")
+
+    with pytest.raises(IsolatedError, match="LookupError: nothing there"):
+        run(fail, time_limit=5)
+
+
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [
+        (lambda: os._exit(0), "ended the interpreter with status 0"),
+        (lambda: os._exit(3), "ended the interpreter with status 3"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "killed the process (SIGKILL)"),
+        (lambda: ctypes.string_at(0), "killed the process (SIGSEGV)"),
+    ],
+)
+def test_the_end_of_the_process_is_told_with_the_operation_in_flight(end, how):
+    def fatal(flight):
+        flight.enter("queue.push(1)", "queue.push.accept")
+        flight.leave()
+        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        end()
+
+    ended = run(fatal, time_limit=5)
+    assert isinstance(ended, Fatality)
+    assert ended.how == how
+    assert not ended.hung
+    assert ended.owner == "queue.pop.exactly-once"
+    assert ended.steps == ("queue.push(1)", "queue.pop()")
+
+
+def hang_deaf():
+    while True:
+        try:
+            time.sleep(3600)
+        except BaseException:
+            continue
+
+
+def hang_in_c():
+    signal.signal(signal.SIGABRT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+@pytest.mark.parametrize("hang", [hang_deaf, hang_in_c])
+def test_a_hang_is_ended_and_told(hang):
+    def fatal(flight):
+        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        hang()
+
+    started = time.monotonic()
+    ended = run(fatal, time_limit=0.3)
+    assert time.monotonic() - started < 5
+    assert isinstance(ended, Fatality)
+    assert ended.hung
+    assert ended.how == "did not return within 0.3 s"
+
+
+def test_a_hang_shows_the_stacks_of_all_threads():
+    def waits_in_a_thread():
+        threading.Event().wait()
+
+    def fatal(flight):
+        threading.Thread(target=waits_in_a_thread, daemon=True).start()
+        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        hang_deaf()
+
+    ended = run(fatal, time_limit=0.3)
+    assert isinstance(ended, Fatality)
+    assert "waits_in_a_thread" in ended.stacks
+    assert "hang_deaf" in ended.stacks
+
+
+def test_time_between_operations_is_not_limited():
+    def slow(flight):
+        flight.enter("queue.pop()", "rule")
+        flight.leave()
+        time.sleep(0.5)
+        return "done"
+
+    assert run(slow, time_limit=0.1) == Answer("done")
+
+
+def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_caller():
+    def leaves_a_child(flight):
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        return "done"
+
+    started = time.monotonic()
+    assert run(leaves_a_child, time_limit=5) == Answer("done")
+    assert time.monotonic() - started < 5
+
+
+def test_nothing_of_the_child_reaches_the_caller():
+    before = signal.getsignal(signal.SIGTERM)
+
+    def litter(flight):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.path.append("litter")
+        os.chdir("/")
+
+    here = os.getcwd()
+    run(litter, time_limit=5)
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert "litter" not in sys.path
+    assert os.getcwd() == here
+
+
+def test_no_descriptor_is_left_open():
+    run(lambda flight: 1, time_limit=5)
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(20):
+        run(lambda flight: 1, time_limit=5)
+    assert len(os.listdir("/dev/fd")) <= before + 1
+
+
+def test_in_process_runs_here():
+    assert run(lambda flight: os.getpid(), time_limit=5, in_process=True) == Answer(os.getpid())
+
+
+def test_the_flight_recorder_keeps_the_latest_program():
+    flight = FlightRecorder()
+    flight.enter("queue.push(1)", "a")
+    flight.restart("[program]")
+    flight.enter("queue.push(2)", "b")
+    assert flight.read("steps") == "queue.push(2)\n"
+    assert flight.read("program") == "[program]"
+    assert flight.read("owner") == "b"
+    assert flight.in_flight_since > 0
+    flight.leave()
+    assert flight.in_flight_since == 0
+
+
+def test_the_flight_recorder_survives_more_steps_than_it_can_hold():
+    flight = FlightRecorder()
+    for number in range(10_000):
+        flight.enter(f"queue.push({number})", "rule")
+    assert flight.read("steps").endswith("queue.push(9999)\n")
+
+
+def test_the_flight_recorder_drops_a_text_that_is_too_long():
+    flight = FlightRecorder()
+    flight.restart("x" * 1_000_000)
+    assert flight.read("program") == ""

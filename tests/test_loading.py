@@ -1,0 +1,101 @@
+"""A dotted path becomes a class and a kind, and every mistake becomes one line that says what to do."""
+
+import queue
+
+import pytest
+
+from queue_conformance.implementations.loading import LoadError, load_class, package_version, tell_kind
+from queue_conformance.specification import Kind
+
+
+def test_a_class_is_loaded_by_its_dotted_path():
+    assert load_class("queue.Queue") is queue.Queue
+    assert load_class("queue:Queue") is queue.Queue
+
+
+def test_a_nested_class_is_loaded():
+    assert load_class("gallery.memory.PopRaises.Hostile").__name__ == "Hostile"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("MyQueue", "'MyQueue' is not the dotted path of a class, such as my_package.queues.MyQueue"),
+        ("a b.c", "is not the dotted path"),
+        ("", "is not the dotted path"),
+        (
+            "scrapy.squeues.PickleLifoDiskQeue",
+            "scrapy.squeues has no class 'PickleLifoDiskQeue'; did you mean 'PickleLifoDiskQueue'?",
+        ),
+        ("scrapy.sqeues.FifoMemoryQueue", "scrapy has no module 'sqeues'; did you mean 'squeues'?"),
+        ("scrpy.squeues.FifoMemoryQueue", "there is no module 'scrpy'; did you mean 'scrapy'?"),
+        ("zzyzx_of_nowhere.Queue", "there is no module 'zzyzx_of_nowhere'; is its package installed in this environment?"),
+        ("queuelib.FifoMemoryQueue", "did you mean 'queuelib.queue.FifoMemoryQueue'?"),
+        ("scrapy.squeues", "scrapy.squeues is a module; name one of its classes: FifoMemoryQueue, "),
+        ("os.getcwd", "os.getcwd is a builtin_function_or_method, not a class"),
+        ("gallery.breaks", "gallery.breaks is a function, not a class"),
+    ],
+)
+def test_a_path_that_names_no_class_is_explained(path, message):
+    with pytest.raises(LoadError) as caught:
+        load_class(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("raise RuntimeError('boom')", "importing {0}.Q raised RuntimeError: boom"),
+        ("raise SystemExit(3)", "importing {0}.Q raised SystemExit: 3"),
+        ("class Q(: pass", "importing {0}.Q raised SyntaxError: invalid syntax"),
+        ("import no_such_dependency", "importing {0}.Q raised ModuleNotFoundError: No module named 'no_such_dependency'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, source, message):
+    name = f"module_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(LoadError) as caught:
+        load_class(f"{name}.Q")
+    assert str(caught.value).startswith(message.format(name).replace(f"{name}.Q", name)[:20])
+    assert message.format(name).removeprefix(f"importing {name}.Q ") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("scrapy.squeues.PickleFifoDiskQueue", Kind.DOWNSTREAM_QUEUE),
+        ("scrapy.squeues.LifoMemoryQueue", Kind.DOWNSTREAM_QUEUE),
+        ("gallery.memory.FactoryWithoutKey", Kind.DOWNSTREAM_QUEUE),
+        ("gallery.memory.WithoutClose", Kind.DOWNSTREAM_QUEUE),
+        ("queuelib.queue.FifoDiskQueue", Kind.BYTE_QUEUE),
+        ("queuelib.queue.LifoMemoryQueue", Kind.BYTE_QUEUE),
+        ("queuelib.queue.FifoSQLiteQueue", Kind.BYTE_QUEUE),
+        ("queuelib.PriorityQueue", Kind.BYTE_PRIORITY_QUEUE),
+        ("queuelib.RoundRobinQueue", Kind.ROUND_ROBIN_QUEUE),
+    ],
+)
+def test_the_kind_is_told_from_the_class(path, kind):
+    assert tell_kind(load_class(path)) is kind
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("scrapy.core.scheduler.Scheduler", "is a scheduler, which this version does not examine"),
+        ("scrapy.dupefilters.RFPDupeFilter", "is a duplicates filter, which this version does not examine"),
+        ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue of Scrapy, which this version does not examine"),
+        ("queue.Queue", "is a queue with put and get, which this version does not examine"),
+        ("pathlib.Path", "is no queue: it has no pop and no push"),
+    ],
+)
+def test_what_is_not_examined_is_said(path, message):
+    with pytest.raises(LoadError, match=message):
+        tell_kind(load_class(path))
+
+
+def test_the_version_of_the_package_is_found():
+    assert package_version(load_class("scrapy.squeues.FifoMemoryQueue")).lower().startswith("scrapy 2.")
+    assert package_version(load_class("gallery.memory.PopHangs")) == ""

@@ -1,0 +1,101 @@
+"""The rules are well-formed, and the reader says what is wrong with those that are not."""
+
+import pytest
+
+from queue_conformance.specification import CAPABILITIES, Kind, Level, Profile, SpecificationError, load, parse
+from queue_conformance.specification.applicability import rules_of, why_not_applicable
+
+RULE = {
+    "id": "queue.pop.something",
+    "level": "MUST",
+    "sentence": "It works.",
+    "source": "somewhere",
+    "profiles": ["scrapy"],
+    "kinds": ["downstream-queue"],
+    "hints": ["Look."],
+}
+
+
+def test_every_rule_of_the_shipped_files_is_well_formed():
+    rules = load()
+    assert len(rules) > 90
+    assert all(rule.id == name for name, rule in rules.items())
+    assert {rule.level for rule in rules.values()} == set(Level)
+
+
+def test_every_profile_and_kind_has_rules():
+    rules = load().values()
+    assert {profile for rule in rules for profile in rule.profiles} == set(Profile)
+    assert {kind for rule in rules for kind in rule.kinds} == set(Kind)
+
+
+def test_every_capability_of_the_rules_is_known():
+    assert all((rule.needs | rule.unless) <= CAPABILITIES for rule in load().values())
+
+
+def test_a_rule_is_read_field_by_field():
+    rule = parse([RULE | {"needs": ["peek"], "since": {"scrapy": "2.19"}}])["queue.pop.something"]
+    assert rule.level is Level.MUST
+    assert rule.profiles == {Profile.SCRAPY}
+    assert rule.kinds == {Kind.DOWNSTREAM_QUEUE}
+    assert rule.needs == {"peek"}
+    assert rule.since == {"scrapy": "2.19"}
+    assert rule.examined
+
+
+@pytest.mark.parametrize("reason", ["untestable", "unexamined"])
+def test_a_rule_with_a_reason_is_not_examined(reason):
+    assert not parse([RULE | {reason: "too hard"}])["queue.pop.something"].examined
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"level": "OUGHT"}, "'OUGHT' is not a valid Level"),
+        ({"profiles": ["scrappy"]}, "'scrappy' is not a valid Profile"),
+        ({"kinds": ["stack"]}, "'stack' is not a valid Kind"),
+        ({"needs": ["wings"]}, "unknown capabilities wings"),
+        ({"colour": "red"}, "unknown fields colour"),
+        ({"sentence": "It works"}, "does not end in a full stop"),
+        ({"id": "Queue Pop"}, "an id is two or three lower-case words"),
+        ({"hints": []}, "lacks hints"),
+        ({"untestable": "a", "unexamined": "b"}, "exclude each other"),
+    ],
+)
+def test_a_mistake_in_a_rule_is_named(changes, message):
+    with pytest.raises(SpecificationError, match=message):
+        parse([RULE | changes])
+
+
+@pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "profiles", "kinds"])
+def test_a_missing_field_is_named(field):
+    with pytest.raises(SpecificationError, match=field):
+        parse([{name: value for name, value in RULE.items() if name != field}])
+
+
+def test_an_id_that_occurs_twice_is_refused():
+    with pytest.raises(SpecificationError, match="occurs twice"):
+        parse([RULE, RULE])
+
+
+def test_only_the_rules_of_the_profile_and_kind_are_asked():
+    rules = rules_of(load(), Kind.BYTE_QUEUE, Profile.QUEUELIB)
+    assert "queue.push.bytes-only" in rules
+    assert "queue.ctor.from-crawler" not in rules
+    assert "queue.push.transient-error" not in rules
+
+
+@pytest.mark.parametrize(
+    ("changes", "capabilities", "reason"),
+    [
+        ({}, set(), ""),
+        ({"needs": ["peek", "clear"]}, {"peek"}, "needs clear"),
+        ({"unless": ["shared"]}, {"shared"}, "not for shared"),
+        ({"since": {"scrapy": "2.20"}}, set(), "since scrapy 2.20"),
+        ({"since": {"scrapy": "2.9"}}, set(), ""),
+        ({"since": {"qcrawl": "1"}}, set(), ""),
+    ],
+)
+def test_a_rule_applies_where_its_needs_are_met(changes, capabilities, reason):
+    rule = parse([RULE | changes])["queue.pop.something"]
+    assert why_not_applicable(rule, capabilities, {"scrapy": "2.19.0"}) == reason
