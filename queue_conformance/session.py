@@ -154,17 +154,7 @@ class Session:
                 (self.config.invocation_params.dir / name).write_text(jsonl.render(report), "utf-8")
             except OSError as error:
                 self.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
-        session.exitstatus = self._exit_status(report, exitstatus)
-
-    def _exit_status(self, report: Report, exitstatus: int) -> int:
-        """The status of pytest, unless the kit knows worse."""
-        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
-            return exitstatus
-        if self.errors:
-            return pytest.ExitCode.USAGE_ERROR
-        if report.failed or exitstatus == pytest.ExitCode.TESTS_FAILED:
-            return pytest.ExitCode.TESTS_FAILED
-        return INCONCLUSIVE if report.inconclusive else exitstatus
+        session.exitstatus = exit_status(self.report(), exitstatus)
 
     def _cached(self) -> dict[str, Any]:
         """Return the programs that failed in earlier runs, by class."""
@@ -196,6 +186,22 @@ class Session:
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def exit_status(report: Report, of_pytest: int) -> int:
+    """Return the exit status of a run: that of pytest, unless the kit knows worse.
+
+    Args:
+        report: what came of the run.
+        of_pytest: what pytest would return.
+    """
+    if of_pytest not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return of_pytest
+    if report.errors:
+        return pytest.ExitCode.USAGE_ERROR
+    if report.failed or of_pytest == pytest.ExitCode.TESTS_FAILED:
+        return pytest.ExitCode.TESTS_FAILED
+    return INCONCLUSIVE if report.inconclusive else of_pytest
 
 
 def _scratch_root() -> str | None:

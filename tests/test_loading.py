@@ -46,10 +46,10 @@ def test_a_path_that_names_no_class_is_explained(path, message):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("raise RuntimeError('boom')", "importing {0}.Q raised RuntimeError: boom"),
-        ("raise SystemExit(3)", "importing {0}.Q raised SystemExit: 3"),
-        ("class Q(: pass", "importing {0}.Q raised SyntaxError: invalid syntax"),
-        ("import no_such_dependency", "importing {0}.Q raised ModuleNotFoundError: No module named 'no_such_dependency'"),
+        ("raise RuntimeError('boom')", "importing {0} raised RuntimeError: boom"),
+        ("raise SystemExit(3)", "importing {0} raised SystemExit: 3"),
+        ("class Q(: pass", "importing {0} raised SyntaxError: invalid syntax"),
+        ("import no_such_dependency", "importing {0} raised ModuleNotFoundError: No module named 'no_such_dependency'"),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, source, message):
@@ -58,8 +58,7 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(LoadError) as caught:
         load_class(f"{name}.Q")
-    assert str(caught.value).startswith(message.format(name).replace(f"{name}.Q", name)[:20])
-    assert message.format(name).removeprefix(f"importing {name}.Q ") in str(caught.value)
+    assert str(caught.value).startswith(message.format(name))
     assert "\n" not in str(caught.value)
 
 
@@ -88,7 +87,7 @@ def test_the_kind_is_told_from_the_class(path, kind):
         ("scrapy.dupefilters.RFPDupeFilter", "is a duplicates filter, which this version does not examine"),
         ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue of Scrapy, which this version does not examine"),
         ("queue.Queue", "is a queue with put and get, which this version does not examine"),
-        ("pathlib.Path", "is no queue: it has no pop and no push"),
+        ("pathlib.Path", "is no queue: it has no push and no pop"),
     ],
 )
 def test_what_is_not_examined_is_said(path, message):

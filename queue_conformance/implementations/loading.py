@@ -34,7 +34,7 @@ def load_class(path: str) -> type[Any]:
     parts = path.replace(":", ".").split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         raise LoadError(f"{path!r} is not the dotted path of a class, such as my_package.queues.MyQueue")
-    module, rest = _import_longest(path, parts)
+    module, rest = _import_longest(parts)
     found: Any = module
     for depth, name in enumerate(rest):
         if not hasattr(found, name):
@@ -69,23 +69,25 @@ def _classes(owner: Any) -> list[str]:
     return [name for name, value in vars(owner).items() if inspect.isclass(value) and not name.startswith("_")]
 
 
-def _import_longest(path: str, parts: list[str]) -> tuple[ModuleType, list[str]]:
+def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
     """Import the longest prefix that is a module; return it with the names that are left."""
-    for end in range(len(parts), 0, -1):
+    module: ModuleType | None = None
+    for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
         try:
-            return importlib.import_module(name), parts[end:]
-        except ModuleNotFoundError as error:
-            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-                continue
-            raise LoadError(f"importing {name} raised {_describe(error)}") from error
+            module = importlib.import_module(name)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise LoadError(f"importing {name} raised {_describe(error)}") from error
-    top = [module.name for module in pkgutil.iter_modules()]
-    advice = nearest(parts[0], top) or "; is its package installed in this environment?"
-    raise LoadError(f"there is no module {parts[0]!r}{advice}")
+            if not isinstance(error, ModuleNotFoundError) or error.name != name:
+                raise LoadError(f"importing {name} raised {_describe(error)}") from error
+            if module is not None:
+                return module, parts[end - 1 :]
+            advice = nearest(name, (found.name for found in pkgutil.iter_modules()))
+            advice = advice or "; is its package installed in this environment?"
+            raise LoadError(f"there is no module {name!r}{advice}") from error
+    assert module is not None
+    return module, []
 
 
 def _describe(error: BaseException) -> str:
@@ -115,7 +117,7 @@ def tell_kind(cls: type[Any]) -> Kind:
         if constructor[:1] in (["qfactory"], ["factory"], ["queue_factory"]):
             return Kind.ROUND_ROBIN_QUEUE if _second_required(cls.push) else Kind.BYTE_PRIORITY_QUEUE
         return Kind.BYTE_QUEUE
-    raise LoadError(f"{name} is no queue: it has no {' and no '.join({'push', 'pop'} - set(offered))}")
+    raise LoadError(f"{name} is no queue: it has no {' and no '.join(name for name in ('push', 'pop') if name not in offered)}")
 
 
 _NOT_EXAMINED = {

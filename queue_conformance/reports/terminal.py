@@ -58,7 +58,7 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
     survey = found.survey
     about = [survey.version, survey.kind.replace("-", " "), f"profile {survey.profile}", f"seed {report.seed}"]
     yield Line(survey.path, bold=True)
-    yield Line("  " + ", ".join(part for part in about if part))
+    yield from map(Line, _wrapped(", ".join(part for part in about if part), width, "  "))
     if survey.usable:
         yield from map(Line, _wrapped(f"found: {describe_found(survey.kind, survey.found)}", width, "  "))
     claimed = ", ".join(f"{name}={value}" for name, value in survey.claims.items())
@@ -73,8 +73,9 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
     for level, counts in found.counts().items():
         if counts:
             shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-            yield Line(f"  {level}: {shown}")
-    yield Line(f"  verdict: {_conclusion(report, found)}", _COLOURS[found.verdict], True)
+            yield from map(Line, _wrapped(f"{level}: {shown}", width, "  "))
+    for text in _wrapped(f"verdict: {_conclusion(report, found)}", width, "  "):
+        yield Line(text, _COLOURS[found.verdict], True)
 
 
 def describe_found(kind: Kind, found: Capabilities) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,6 +84,8 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
     with tempfile.TemporaryDirectory(dir=conditions.directory, ignore_cleanup_errors=True) as directory:
 
         def isolated(flight: FlightRecorder) -> T:
+            # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
+            os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
             bench = Bench(implementation, Path(directory), flight, conditions.seed, conditions.examples, conditions.known)
             return function(bench)
 

@@ -284,5 +284,7 @@ def _watch_settings(bench: Bench) -> _SettingsReader:
     settings = bench.driver.crawler.settings
     watched = Watched()
     watched.attributes = settings.attributes
+    reader.read.clear()
+    reader.read_all = False
     bench.driver.crawler.settings = watched
     return reader

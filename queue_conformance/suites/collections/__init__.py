@@ -1,6 +1,12 @@
 """The suite of queuelib's queues of queues: by priority, and by turns."""
 
+from importlib import import_module
+
+MODULES = ("common", "priority", "roundrobin", "machine")
+"""The modules of the suite, in the order in which their checks are run."""
+
 
 def register() -> None:
     """Register the checks of this suite."""
-    from queue_conformance.suites.collections import common, machine, priority, roundrobin  # noqa: F401
+    for name in MODULES:
+        import_module(f"{__name__}.{name}")

@@ -1,17 +1,12 @@
 """The suite of downstream queues and byte queues."""
 
+from importlib import import_module
+
+MODULES = ("construction", "push", "serialization", "pop", "peek", "length", "close", "persistence", "chunks", "machine")
+"""The modules of the suite, in the order in which their checks are run."""
+
 
 def register() -> None:
     """Register the checks of this suite."""
-    from queue_conformance.suites.queues import (  # noqa: F401
-        chunks,
-        close,
-        construction,
-        length,
-        machine,
-        peek,
-        persistence,
-        pop,
-        push,
-        serialization,
-    )
+    for name in MODULES:
+        import_module(f"{__name__}.{name}")

@@ -1,0 +1,367 @@
+"""The plugin as its users meet it: command lines, exit statuses, and what is printed."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.session import INCONCLUSIVE, exit_status
+from queue_conformance.verdicts import RunVerdict
+
+FIFO = "queue_reference.memory.FifoMemoryQueue"
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run pytest as a stranger would, in an empty directory; the gallery can be imported."""
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    return lambda *arguments: pytester.runpytest_subprocess("-p", "no:randomly", *arguments)
+
+
+def left_in(pytester):
+    """Return the names of what a run left in its directory, besides what pytester itself keeps there."""
+    return {path.name for path in pytester.path.iterdir() if not path.name.startswith(("runpytest-", "stdout", "stderr"))}
+
+
+def records(pytester, name="report.jsonl"):
+    return [json.loads(line) for line in (pytester.path / name).read_text("utf-8").splitlines()]
+
+
+# --- The main job ----------------------------------------------------------------------------------------------------
+
+
+def test_a_right_queue_is_conformant(run, pytester):
+    result = run(f"--queue-class={FIFO}")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*= queue conformance =*",
+            FIFO,
+            "*found: FIFO, not persistent, peek*",
+            "  verdict: CONFORMANT (every MUST rule that applies is kept)",
+        ]
+    )
+    assert left_in(pytester) <= {".pytest_cache"}
+
+
+def test_a_broken_must_rule_fails_the_run(run):
+    result = run("--queue-class=gallery.memory.PeeksAtTheNewest")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "queue.peek.equals-pop  MUST broken",
+            "  expected *",
+            "  actual *",
+            "  operations",
+            "  script",
+            "  BROKEN        MUST   queue.peek.equals-pop*",
+            "  verdict: NON-CONFORMANT (1 MUST rule is broken)",
+        ]
+    )
+
+
+def test_a_broken_should_rule_is_reported_and_does_not_fail_the_run(run):
+    result = run("--queue-class=gallery.memory.ClosesOnce")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  BROKEN        SHOULD queue.close.twice*", "*1 broken, not failing*"])
+
+
+def test_a_broken_should_rule_fails_the_run_if_asked(run):
+    result = run("--queue-class=gallery.memory.ClosesOnce", "--conformance-level=SHOULD")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["queue.close.twice  SHOULD broken", "  verdict: CONFORMANT*", "*fails this run)"])
+
+
+def test_several_classes_are_examined_in_turn(run):
+    result = run(f"--queue-class={FIFO}", "--queue-class=gallery.memory.ClosesOnce")
+    result.stdout.fnmatch_lines([FIFO, "  verdict: *", "gallery.memory.ClosesOnce", "  verdict: *"])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "errors", "of_pytest", "status"),
+    [
+        (["CONFORMANT"], (), 0, 0),
+        (["PARTIAL"], (), 0, 0),
+        (["INCONCLUSIVE"], (), 0, INCONCLUSIVE),
+        (["CONFORMANT", "INCONCLUSIVE"], (), 0, INCONCLUSIVE),
+        (["INCONCLUSIVE"], (), 1, 1),
+        (["CONFORMANT"], ("no class",), 0, 4),
+        (["CONFORMANT"], ("no class",), 1, 4),
+        ([], ("no class",), 5, 4),
+        (["CONFORMANT"], (), 5, 5),
+        (["CONFORMANT"], (), 2, 2),
+        (["INCONCLUSIVE"], (), 3, 3),
+    ],
+)
+def test_the_exit_status_says_what_is_known(verdicts, errors, of_pytest, status):
+    reports = tuple(ImplementationReport(None, (), RunVerdict(verdict), ()) for verdict in verdicts)
+    assert exit_status(Report(reports, errors), of_pytest) == status
+
+
+def test_node_ids_and_keywords_speak_of_rules_and_classes(run):
+    result = run(f"--queue-class={FIFO}", "--collect-only", "-q", "-k", "empty-none and not machine")
+    assert result.ret == 0
+    assert [line for line in result.outlines if "::" in line] == [
+        f"{FIFO}::queue.pop.empty-none",
+        f"{FIFO}::queue.peek.empty-none",
+    ]
+
+
+def test_a_rule_selects_every_check_that_examines_it(run):
+    result = run(f"--queue-class={FIFO}", "-k", "queue.len.count", "--collect-only", "-q")
+    assert [line for line in result.outlines if "::" in line] == [f"{FIFO}::queue.len.count", f"{FIFO}::machine"]
+
+
+def test_what_was_deselected_is_not_exercised(run):
+    result = run(f"--queue-class={FIFO}", "-k", "queue.pop.fifo and not machine")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  not exercised MUST   queue.pop.empty-none  its check was not run", "  verdict: PARTIAL *"])
+
+
+def test_with_no_other_argument_only_the_kit_runs(run, pytester):
+    pytester.makepyfile("def test_mine(): assert False")
+    pytester.makeini("[pytest]\ntestpaths = .\n")
+    assert run(f"--queue-class={FIFO}").ret == 0
+
+
+def test_own_tests_on_the_same_command_line_run_too(run, pytester):
+    file = pytester.makepyfile("def test_mine(): assert False")
+    result = run(f"--queue-class={FIFO}", file)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAILED test_own_tests*::test_mine*"])
+    result.stdout.fnmatch_lines(["  verdict: CONFORMANT *"])
+
+
+def test_the_options_are_grouped_in_the_help(run):
+    lines = run("--help").outlines
+    start = lines.index("conformance of crawl queues and schedulers (pytest-queue-conformance):")
+    text = "\n".join(lines[start:])
+    for option in ("--queue-class", "--priority-queue-class", "--scheduler-class", "--dupefilter-class", "--queue-setting"):
+        assert option in text
+    for option in ("--queue-server", "--conformance-level", "--conformance-report", "--conformance-seed"):
+        assert option in text
+
+
+def test_the_report_file_is_complete(run, pytester):
+    run("--queue-class=gallery.memory.ClosesOnce", f"--queue-class={FIFO}", "--conformance-report=report.jsonl")
+    found = records(pytester)
+    assert found[0]["type"] == "header"
+    assert found[-1] == {"type": "footer", "implementations": 2, "errors": 0, "failed": False}
+    assert [r["verdict"] for r in found if r["type"] == "implementation"] == ["CONFORMANT", "CONFORMANT"]
+    assert [r["rule"] for r in found if r.get("verdict") == "broken"] == ["queue.close.twice"]
+
+
+@pytest.mark.skipif(shutil.which("python") is None, reason="a distributed run starts python")
+def test_a_distributed_run_gives_the_same_report(run, pytester):
+    classes = [
+        "--queue-class=gallery.memory.PeeksAtTheNewest",
+        "--queue-class=queue_reference.bytequeues.FifoByteQueue",
+        "--queue-class=no.Such",
+    ]
+    alone = run(*classes, "--conformance-report=alone.jsonl")
+    together = run(*classes, "--conformance-report=together.jsonl", "-n", "2")
+    assert alone.ret == together.ret == 4
+    assert records(pytester, "alone.jsonl") == records(pytester, "together.jsonl")
+
+
+def test_the_same_seed_gives_the_same_report(run, pytester):
+    for name in ("one", "two"):
+        run(
+            "--queue-class=gallery.memory.LosesTheEighth",
+            "--conformance-seed=5",
+            f"--conformance-report={name}.jsonl",
+            "-p",
+            "no:cacheprovider",
+        )
+    assert records(pytester, "one.jsonl") == records(pytester, "two.jsonl")
+
+
+def test_what_failed_before_is_tried_first(run, pytester):
+    queue = "gallery.memory.LosesTheEighth"
+    run(f"--queue-class={queue}")
+    cached = json.loads((pytester.path / ".pytest_cache/v/queue-conformance/failing-programs").read_text())
+    assert len(cached[queue][0]) == 8
+    result = run(f"--queue-class={queue}", "--conformance-examples=1", "-k", "machine", "--conformance-report=report.jsonl")
+    assert result.ret == 1
+
+
+def test_a_run_without_pytests_cache_works(run):
+    assert run(f"--queue-class={FIFO}", "-p", "no:cacheprovider", "-k", "queue.pop.fifo").ret == 0
+
+
+def test_a_run_in_pytests_own_process_works(run):
+    assert run(f"--queue-class={FIFO}", "--conformance-in-process").ret == 0
+
+
+def test_the_table_of_pyproject_toml_names_what_to_examine(run, pytester):
+    pytester.makepyprojecttoml(f'[tool.queue_conformance]\nqueue-class = "{FIFO}"\n')
+    result = run("--conformance", "-k", "queue.pop.fifo")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([FIFO])
+
+
+def test_a_class_next_to_the_command_needs_no_installation(run, pytester):
+    pytester.makepyfile(mine="from queue_reference.memory import FifoMemoryQueue\nclass Queue(FifoMemoryQueue): pass")
+    assert run("--queue-class=mine.Queue", "-k", "queue.pop.fifo").ret == 0
+
+
+# --- Wrong input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (
+            "scrapy.squeues.PickleLifoDiskQeue",
+            "scrapy.squeues has no class 'PickleLifoDiskQeue'; did you mean 'PickleLifoDiskQueue'?",
+        ),
+        ("scrapy.squeues", "scrapy.squeues is a module; name one of its classes: *"),
+        ("gallery.breaks", "gallery.breaks is a function, not a class"),
+        ("nowhere.Queue", "there is no module 'nowhere'*"),
+        ("raises.Queue", "importing raises raised RuntimeError: boom (*raises.py, line 1)"),
+        ("hangs.Queue", "importing hangs.Queue did not return within 1 s"),
+        ("exits.Queue", "importing exits.Queue ended the interpreter with status 5"),
+        ("bare.Queue", "bare.Queue is no queue: it has no push and no pop"),
+        (
+            "scrapy.core.scheduler.Scheduler",
+            "scrapy.core.scheduler.Scheduler is a scheduler, which this version does not examine",
+        ),
+    ],
+)
+def test_a_class_that_cannot_be_examined_is_one_line_and_the_others_are_examined(run, pytester, path, message):
+    pytester.makepyfile(
+        raises="raise RuntimeError('boom')",
+        hangs="import time; time.sleep(3600)",
+        exits="import os; os._exit(5)",
+        bare="class Queue: pass",
+    )
+    result = run(f"--queue-class={path}", f"--queue-class={FIFO}", "-k", "queue.pop.fifo", "--conformance-time-limit=1")
+    assert result.ret == 4
+    errors = [line for line in result.outlines if line.startswith("ERROR")]
+    assert len(errors) == 1
+    result.stdout.fnmatch_lines(["  verdict: *", f"ERROR: --queue-class: {message}"])
+
+
+@pytest.mark.parametrize(
+    ("name", "actual"),
+    [
+        ("FactoryWithoutKey", "*TypeError(*"),
+        ("FactoryExits", "*ended the interpreter with status 3*"),
+        ("FactoryHangs", "*did not return within 1 s*"),
+        ("FactoryQuits", "*SystemExit(0) raised by *"),
+    ],
+)
+def test_a_constructor_that_fails_is_one_broken_rule(run, name, actual):
+    result = run(f"--queue-class=gallery.memory.{name}", "--conformance-time-limit=1")
+    assert result.ret == 1
+    broken = [line for line in result.outlines if line.startswith("  BROKEN")]
+    assert broken == ["  BROKEN        MUST   queue.ctor.from-crawler"]
+    result.stdout.fnmatch_lines(["  actual *"])
+    result.stdout.re_match_lines([r"  blocked \(blocked by queue\.ctor\.from-crawler\): .*"])
+
+
+def test_what_a_class_does_to_the_process_is_noted(run, pytester):
+    pytester.makepyfile(
+        noisy="""
+        import os, signal
+        from queue_reference.memory import FifoMemoryQueue
+        print("importing")
+        class Queue(FifoMemoryQueue):
+            @classmethod
+            def from_crawler(cls, crawler, key):
+                os.write(2, b"building")
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                return cls()
+        """
+    )
+    result = run("--queue-class=noisy.Queue")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "  note: noisy.Queue printed when imported: 'importing'",
+            "  note: noisy.Queue printed when used once: 'building'",
+            "  note: noisy.Queue replaced the handler of SIGTERM when used once",
+        ]
+    )
+    assert "building" not in result.errlines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--queue-class=reads.Queue", "--queue-setting=MY_RDIS=1"],
+            "MY_RDIS: Scrapy has no such setting, and reads.Queue does not read it; did you mean 'MY_REDIS'?",
+        ),
+        (
+            ["--queue-class=queuelib.queue.FifoDiskQueue", "--queue-setting=chunksise=1"],
+            "chunksise: the constructor of queuelib.queue.FifoDiskQueue has no such argument; did you mean 'chunksize'?",
+        ),
+    ],
+)
+def test_a_setting_that_does_not_exist_is_explained(run, pytester, arguments, message):
+    pytester.makepyfile(
+        reads="""
+        from queue_reference.memory import FifoMemoryQueue
+        class Queue(FifoMemoryQueue):
+            @classmethod
+            def from_crawler(cls, crawler, key):
+                crawler.settings.get("MY_REDIS")
+                return cls()
+        """
+    )
+    result = run(*arguments)
+    assert result.ret == 4
+    result.stdout.fnmatch_lines([f"ERROR: --queue-class: --queue-setting {message}"])
+
+
+def test_a_setting_that_is_read_reaches_the_class(run, pytester):
+    pytester.makepyfile(
+        reads="""
+        from queue_reference.memory import FifoMemoryQueue
+        class Queue(FifoMemoryQueue):
+            @classmethod
+            def from_crawler(cls, crawler, key):
+                assert crawler.settings.getint("MY_LIMIT") == 7
+                return cls()
+        """
+    )
+    assert run("--queue-class=reads.Queue", "--queue-setting=MY_LIMIT=7", "-k", "queue.pop.fifo").ret == 0
+    assert run("--queue-class=reads.Queue", "--queue-setting=MY_LIMIT=8", "-k", "queue.pop.fifo").ret == 1
+
+
+def test_a_wrong_option_is_a_usage_error_of_pytest(run):
+    result = run(f"--queue-class={FIFO}", "--conformance-seed=x")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --conformance-seed: write a whole number, 0 or more, not 'x'"])
+
+
+def test_nothing_is_left_behind(run, pytester, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    run("--queue-class=gallery.disk.DropsTheFourth", "--queue-class=gallery.memory.PopIsKilled", "-p", "no:cacheprovider")
+    assert left_in(pytester) == set()
+    assert list(tmp_path.iterdir()) == []
+    after = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    assert not {name for name in after - before if name.startswith("queue-conformance-")}
+
+
+# --- Idle ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_idle_plugin_imports_nothing_heavy(run, pytester):
+    pytester.makepyfile(
+        """
+        import sys
+        def test_idle():
+            heavy = {"scrapy", "queuelib", "twisted", "tomllib"} & sys.modules.keys()
+            assert not heavy
+            ours = {name for name in sys.modules if name.startswith("queue_conformance")}
+            assert ours == {"queue_conformance", "queue_conformance.plugin", "queue_conformance.options"}
+            assert "hypothesis" not in sys.modules
+        """
+    )
+    run("-p", "no:hypothesispytest", "-p", "no:cov").assert_outcomes(passed=1)

@@ -1,0 +1,135 @@
+"""Programs are read, played and attributed; the machine draws, shrinks and counts them."""
+
+import pytest
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench
+
+from queue_conformance.suites import player_of
+from queue_conformance.suites.machine import explore
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.suites.programs import Operation, decode, encode, program
+
+EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 reopen pop pop pop pop push:3"
+
+
+def failure_of(path, text):
+    """Play a program and return the failure that it ends in."""
+    with bench(path) as found, pytest.raises(RuleBroken) as caught:
+        player_of(found).play(program(text))
+    return caught.value
+
+
+def test_a_program_is_read_from_its_short_form():
+    assert program("push:3 1.pop reopen") == (Operation("push", 0, 3), Operation("pop", 1), Operation("reopen"))
+
+
+def test_a_program_survives_json():
+    operations = program("push:3 1.pop 2.push:7")
+    assert decode(encode(operations)) == operations
+
+
+@pytest.mark.parametrize("path", [FIFO_DISK, LIFO_DISK, FIFO_BYTES, PRIORITY, TURNS])
+def test_a_right_implementation_plays_everything(path):
+    with bench(path) as found:
+        player_of(found).play(program(EVERYTHING))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "rule"),
+    [
+        ("gallery.memory.SwapsAfterTheThird", "push:0 push:1 push:2 push:3 push:4 peek length", "queue.pop.fifo"),
+        ("gallery.memory.LosesTheEighth", "peek " + " ".join(f"push:{n}" for n in range(9)), "queue.pop.exactly-once"),
+        ("gallery.memory.DeliversTwice", "length push:0 push:1 push:2 pop pop pop pop", "queue.pop.exactly-once"),
+        ("gallery.memory.PushAfterPeekOverwrites", "push:0 length peek push:1 pop pop", "queue.peek.then-push"),
+        ("gallery.memory.PeekCounts", "push:0 push:1 peek push:2 length", "queue.peek.no-effect"),
+        ("gallery.memory.PeeksAtTheNewest", "push:0 push:1 length peek", "queue.peek.equals-pop"),
+        ("gallery.memory.PeekRaisesWhenEmpty", "push:0 pop peek", "queue.peek.empty-none"),
+        ("gallery.memory.PopOfNothingCounts", "push:0 pop pop push:1 length", "queue.len.pop-none"),
+        ("gallery.memory.IsASet", "push:1 push:0 push:0 pop", "queue.push.duplicates"),
+        ("gallery.memory.RaisesWhenEmpty", "length peek", "queue.pop.empty-none"),
+        ("gallery.disk.OneFilePerDirectory", "push:0 1.push:0 peek 1.length", "queue.ctor.key-isolation"),
+        ("gallery.disk.NumbersItsFiles", "push:0 1.push:0 close 1.close 1.open open", "queue.ctor.key-identity"),
+        ("gallery.disk.CountsFirst", "push:0 peek push_refused:0 reopen push_refused:1 length", "queue.push.failed-no-trace"),
+        ("gallery.disk.DiscardsAfterRefusal", "push:0 peek push_refused:1 reopen pop", "queue.close.keeps"),
+        ("gallery.disk.ReversesWhenReopened", "push:0 push:1 peek reopen pop pop", "queue.pop.order-reopen"),
+        ("gallery.disk.ForgetsItsLength", "push:0 peek reopen", "queue.ctor.stored-length"),
+        ("gallery.disk.DropsTheFourth", "push:0 push:1 push:2 peek push:3 reopen", "queue.persist.reopen"),
+        ("gallery.disk.PopsInMemoryOnly", "push:0 push:1 pop peek reopen", "queue.persist.partial"),
+        ("gallery.bytequeues.ClearLeavesOne", "push:0 clear", "queuelib.clear"),
+        ("gallery.bytequeues.EncodesText", "push:0 push_refused:0", "queue.push.bytes-only"),
+        ("gallery.collections.NamesEveryPriority", "push:0 push:1 pop reopen", "queuelib.pq.close"),
+        ("gallery.collections.PeekTakesATurn", "push:0 peek peek peek length", "queue.peek.no-effect"),
+        ("gallery.collections.ClearForgetsTheTurn", "push:0 push:1 clear pop", "queuelib.clear"),
+    ],
+)
+def test_a_failure_is_attributed_to_the_rule_that_is_broken(path, text, rule):
+    assert failure_of(path, text).rule == rule
+
+
+def test_a_failure_keeps_its_program():
+    text = "push:0 push:1 peek push:2"
+    assert failure_of("gallery.memory.PushAfterPeekOverwrites", text).program == program(text)
+
+
+def test_what_an_experiment_examines_does_not_count():
+    with bench(FIFO_MEMORY) as found:
+        assert player_of(found).passes(program("push:0 pop"))
+        assert not found.examined
+
+
+def test_a_program_examines_what_it_came_to():
+    with bench(FIFO_DISK) as found:
+        player_of(found).play(program("push:0 push:1 reopen pop"))
+        assert found.examined["queue.persist.reopen"] == 2
+        assert found.examined["queue.pop.order-reopen"] == 1
+        assert not found.examined["queue.peek.equals-pop"]
+        assert not found.examined["queue.persist.partial"]
+
+
+def test_the_machine_keeps_the_shortest_failure_of_each_rule():
+    with bench("gallery.memory.LosesTheEighth") as found:
+        explore(player_of(found), needed=("push", "pop"))
+        assert set(found.broken) == {"queue.pop.exactly-once"}
+        failure = found.broken["queue.pop.exactly-once"]
+        assert [operation.name for operation in failure.program] == ["push"] * 8
+
+
+def test_the_machine_counts_what_it_played():
+    with bench(FIFO_MEMORY) as found:
+        explore(player_of(found), needed=("push", "pop"))
+        assert found.notes[0].startswith("machine: 100 programs; ")
+        assert " pop" in found.notes[0]
+
+
+def test_a_machine_that_never_popped_proves_nothing():
+    with bench(FIFO_MEMORY) as found:
+        player = player_of(found)
+        player.table = [Operation("push", 0, 0)]
+        with pytest.raises(NotExercised, match="no program contained pop"):
+            explore(player, needed=("push", "pop"))
+
+
+def test_the_machine_plays_what_failed_before_first():
+    with bench("gallery.memory.LosesTheEighth") as found:
+        found.examples = 1
+        found.known = [tuple(program(" ".join(f"push:{n}" for n in range(9))))]
+        explore(player_of(found), needed=("push", "pop"))
+        assert set(found.broken) == {"queue.pop.exactly-once"}
+
+
+def test_an_error_of_the_kit_is_not_taken_for_a_broken_rule():
+    with bench(FIFO_MEMORY) as found:
+        player = player_of(found)
+        player.table = [Operation("no_such_operation")]
+        with pytest.raises(AttributeError, match="no_such_operation"):
+            explore(player, needed=())
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_same_seed_draws_the_same_programs(seed):
+    def notes():
+        with bench(FIFO_MEMORY) as found:
+            found.seed = seed
+            explore(player_of(found), needed=())
+            return found.notes
+
+    assert notes() == notes()

@@ -1,0 +1,112 @@
+"""Recorded operations become short, stand-alone scripts."""
+
+import ast
+
+import pytest
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, bench, run_script
+
+from queue_conformance.implementations import example
+from queue_conformance.implementations.recording import OperationRaised, Recorder, Step, describe
+from queue_conformance.implementations.scripts import assemble, lines_of, namespace, quoted
+from queue_conformance.isolation import FlightRecorder
+
+
+def test_a_script_has_just_the_imports_that_it_uses():
+    text = assemble("title", [], ["print(os.getpid(), 'tempfile')"], [])
+    assert "import os" in text
+    assert "tempfile\n" not in text.replace("'tempfile'", "")
+
+
+def test_a_script_quotes_just_the_definitions_that_it_uses():
+    text = assemble("title", [], ["ExampleSpider"], [example])
+    assert "class BaseSpider(Spider):" in text
+    assert "class ExampleSpider(BaseSpider):" in text
+    assert "class Point" not in text
+    assert text.index("class BaseSpider") < text.index("class ExampleSpider")
+
+
+def test_imports_of_one_module_share_a_line():
+    assert "from scrapy import Request, Spider\n" in assemble("title", [], ["Request", "Spider"], [])
+
+
+def test_every_definition_can_be_quoted_alone(tmp_path):
+    for name, value in vars(example).items():
+        if getattr(value, "__module__", None) == example.__name__:
+            ended = run_script(assemble("title", [], [name], [example]), tmp_path) if name == "ExampleSpider" else None
+            assert ended is None or ended.returncode == 0, ended.stderr
+            ast.parse(assemble("title", [], [name], [example]))
+
+
+def test_a_long_title_is_wrapped():
+    text = assemble("word " * 60, [], [], [])
+    assert max(map(len, text.splitlines())) <= 110
+    assert "word" in ast.get_docstring(ast.parse(text))
+
+
+def test_a_step_that_raised_does_not_end_the_script():
+    assert lines_of([Step("queue.pop()", error=ValueError())]) == ["with suppress(Exception):", "    queue.pop()"]
+
+
+def test_a_step_that_may_be_refused_ends_the_script_well(tmp_path):
+    lines = lines_of([Step("int('x')", result=1, refusable=True), Step("raise SystemExit(3)", result=None)])
+    assert run_script(assemble("title", [], lines, []), tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("path", [FIFO_MEMORY, FIFO_DISK, FIFO_BYTES, "queue_reference.collections.PriorityQueue"])
+def test_the_operations_of_a_bench_run_as_a_script(path, tmp_path):
+    with bench(path) as found:
+        queue = found.open()
+        where = [5] if "collections" in path else []
+        queue.push(found.driver.item(1), *where)
+        queue.push(found.driver.item(6), *where)
+        queue.length()
+        found.pop_item(queue, found.driver.item(1))
+        queue.close()
+        text = found.driver.script("title", lines_of(found.recorder.steps))
+    ended = run_script(text, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "queue_conformance" not in text
+
+
+def test_every_name_that_items_may_use_can_be_imported():
+    names = namespace(example)
+    assert names["Request"] is example.Request
+    assert {"array", "Decimal", "Point", "Selector", "nested"} <= names.keys()
+
+
+def test_a_literal_has_double_quotes():
+    assert quoted('a"é') == '"a\\"é"'
+
+
+def test_a_recorder_keeps_results_and_errors():
+    recorder = Recorder(FlightRecorder())
+    assert recorder.call("len([])", "rule", len, []) == 0
+    with pytest.raises(OperationRaised, match="int") as caught:
+        recorder.call("int('x')", "rule", int, "x")
+    assert caught.value.owner == "rule"
+    assert recorder.steps[0].result == 0
+    assert isinstance(recorder.steps[1].error, ValueError)
+
+
+def test_while_a_rule_is_blamed_it_owns_what_raises():
+    recorder = Recorder(FlightRecorder())
+    with recorder.blame("other"), pytest.raises(OperationRaised) as caught:
+        recorder.call("int('x')", "rule", int, "x")
+    assert caught.value.owner == "other"
+
+
+class Hostile:
+    def __repr__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a\nb", r"'a\nb'"),
+        ("x" * 200, "'" + "x" * 96 + "..."),
+        (Hostile(), "<Hostile whose repr() raises RuntimeError>"),
+    ],
+)
+def test_a_value_is_described_in_one_short_line(value, text):
+    assert describe(value) == text

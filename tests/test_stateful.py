@@ -1,0 +1,51 @@
+"""The machines as state machines of Hypothesis, for authors to extend."""
+
+import unittest
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.database import InMemoryExampleDatabase
+from hypothesis.stateful import run_state_machine_as_test
+
+from queue_conformance.implementations.loading import LoadError
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.stateful import DatabaseOfClass, state_machine
+
+QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["queue_reference.memory.FifoMemoryQueue", "queue_reference.disk.LifoDiskQueue", "queue_reference.collections.PriorityQueue"],
+)
+def test_a_right_implementation_passes(path):
+    run_state_machine_as_test(state_machine(path), settings=QUICK)
+
+
+def test_a_failure_names_its_rule():
+    machine = state_machine("gallery.memory.PeeksAtTheNewest")
+    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+        run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=200))
+    failures = getattr(caught.value, "exceptions", [caught.value])
+    assert {failure.rule for failure in failures} == {"queue.peek.equals-pop"}
+
+
+def test_the_machine_can_be_collected_by_pytest():
+    assert issubclass(state_machine("queue_reference.memory.FifoMemoryQueue").TestCase, unittest.TestCase)
+
+
+def test_a_class_that_cannot_be_loaded_is_explained():
+    with pytest.raises(LoadError, match="did you mean 'FifoMemoryQueue'"):
+        state_machine("queue_reference.memory.FifoMemoryQeue")
+
+
+def test_the_examples_of_two_classes_do_not_mix():
+    shared = InMemoryExampleDatabase()
+    one, two = DatabaseOfClass(shared, "one"), DatabaseOfClass(shared, "two")
+    one.save(b"key", b"value")
+    assert list(one.fetch(b"key")) == [b"value"]
+    assert not list(two.fetch(b"key"))
+    two.delete(b"key", b"value")
+    assert list(one.fetch(b"key")) == [b"value"]
+    one.delete(b"key", b"value")
+    assert not list(one.fetch(b"key"))

@@ -1,0 +1,87 @@
+"""Requests are drawn as sources, over all attributes, and every source makes a request."""
+
+import collections
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from kit import FIFO_DISK, bench
+from scrapy import Request
+
+from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
+from queue_conformance.implementations.equality import difference
+from queue_conformance.implementations.example import Point, same
+from queue_conformance.strategies import CALLBACKS, ODD_VALUES, request_sources
+
+DRAWN = settings(max_examples=200, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def test_drawn_requests_use_every_class_and_attribute():
+    seen = collections.Counter()
+    made = 0
+
+    with bench(FIFO_DISK) as found:
+
+        @seed(0)
+        @DRAWN
+        @given(request_sources())
+        def draw(source):
+            nonlocal made
+            seen.update([source.cls, *(name for name, _ in source.arguments)])
+            try:
+                item = found.driver.evaluate(str(source))
+            except (ValueError, LookupError):
+                return  # a text that its encoding cannot hold
+            made += isinstance(item.value, Request)
+
+        draw()
+    assert made > 150
+    assert {"Request", "FormRequest", "JsonRequest", "XmlRpcRequest", "CustomRequest"} <= seen.keys()
+    assert set(Request.attributes) <= seen.keys()
+
+
+@pytest.mark.parametrize("source", [*ODD_VALUES, *CALLBACKS])
+def test_every_value_is_equal_to_itself_made_again(source):
+    with bench(FIFO_DISK) as found:
+        assert same(found.driver.evaluate(source).value, found.driver.evaluate(source).value)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # open files are among them
+@pytest.mark.parametrize("cause", [*COMMON, *UNUSUAL, *NOT_REBUILDABLE], ids=lambda cause: cause.name)
+def test_every_cause_makes_a_request(cause):
+    with bench(FIFO_DISK) as found:
+        assert isinstance(found.driver.evaluate(cause.source).value, Request)
+
+
+@pytest.mark.parametrize("cause", FOREIGN_CALLBACKS, ids=lambda cause: cause.name)
+def test_every_foreign_callback_is_callable(cause):
+    with bench(FIFO_DISK) as found:
+        assert callable(found.driver.evaluate(cause.source).value)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        (1, True, False),
+        (1, 1.0, False),
+        ("a", b"a", False),
+        ([1, (2,)], [1, (2,)], True),
+        ([1, (2,)], [1, [2]], False),
+        ({1: "a"}, {True: "a"}, False),
+        ({"a": {1}}, {"a": {1}}, True),
+        ({1}, {True}, False),
+        (float("nan"), float("nan"), True),
+        (bytearray(b"a"), b"a", False),
+        (Point(1), Point(1), True),
+        (Point(1), Point(2), False),
+    ],
+)
+def test_values_are_the_same_if_their_types_are(left, right, equal):
+    assert same(left, right) is equal
+
+
+def test_the_first_difference_of_two_requests_is_named():
+    one = Request("https://example.com/1", meta={"a": (1,)}, priority=3)
+    assert difference(one, one.copy()) is None
+    assert difference(one, None).name == "class"
+    assert difference(one, one.replace(meta={"a": [1]})).name == "meta"
+    assert difference(one, one.replace(priority=4)).actual == "4"
