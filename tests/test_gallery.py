@@ -19,7 +19,12 @@ def report_on(exhibit_path):
     return examine(exhibit.path, exhibit.claims, time_limit=1.0 if exhibit.path.endswith(HANGS) else 10.0)
 
 
-@pytest.fixture(params=EXHIBITS, ids=lambda exhibit: exhibit.path.removeprefix("gallery."))
+def parameter(exhibit):
+    """Return an exhibit as a parameter; a distributed run keeps its tests together, because they share a report."""
+    return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=pytest.mark.xdist_group(exhibit.path))
+
+
+@pytest.fixture(params=map(parameter, EXHIBITS))
 def exhibit(request) -> Exhibit:
     return request.param
 

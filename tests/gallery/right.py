@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import zlib
 
@@ -43,20 +44,15 @@ class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):
 class Unordered(FifoMemoryQueue):
     """A queue that promises no order: the smallest hash of an address comes first."""
 
-    def _choose(self):
-        return min(self._requests, key=lambda request: hash_of(request.url))
+    def __init__(self):
+        super().__init__()
+        self._requests = []
+
+    def push(self, request):
+        heapq.heappush(self._requests, (zlib.crc32(request.url.encode()), id(request), request))
 
     def pop(self):
-        if not self._requests:
-            return None
-        request = self._choose()
-        self._requests.remove(request)
-        return request
+        return heapq.heappop(self._requests)[2] if self._requests else None
 
     def peek(self):
-        return self._choose() if self._requests else None
-
-
-def hash_of(text):
-    """Return a hash that is the same in every process."""
-    return zlib.crc32(text.encode())
+        return self._requests[0][2] if self._requests else None

@@ -1,0 +1,39 @@
+# `make demo` and `make test` do all their set-up, in a virtual environment of their own.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+STAMP = $(VENV)/.installed
+
+export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: demo test lint types build benchmark clean
+
+demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
+	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
+
+test: $(STAMP) lint types  ## everything that must hold
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+build: $(STAMP)  ## the wheel and the source distribution, in dist/
+	$(BIN)/python -m build
+
+benchmark: $(STAMP)  ## what an idle plugin, a run and an example cost
+	for file in tests/benchmarks/*.py; do $(BIN)/python $$file; done
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[xdist]" --group dev
+	touch $(STAMP)

@@ -1,0 +1,49 @@
+"""The reference implementations keep every rule, whatever is drawn."""
+
+import pytest
+from kit import REFERENCES, broken, examine
+
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+RIGHT = (*REFERENCES, "gallery.right.ChunkedByteQueue", "gallery.right.WithoutPeek", "gallery.right.Unordered")
+
+
+@pytest.mark.parametrize("path", RIGHT)
+def test_a_reference_keeps_every_rule(path):
+    report = examine(path)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+    unexamined = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
+    assert unexamined <= {"queue.push.large", "queue.persist.crash-open", "queue.persist.crash-no-phantom"}
+
+
+@pytest.mark.parametrize("seed", range(1, 11))
+@pytest.mark.parametrize("path", RIGHT)
+def test_a_reference_keeps_every_rule_on_other_seeds(path, seed):
+    assert not broken(examine(path, seed=seed, only="machine"))
+
+
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_every_request_survives_on_other_seeds(seed):
+    assert not broken(examine("queue_reference.disk.FifoDiskQueue", seed=seed, only="queue.pop.roundtrip"))
+
+
+def test_a_longer_run_also_tries_a_hundred_thousand_items():
+    report = examine("queue_reference.bytequeues.FifoByteQueue", examples=2000, only="queue.push.large")
+    (large,) = [v for v in report.verdicts if v.rule.id == "queue.push.large"]
+    assert large.verdict is Verdict.KEPT
+
+
+@pytest.mark.parametrize("path", ["queue_reference.disk.LifoDiskQueue", "queue_reference.memory.FifoMemoryQueue"])
+def test_claims_that_are_true_break_nothing(path):
+    persistent = "disk" in path
+    claims = {"persistent": "yes" if persistent else "no", "order": "LIFO" if persistent else "FIFO", "peek": "yes"}
+    report = examine(path, claims, only="queue.peek.equals-pop")
+    (rule,) = [v for v in report.verdicts if v.rule.id == "queue.claims.true"]
+    assert rule.verdict is Verdict.KEPT
+
+
+def test_what_is_there_and_disclaimed_is_noted():
+    report = examine("queue_reference.memory.FifoMemoryQueue", {"peek": "no"}, only="queue.peek.equals-pop")
+    assert "peek is disclaimed, but there" in report.notes
+    assert not broken(report)
