@@ -49,9 +49,9 @@ class CheckItem(pytest.Item):
             pytest.skip.Exception: if it could not examine anything.
         """
         self.result = self._examination.run(self.check)
-        broken = broken_of(self.result)
+        broken = self.result.broken
         if any(gates(observation, self._gate) for observation in broken):
-            raise RulesBroken(broken, self._examination.told)
+            raise RulesBroken(broken)
         silent = [o for o in self.result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
         if not broken and silent and len(silent) == len(self.result.observations):
             pytest.skip(silent[0].reason)
@@ -73,30 +73,16 @@ class RulesBroken(Exception):
 
     Attributes:
         observations: those of the broken rules.
-        told: the rules whose failure was shown before, which is not shown again.
     """
 
-    def __init__(self, observations: list[Observation], told: set[str]) -> None:
+    def __init__(self, observations: list[Observation]) -> None:
         super().__init__(", ".join(observation.rule for observation in observations))
         self.observations = observations
-        self.told = told
 
     def text(self) -> str:
-        """Return the failures, one screen each; a rule that was shown before gets one line."""
+        """Return the failures, one screen each."""
         specification = load()
-        screens = []
-        for observation in self.observations:
-            if observation.violation and observation.rule not in self.told:
-                screens.append(failure.render(specification[observation.rule], observation.violation))
-            else:
-                screens.append(f"{observation.rule} is broken here too, as shown above")
-            self.told.add(observation.rule)
-        return "\n\n".join(screens)
-
-
-def broken_of(result: CheckResult) -> list[Observation]:
-    """Return the observations of broken rules."""
-    return [observation for observation in result.observations if observation.outcome is Outcome.BROKEN]
+        return "\n\n".join(failure.render(specification[o.rule], o.violation) for o in self.observations if o.violation)
 
 
 def gates(observation: Observation, gate: Level) -> bool:

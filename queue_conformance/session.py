@@ -14,9 +14,10 @@ import pytest
 from queue_conformance import options
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
-from queue_conformance.items import CheckItem, ImplementationNode, broken_of, pack, unpack
+from queue_conformance.items import CheckItem, ImplementationNode, pack, unpack
 from queue_conformance.options import Options
 from queue_conformance.reports import Report, jsonl, report_on, terminal
+from queue_conformance.reports.placement import place
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.suites.examination import Examination
@@ -28,6 +29,8 @@ INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
 
 _CACHE = "queue-conformance/failing-programs"
+_RESULT = "queue_conformance"
+"""The attribute of pytest's report on a check that holds what came of it."""
 
 
 def start(config: pytest.Config) -> None:
@@ -63,6 +66,7 @@ class Session:
         self.surveys: dict[str, Survey] = {}
         self.results: dict[str, list[CheckResult]] = {}
         self.releases = installed_releases()
+        self._elsewhere: dict[str, str] = {}
         self._scratch = Path(tempfile.mkdtemp(prefix="queue-conformance-", dir=_scratch_root()))
 
     # --- Collection --------------------------------------------------------------------------------------------------
@@ -110,13 +114,13 @@ class Session:
         """Attach what came of a check to pytest's report on it."""
         report = yield
         if isinstance(item, CheckItem) and call.when == "call" and item.result is not None:
-            report.queue_conformance = pack((item.parent.name if item.parent else "", item.result))
-            report.queue_conformance_broken = bool(broken_of(item.result))
+            setattr(report, _RESULT, pack((item.parent.name if item.parent else "", item.result)))
+            report.queue_conformance_broken = bool(item.result.broken)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect what came of a check, wherever it ran."""
-        if text := getattr(report, "queue_conformance", None):
+        if text := getattr(report, _RESULT, None):
             path, result = unpack(text)
             self.results.setdefault(path, []).append(result)
 
@@ -155,6 +159,15 @@ class Session:
             except OSError as error:
                 self.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
         session.exitstatus = exit_status(self.report(), exitstatus)
+        self._show_each_once(report)
+
+    def _show_each_once(self, report: Report) -> None:
+        """Let pytest's list of failures show each broken rule once, now that the shortest counterexample is known."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        failed = [report for report in reporter.stats.get("failed", []) if hasattr(report, _RESULT)] if reporter else []
+        texts, self._elsewhere = place(report, [unpack(getattr(report, _RESULT)) for report in failed])
+        for one, text in zip(failed, texts, strict=True):
+            one.longrepr = text
 
     def _cached(self) -> dict[str, Any]:
         """Return the programs that failed in earlier runs, by class."""
@@ -177,6 +190,11 @@ class Session:
         """Print the report."""
         if self.config.getoption("collectonly") and not self.errors:
             return
+        if self._elsewhere and self.config.getoption("tbstyle") != "no":
+            terminalreporter.section("broken, not failing")
+            for title, text in self._elsewhere.items():
+                terminalreporter.write_sep("_", title, yellow=True, bold=True)
+                terminalreporter.write_line(text)
         terminalreporter.section("queue conformance")
         verbose = self.config.get_verbosity() > 0
         for line in terminal.render(self.report(), terminalreporter._tw.fullwidth, verbose):

@@ -74,6 +74,22 @@ def test_a_broken_should_rule_fails_the_run_if_asked(run):
     result.stdout.fnmatch_lines(["queue.close.twice  SHOULD broken", "  verdict: CONFORMANT*", "*fails this run)"])
 
 
+def test_each_broken_rule_is_shown_once_where_its_own_check_failed(run):
+    result = run("--queue-class=gallery.memory.RaisesWhenEmpty")
+    titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
+    shown = result.outlines.index("queue.pop.empty-none  MUST broken")
+    others = [line for line in result.outlines if line.startswith("queue.pop.empty-none is broken here too, as shown ")]
+    assert result.outlines[shown - 1].strip("_ ") == "queue.pop.empty-none (gallery.memory.RaisesWhenEmpty)"
+    assert len(others) == len(titles) - 1
+    assert {line.split()[-1] for line in others} == {"above", "below"}
+
+
+def test_the_counterexample_of_a_broken_should_rule_is_shown_too(run):
+    arguments = ["--queue-class=gallery.memory.ClosesOnce"]
+    run(*arguments).stdout.fnmatch_lines(["*broken, not failing*", "*queue.close.twice (*)*", "queue.close.twice  SHOULD broken"])
+    run(*arguments, "--tb=no").stdout.no_fnmatch_line("queue.close.twice  SHOULD broken")
+
+
 def test_several_classes_are_examined_in_turn(run):
     result = run(f"--queue-class={FIFO}", "--queue-class=gallery.memory.ClosesOnce")
     result.stdout.fnmatch_lines([FIFO, "  verdict: *", "gallery.memory.ClosesOnce", "  verdict: *"])

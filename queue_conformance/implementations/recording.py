@@ -13,7 +13,7 @@ from typing import Any
 from queue_conformance.isolation import FlightRecorder
 
 NOTHING = object()
-"""The result of a step that did not return."""
+"""The result of a step that did not return, or is no operation."""
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Step:
 
     Attributes:
         source: the line of Python, with a target if it has a result: ``popped = queue.pop()``.
-        result: what it returned, or ``NOTHING``.
+        result: what it returned, or ``NOTHING`` if it did not, or is no operation.
         error: what it raised, or ``None``.
         refusable: whether an implementation may just as well refuse it, so that a script ends well there.
         tolerated: whether an implementation may just as well refuse it, and a script goes on.
@@ -102,7 +102,7 @@ class Recorder:
 
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
-        self.steps.append(Step(source, result=None))
+        self.steps.append(Step(source))
 
     @contextmanager
     def blame(self, rule: str) -> Iterator[None]:

@@ -261,11 +261,12 @@ def show(step: Step) -> str:
     if step.error is not None:
         return f"{step.source}  # raised {describe(step.error, 60)}"
     target = step.source.partition(" = ")[0]
-    if (step.result is None and target == step.source) or step.result is NOTHING or not target.isidentifier():
+    if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
         return step.source
-    if target in ("queue", "other", "third", "fourth", "left") and step.result is None:
-        return step.source
-    return f"{step.source}  # {describe(step.result, 60)}" if target not in ("queue", "other", "third", "fourth") else step.source
+    return f"{step.source}  # {describe(step.result, 60)}"
+
+
+_OBJECTS = ("queue", "other", "third", "fourth")
 
 
 def _message(expected: str, assertion: str) -> str:

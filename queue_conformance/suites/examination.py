@@ -27,14 +27,12 @@ class Examination:
     Attributes:
         rules: the rules that its checks may speak of, by id.
         checks: the checks to run, in order; those of the survey itself come first, and only those if it is unusable.
-        told: the broken rules that were shown to the user.
     """
 
     def __init__(self, survey: Survey, conditions: Conditions, releases: Mapping[str, str]) -> None:
         self._conditions = conditions
         self._results = {result.check: result for result in survey.preflight}
         self._fatal: list[str] = []
-        self.told: set[str] = set()
         self.rules = survey.rules()
         self.checks: list[Check] = [check for check in (PREFLIGHT, CLAIMS) if check.name in self._results]
         if survey.usable:

@@ -161,3 +161,8 @@ class CheckResult:
     observations: tuple[Observation, ...]
     notes: tuple[str, ...] = ()
     fatal: bool = False
+
+    @property
+    def broken(self) -> list[Observation]:
+        """The observations of broken rules."""
+        return [observation for observation in self.observations if observation.outcome is Outcome.BROKEN]

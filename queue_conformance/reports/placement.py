@@ -1,0 +1,44 @@
+"""Where a terminal shows each broken rule: once, with the shortest counterexample of all checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from queue_conformance.reports import Report, failure
+from queue_conformance.suites.outcomes import CheckResult
+
+
+def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[list[str], dict[str, str]]:
+    """Distribute the broken rules over the checks that failed.
+
+    A rule is shown where the check that bears its name failed, or else where the first check failed that saw it broken.
+
+    Args:
+        report: what came of the run.
+        failed: the checks that failed, in the order in which they are shown: the path of the class, and what came of it.
+
+    Returns:
+        The text of each failed check; and by title the texts of the broken rules that no failed check saw.
+    """
+    screens = {
+        (found.survey.path, verdict.rule.id): failure.render(verdict.rule, verdict.violation)
+        for found in report.implementations
+        for verdict in found.verdicts
+        if verdict.violation
+    }
+    seen = [list(dict.fromkeys((path, observation.rule) for observation in result.broken)) for path, result in failed]
+    places: dict[tuple[str, str], int] = {}
+    for index, broken in enumerate(seen):
+        for key in broken:
+            if key not in places or failed[index][1].check == key[1]:
+                places[key] = index
+    texts = []
+    for index, broken in enumerate(seen):
+        elsewhere = "is broken here too, as shown"
+        texts.append(
+            "\n\n".join(
+                screens[key] if places[key] == index else f"{key[1]} {elsewhere} {'above' if places[key] < index else 'below'}"
+                for key in broken
+            )
+        )
+    return texts, {f"{rule} ({path})": screen for (path, rule), screen in screens.items() if (path, rule) not in places}

@@ -1,0 +1,35 @@
+"""What the README shows is what a user gets."""
+
+import re
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from queue_conformance.options import OPTIONS
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
+TEXTS = [block for language, block in BLOCKS if language == "text"]
+
+
+@pytest.mark.skipif(f"Scrapy {version('scrapy')}," not in README, reason="the README shows another release of Scrapy")
+def test_the_report_and_the_failure_are_printed_as_shown(pytester):
+    result = pytester.runpytest_subprocess("--queue-class=scrapy.squeues.PickleLifoDiskQueue", "-p", "no:cacheprovider")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    printed = "\n".join(result.outlines)
+    assert len(TEXTS) == 2
+    for block in TEXTS:
+        assert block in printed + "\n"
+
+
+def test_the_options_of_the_table_exist():
+    (block,) = [block for language, block in BLOCKS if language == "toml"]
+    assert tomllib.loads(block)["tool"]["queue_conformance"].keys() <= {option.name for option in OPTIONS}
+
+
+def test_the_options_in_the_text_exist():
+    named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|conformance)[\w-]*)", README))
+    assert len(named) > 5
+    assert named <= {option.name for option in OPTIONS}
