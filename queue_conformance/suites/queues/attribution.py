@@ -45,7 +45,12 @@ def _needs_reopening(player: Player, play: Play) -> bool:
     return reduced != tuple(play.played) and player.passes(reduced, play.queues)
 
 
-def _after_peek(player: Player, play: Play, _failure: RuleBroken) -> str:
+def _without_earlier_peeks(play: Play) -> Program:
+    last = len(play.played) - 1
+    return tuple(o for i, o in enumerate(play.played) if o.name != "peek" or i == last)
+
+
+def _after_peek(player: Player, play: Play, _failure: RuleBroken) -> str | None:
     """The peeks matter: do they only matter because a push follows?"""
     operations = play.played
     peeked: set[int] = set()
@@ -58,7 +63,9 @@ def _after_peek(player: Player, play: Play, _failure: RuleBroken) -> str:
         elif operation.name in ("pop", "clear", "close", "open", "reopen"):
             peeked.discard(operation.queue)
     reduced = tuple(o for index, o in enumerate(operations) if index not in following)
-    return "queue.peek.then-push" if following and player.passes(reduced, play.queues) else "queue.peek.no-effect"
+    if following and player.passes(reduced, play.queues):
+        return "queue.peek.then-push"
+    return None if operations[-1].name == "peek" else "queue.peek.no-effect"
 
 
 def _after_duplicates(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
@@ -103,7 +110,7 @@ EXPERIMENTS = (
     Experiment(drop("push_refused"), _after_refused),
     Experiment(drop("clear"), always("queuelib.clear")),
     Experiment(_distinct, _after_duplicates),
-    Experiment(drop("peek"), _after_peek),
+    Experiment(_without_earlier_peeks, _after_peek),
     Experiment(drop("length", "truth"), _after_measuring),
     Experiment(without_reopening, _after_reopening),
     Experiment(without_empty_pops, _after_empty_pops),
