@@ -66,6 +66,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _server(text: str) -> str:
+    from queue_conformance.faults.servers import check_name
+
+    return check_name(text)
+
+
 def _report(text: str) -> str:
     if not text.endswith(".jsonl"):
         raise ValueError("write the name of a file that ends in .jsonl")
@@ -86,7 +92,12 @@ OPTIONS = (
         "NAME=VALUE",
         repeats=True,
     ),
-    Option("queue-server", "the server behind the queue", "SERVER"),
+    Option(
+        "queue-server",
+        "the server behind the queue: redis (a private redis-server, or else fakeredis), redis-server, fakeredis, or HOST:PORT",
+        "SERVER",
+        convert=_server,
+    ),
     Option("conformance", "examine what [tool.queue_conformance] of pyproject.toml names"),
     Option(
         "conformance-claim",
@@ -123,6 +134,7 @@ class Options:
         classes: the option and the dotted path of each class to examine, in order, each path once.
         settings: settings by name, as text.
         claims: what the author claims, by name.
+        server: the server behind the queues, or ``""``.
         level: the level whose broken rules fail the run.
         reports: files to write.
         seed: seeds everything that is drawn.
@@ -134,6 +146,7 @@ class Options:
     classes: tuple[tuple[str, str], ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     claims: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
     level: str = "MUST"
     reports: tuple[str, ...] = ()
     seed: int = 0
@@ -183,12 +196,11 @@ def read(config: pytest.Config) -> Options:
     for name in values["conformance-report"]:
         if not (config.invocation_params.dir / name).parent.is_dir():
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
-    if values["queue-server"]:
-        raise UsageError("--queue-server: this version does not examine queues behind a server")
     return Options(
         classes=tuple((name, path) for path, name in classes.items()),
         settings=_settings(values["queue-setting"]),
         claims=_claims(values["conformance-claim"]),
+        server=values["queue-server"] or "",
         level=values["conformance-level"],
         reports=tuple(values["conformance-report"]),
         seed=values["conformance-seed"],

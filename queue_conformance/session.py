@@ -104,6 +104,7 @@ class Session:
             examples=self.options.examples,
             time_limit=self.options.time_limit,
             in_process=self.options.in_process,
+            server=self.options.server,
             known=[tuple(map(tuple, program)) for program in known],
         )
 

@@ -22,6 +22,9 @@ class Implementation:
         settings: crawler settings, or arguments of the constructor where there is no crawler.
         claims: what the author says of it, by name of capability.
         capabilities: what was found, with the claims applied.
+        errors: the exceptions that its author names, by the name of the claim.
+        server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
+        places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
     """
 
     path: str
@@ -31,3 +34,17 @@ class Implementation:
     settings: Mapping[str, Any] = field(default_factory=dict)
     claims: Mapping[str, str] = field(default_factory=dict)
     capabilities: Capabilities = field(default_factory=Capabilities)
+    errors: Mapping[str, type[BaseException]] = field(default_factory=dict)
+    server: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The settings, with the address of the server filled in."""
+        return {name: self._filled(value) for name, value in self.settings.items()}
+
+    def _filled(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for place, text in self.places.items():
+                value = value.replace(place, text)
+        return value

@@ -64,7 +64,7 @@ class ByteQueueDriver(ByteItems):
             as_path: pass a ``pathlib.Path`` instead of a ``str``.
             options: further arguments of the constructor, which override the settings.
         """
-        keywords = {**self.implementation.settings, **options}
+        keywords = {**self.implementation.values, **options}
         arguments: list[Any] = []
         sources: list[str] = []
         if self.takes_path:

@@ -33,6 +33,7 @@ class Capabilities:
         peek_stub: it has a ``peek`` that only raises.
         clear: it has a ``clear``.
         chunked: its constructor takes a ``chunksize``.
+        server: it stores in a server, through connections that the kit can see.
         crash_safe: items survive the death of the process (claimed only).
         shared: several processes may use one key (claimed only).
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
@@ -46,6 +47,7 @@ class Capabilities:
     peek_stub: bool = False
     clear: bool = False
     chunked: bool = False
+    server: bool = False
     crash_safe: bool = False
     shared: bool = False
     stores: Mapping[str, str] = field(default_factory=dict)
@@ -62,10 +64,19 @@ class Capabilities:
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name != "peek_stub"))
 """The capabilities that are there or not, by the names that claims use."""
 
-CLAIMS = (*FLAGS, "order", "kind")
+ERRORS = ("transient-error", "serialization-error")
+"""The claims that name an exception by its dotted path."""
+
+CLAIMS = (*FLAGS, *ERRORS, "order", "kind", "profile")
 """The names that a claim may have."""
 
-_ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {"order": tuple(o.value for o in Order)}
+UNSEEN = ("crash-safe", "shared", "server")
+"""What probing cannot rule out, so that a claim is believed."""
+
+_ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
+    "order": tuple(o.value for o in Order),
+    "profile": ("external-queue", "scrapy"),
+}
 
 
 def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
@@ -87,6 +98,11 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
         name, value = name.strip().replace("_", "-"), value.strip() or "yes"
         if name not in CLAIMS:
             raise ClaimError(f"unknown claim {name!r}{nearest(name, CLAIMS)}")
+        if name in ERRORS:
+            if not all(part.isidentifier() for part in value.split(".")) or "." not in value:
+                raise ClaimError(f"the claim {name!r} names an exception by its dotted path, such as my_package.errors.MyError")
+            claims[name] = value
+            continue
         allowed = tuple(kinds) if name == "kind" else _ALLOWED[name]
         chosen = {option.lower(): option for option in allowed}.get(_plain(value))
         if chosen is None:
@@ -105,7 +121,7 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
     changes: dict[str, object] = {}
     if "order" in claims:
         changes["order"] = Order(claims["order"])
-    for name in ("crash-safe", "shared"):
+    for name in UNSEEN:
         if name in claims:
             changes[name.replace("-", "_")] = claims[name] == "yes"
     return replace(found, **changes)  # type: ignore[arg-type]
@@ -117,7 +133,7 @@ def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list
     Returns:
         The names claimed to be there and absent, and the names claimed to be absent and there.
     """
-    judged = [name for name in claims if name in FLAGS and name not in ("crash-safe", "shared")]
+    judged = [name for name in claims if name in FLAGS and name not in UNSEEN]
     absent = [name for name in judged if claims[name] == "yes" and name not in found.names]
     disclaimed = [name for name in judged if claims[name] == "no" and name in found.names]
     return absent, disclaimed

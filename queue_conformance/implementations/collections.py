@@ -54,7 +54,7 @@ class CollectionDriver(ByteItems):
         if start is not None:
             arguments.append(start)
             sources.append(repr(start) if isinstance(start, list) else "start")
-        keywords = {**self.implementation.settings, **options}
+        keywords = {**self.implementation.values, **options}
         sources += [f"{name}={value!r}" for name, value in keywords.items()]
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
 

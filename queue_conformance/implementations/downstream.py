@@ -16,7 +16,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from queue_conformance.implementations import Implementation, example
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
-from queue_conformance.implementations.scripts import namespace, quoted
+from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
 
 _URL = re.compile(r"https://example\.com/(\d+)")
 
@@ -46,7 +46,7 @@ class DownstreamQueueDriver(Driver):
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.crawler = _crawler(tuple(implementation.settings.items()))
+        self.crawler = _crawler(tuple(implementation.values.items()))
         self.names = dict(_names())
         assert self.crawler.spider is not None
         self._first_spider = self.crawler.spider
@@ -96,10 +96,11 @@ class DownstreamQueueDriver(Driver):
 
     def setup(self, body: str) -> list[str]:
         spider = "ExampleSpider" if "spider." in body else "Spider"
-        settings = f", {dict(self.implementation.settings)!r}" if self.implementation.settings else ""
+        settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
+            *source_of_backend(self.implementation.server),
             f"crawler = get_crawler({spider}{settings})",
             f'crawler.spider = spider = {spider}("example")',
         ]

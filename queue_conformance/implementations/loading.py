@@ -51,6 +51,18 @@ def load_class(path: str) -> type[Any]:
     return found
 
 
+def load_error(path: str) -> type[BaseException]:
+    """Import an exception that the author names.
+
+    Raises:
+        LoadError: if the path names none.
+    """
+    found = load_class(path)
+    if not issubclass(found, BaseException):
+        raise LoadError(f"{path} is no exception")
+    return found
+
+
 def _suggestion(owner: Any, name: str, what: str) -> str:
     """Return what the author may have meant by a name that a module or class does not have."""
     if not inspect.ismodule(owner):

@@ -123,6 +123,8 @@ def describe(value: object, limit: int = 100) -> str:
     """
     try:
         text = repr(value)
+        if isinstance(value, BaseException) and not text.startswith(type(value).__name__):
+            text = f"{type(value).__name__}({str(value)!r})"
     except BaseException as error:
         text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
     text = " ".join(text.split())

@@ -12,6 +12,7 @@ from types import ModuleType
 from queue_conformance.implementations.recording import Step
 
 _IMPORTS: Mapping[str, str] = {
+    "Backend": "from queue_conformance.faults.backend import Backend",
     "Counter": "from collections import Counter",
     "Decimal": "from decimal import Decimal",
     "FormRequest": "from scrapy.http import FormRequest",
@@ -60,7 +61,7 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
     """
     names: dict[str, object] = {}
     for name, line in _IMPORTS.items():
-        if name not in ("get_crawler", "resource"):  # only scripts use these
+        if name not in ("Backend", "get_crawler", "resource"):  # only scripts use these
             exec(line, names)
     for module in modules:
         names.update(vars(module))
@@ -112,6 +113,24 @@ def _import_block(lines: Iterable[str]) -> list[str]:
 def quoted(text: str) -> str:
     """Return a string literal in double quotes."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def source_of_settings(settings: Mapping[str, object]) -> str:
+    """Return settings as a dictionary in Python, with the address of ``backend`` in the places of ``{host}`` and ``{port}``."""
+    return f"{{{', '.join(f'{name!r}: {_source_of_setting(value)}' for name, value in settings.items())}}}"
+
+
+def _source_of_setting(value: object) -> str:
+    text = repr(value)
+    if not isinstance(value, str) or not any(place in value for place in ("{host}", "{port}")):
+        return text
+    escaped = text.replace("{", "{{").replace("}", "}}")
+    return "f" + escaped.replace("{{host}}", "{backend.host}").replace("{{port}}", "{backend.port}")
+
+
+def source_of_backend(server: str) -> list[str]:
+    """Return the line of a script that starts a server, or reaches one, and puts a proxy before it."""
+    return [f"backend = Backend({quoted(server)})"] if server else []
 
 
 def lines_of(steps: Sequence[Step]) -> list[str]:

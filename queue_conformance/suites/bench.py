@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.drivers import make_driver
@@ -30,6 +31,7 @@ class Bench:
         examples: programs or requests to draw.
         flight: where the operation in flight is noted.
         known: programs that failed before, played first.
+        backend: the server behind the queue and the proxy before that, if there is one.
     """
 
     implementation: Implementation
@@ -38,6 +40,7 @@ class Bench:
     seed: int = 0
     examples: int = 100
     known: Sequence[tuple[Any, ...]] = ()
+    backend: Backend | None = None
     specification: Specification = field(default_factory=load)
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)
@@ -60,6 +63,9 @@ class Bench:
         room = self.directory / str(self._rooms)
         room.mkdir()
         self.driver.renew(room)
+        if self.backend is not None:
+            self.backend.recover()
+            self.backend.forget()
 
     def open(self, *arguments: Any, **options: Any) -> Any:
         """Build a queue; see the driver."""

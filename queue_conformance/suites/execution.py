@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from queue_conformance import isolation
+from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.recording import OperationRaised, Recorder
@@ -42,6 +44,7 @@ class Conditions:
         time_limit: seconds that one operation may take.
         in_process: run in the calling process, without protection.
         known: programs that failed before.
+        server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
     """
 
     directory: Path
@@ -50,6 +53,7 @@ class Conditions:
     time_limit: float = 10.0
     in_process: bool = False
     known: Sequence[tuple[Any, ...]] = field(default=())
+    server: str = ""
 
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:
@@ -86,10 +90,22 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
         def isolated(flight: FlightRecorder) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
-            bench = Bench(implementation, Path(directory), flight, conditions.seed, conditions.examples, conditions.known)
-            return function(bench)
+            place = Path(directory)
+            with _backend_of(implementation, place) as backend:
+                reached = implementation
+                if backend is not None:
+                    reached = replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)})
+                return function(
+                    Bench(reached, place, flight, conditions.seed, conditions.examples, conditions.known, backend=backend)
+                )
 
         return isolation.run(isolated, time_limit=conditions.time_limit, in_process=conditions.in_process)
+
+
+def _backend_of(implementation: Implementation, directory: Path) -> AbstractContextManager[Backend | None]:
+    if not implementation.server:
+        return nullcontext()
+    return Backend(implementation.server, directory / "server")
 
 
 def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResult:

@@ -12,6 +12,7 @@ import difflib
 import io
 import os
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -21,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import isolation
+from queue_conformance.faults import servers
+from queue_conformance.faults.network import redirected
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.capabilities import Capabilities, apply_claims, nearest
+from queue_conformance.implementations.capabilities import ERRORS, Capabilities, apply_claims, nearest
 from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.loading import PROFILES, LoadError, load_class, package_version, tell_kind
+from queue_conformance.implementations.loading import PROFILES, LoadError, load_class, load_error, package_version, tell_kind
 from queue_conformance.implementations.probing import probe
-from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
@@ -48,6 +51,7 @@ class Survey:
         found: what it offers, as found by probing.
         claims: what its author claims.
         settings: what it is built with.
+        server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         preflight: what came of using it once, and of its claims.
         notes: what else is worth reporting.
     """
@@ -59,6 +63,7 @@ class Survey:
     found: Capabilities
     claims: Mapping[str, str]
     settings: Mapping[str, Any]
+    server: str
     preflight: tuple[CheckResult, ...]
     notes: tuple[str, ...]
 
@@ -76,7 +81,10 @@ class Survey:
         with quietly(), keeping_signal_handlers():
             cls = load_class(self.path)
         capabilities = apply_claims(self.found, self.claims)
-        implementation = Implementation(self.path, cls, self.kind, self.profile, self.settings, self.claims, capabilities)
+        errors = {name: load_error(self.claims[name]) for name in ERRORS if name in self.claims}
+        implementation = Implementation(
+            self.path, cls, self.kind, self.profile, self.settings, self.claims, capabilities, errors, self.server
+        )
         # What a driver imports is imported once, here, and not in every process that is forked.
         make_driver(implementation, Path(), Recorder(FlightRecorder()))
         return implementation
@@ -104,7 +112,9 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
     ended = isolation.run(
-        lambda flight: _loaded(path, settings, claims, flight), time_limit=conditions.time_limit, in_process=conditions.in_process
+        lambda flight: _loaded(path, settings, claims, conditions.server, flight),
+        time_limit=conditions.time_limit,
+        in_process=conditions.in_process,
     )
     if isinstance(ended, isolation.Fatality):
         raise LoadError(f"importing {path} {ended.how}")
@@ -114,21 +124,27 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     implementation = loaded.implementation()
     rules = loaded.rules()
 
-    def used_once(bench: Bench) -> tuple[CheckResult, list[str], str]:
+    if loaded.server:
+        servers.prepare(loaded.server)
+
+    def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
         return _use_once(bench, rules, settings)
 
     ended_use = on_bench(implementation, conditions, used_once)
     if isinstance(ended_use, isolation.Fatality):
         return replace(loaded, preflight=(fatal_result(PREFLIGHT, implementation, rules, conditions, ended_use),))
-    preflight, notes, unknown = ended_use.value
+    preflight, notes, unknown, addresses = ended_use.value
     if unknown:
         raise LoadError(unknown)
     known = replace(loaded, preflight=(preflight,), notes=(*loaded.notes, *notes))
+    if addresses and not known.server:
+        known = _at(known, addresses[0])
+        implementation = known.implementation()
     if not known.usable:
         return known
 
     def probed(bench: Bench) -> tuple[Capabilities, CheckResult]:
-        found = _probe(bench)
+        found = replace(_probe(bench), server=_reaches_server(bench))
         bench.implementation = replace(implementation, capabilities=found)
         return found, observe(CLAIMS, bench, rules)
 
@@ -138,10 +154,56 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
         broken = tuple(o for o in fatal.observations if o.outcome is Outcome.BROKEN)
         return replace(known, preflight=(replace(preflight, observations=(*preflight.observations, *broken), fatal=True),))
     found, claimed = ended_probe.value
-    return replace(known, found=found, preflight=(preflight, claimed))
+    offered = apply_claims(found, claims)
+    if offered.server and not found.server:
+        known = replace(known, notes=(*known.notes, _UNREACHED))
+    profile = known.profile
+    if known.kind is Kind.DOWNSTREAM_QUEUE and offered.server and "profile" not in claims:
+        profile = Profile.EXTERNAL_QUEUE
+    server = known.server if found.server else ""
+    return replace(known, found=found, preflight=(preflight, claimed), profile=profile, server=server)
 
 
-def _loaded(path: str, settings: Mapping[str, str], claims: Mapping[str, str], flight: FlightRecorder) -> Survey | str:
+_UNREACHED = (
+    "nothing of what it sends passes the kit, so faults of the network cannot be tried: "
+    "write {host} and {port} in the setting that holds the address, as in --queue-setting URL=redis://{host}:{port}/0"
+)
+
+
+def _at(known: Survey, address: tuple[str, int]) -> Survey:
+    """Return what is known of a class that connects to a server that the author runs.
+
+    Raises:
+        LoadError: if no server answers there.
+    """
+    name = f"{address[0]}:{address[1]}"
+    try:
+        socket.create_connection(address, timeout=2).close()
+    except OSError:
+        raise LoadError(f"{known.path} connects to {name}, where no server answers; --queue-server=redis starts one") from None
+    return replace(known, server=name, notes=(*known.notes, f"it uses the server at {name}; --queue-server=redis starts another"))
+
+
+def _reaches_server(bench: Bench) -> bool:
+    """Whether a push goes through the proxy."""
+    if bench.backend is None:
+        return False
+    bench.restart()
+    try:
+        queue = bench.open()
+        before = bench.backend.proxy.requested
+        queue.push(bench.driver.item(1))
+        reached = bench.backend.proxy.requested > before
+        queue.pop()
+        queue.close()
+    except OperationRaised:
+        return bench.backend.proxy.accepted > 0
+    return reached
+
+
+def _loaded(
+    path: str, settings: Mapping[str, str], claims: Mapping[str, str], server: str, flight: FlightRecorder
+) -> Survey | str:
     """Import the class and look at it from outside; return a line of text if there is nothing to examine."""
     notes: list[str] = []
     flight.enter(f"import {path}", "")
@@ -149,6 +211,9 @@ def _loaded(path: str, settings: Mapping[str, str], claims: Mapping[str, str], f
         with noting(notes, path, "imported"):
             cls = load_class(path)
         kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls)
+        for name in ERRORS:
+            if name in claims:
+                load_error(claims[name])
     except LoadError as error:
         return str(error)
     finally:
@@ -162,17 +227,22 @@ def _loaded(path: str, settings: Mapping[str, str], claims: Mapping[str, str], f
             if name not in names and not any_name:
                 return f"--queue-setting {name}: the constructor of {path} has no such argument{nearest(name, names)}"
         values = {name: _literal(value) for name, value in settings.items()}
-    return Survey(path, kind, PROFILES[kind], package_version(cls), Capabilities(), claims, values, (), tuple(notes))
+    profile = Profile(claims.get("profile", PROFILES[kind]))
+    return Survey(path, kind, profile, package_version(cls), Capabilities(), claims, values, server, (), tuple(notes))
 
 
-def _use_once(bench: Bench, rules: Mapping[str, Rule], settings: Mapping[str, str]) -> tuple[CheckResult, list[str], str]:
-    """Use a class once; return what came of it, notes, and a line of text if a setting does not exist."""
+def _use_once(
+    bench: Bench, rules: Mapping[str, Rule], settings: Mapping[str, str]
+) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
+    """Use a class once; return what came of it, notes, a line if a setting does not exist, and where it connected to."""
     notes: list[str] = []
+    addresses: list[tuple[str, int]] = []
     path = bench.implementation.path
     reader = _watch_settings(bench) if settings and bench.implementation.kind is Kind.DOWNSTREAM_QUEUE else None
-    with noting(notes, path, "used once"):
+    looking = contextlib.nullcontext() if bench.backend else redirected(None, addresses)
+    with noting(notes, path, "used once"), looking:
         result = observe(PREFLIGHT, bench, rules)
-    return result, notes, reader.unknown(settings, path) if reader else ""
+    return result, notes, reader.unknown(settings, path) if reader else "", addresses
 
 
 def _probe(bench: Bench) -> Capabilities:

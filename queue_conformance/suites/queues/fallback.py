@@ -1,0 +1,47 @@
+"""Which error of ``push`` leads to which fallback: what each profile calls transient, and what Scrapy really does."""
+
+from __future__ import annotations
+
+from queue_conformance.errors import TransientError
+from queue_conformance.specification import Kind, Profile
+from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.suites.bench import Bench
+
+
+def transient_names(bench: Bench) -> tuple[str, ...]:
+    """Return the names of the classes that count as the transient error.
+
+    The interface names the class and no module for it, so any class of that name counts, and the one that the author claims.
+    """
+    claimed = bench.implementation.errors.get("transient-error")
+    return (TransientError.__name__, *([claimed.__name__] if claimed else []))
+
+
+def is_transient(bench: Bench, error: BaseException) -> bool:
+    """Whether an exception is the transient error, or derived from it."""
+    return any(cls.__name__ in transient_names(bench) for cls in type(error).__mro__)
+
+
+def serialization_errors(bench: Bench) -> tuple[type[BaseException], ...]:
+    """Return the classes that count as the serialization error.
+
+    Sources differ: ``SerializationError`` in the documented interface, ``ValueError`` in its earlier text and in every
+    release. The kit's ``SerializationError`` is both.
+    """
+    claimed = bench.implementation.errors.get("serialization-error")
+    return (ValueError, claimed) if claimed and bench.implementation.profile is Profile.EXTERNAL_QUEUE else (ValueError,)
+
+
+def is_fallback(bench: Bench, error: BaseException) -> bool:
+    """Whether the documented scheduler falls back to memory for an exception of ``push``."""
+    return is_transient(bench, error) or isinstance(error, serialization_errors(bench))
+
+
+def consequence(bench: Bench, error: BaseException) -> str:
+    """Return what the installed Scrapy does with an exception of ``push``, as a clause; ``""`` where there is no Scrapy."""
+    if bench.implementation.kind is not Kind.DOWNSTREAM_QUEUE:
+        return ""
+    scrapy = f"Scrapy {installed_releases().get('scrapy', '')}".rstrip()
+    if isinstance(error, ValueError):
+        return f" ({scrapy} falls back to memory)"
+    return f" ({scrapy} loses the request, or stops the crawl if it is a start request)"
