@@ -33,6 +33,7 @@ class Backend:
         proxy: the proxy.
         host, port: where the queue finds the proxy.
         seen: other addresses that were connected to, and led to the proxy.
+        faulty: whether a fault has begun, and not ended.
 
     The environment variable ``QUEUE_CONFORMANCE_SERVER`` replaces the server, so that the second process of a script uses
     that of the first.
@@ -52,6 +53,7 @@ class Backend:
         self._stack.callback(self.proxy.close)
         self.host, self.port = self.proxy.host, self.proxy.port
         self.seen: list[tuple[str, int]] = []
+        self.faulty = False
         self._stack.enter_context(redirected((self.host, self.port), self.seen))
 
     def __enter__(self) -> Backend:
@@ -66,26 +68,32 @@ class Backend:
 
     def refuse(self) -> None:
         """End every connection and refuse new ones."""
+        self.faulty = True
         self.proxy.refuse()
 
     def reset(self) -> None:
         """End every connection; new ones are welcome."""
+        self.faulty = True
         self.proxy.reset()
 
     def cut_request(self, after: int) -> None:
         """Let some more bytes of requests pass, then end the connection and refuse new ones."""
+        self.faulty = True
         self.proxy.cut_request(after)
 
     def cut_reply(self, after: int) -> None:
         """Let some more bytes of replies pass, then end the connection and refuse new ones."""
+        self.faulty = True
         self.proxy.cut_reply(after)
 
     def stall(self) -> None:
         """Pass nothing any more, and end nothing."""
+        self.faulty = True
         self.proxy.stall()
 
     def recover(self) -> None:
         """End all faults."""
+        self.faulty = False
         self.proxy.recover()
 
     def forget(self) -> None:
@@ -109,13 +117,42 @@ class Backend:
                 ask(self.server.address, "SET", key, "foreign")
         return len(keys)
 
-    def restart(self) -> None:
-        """Stop the server and start it again, with what it held.
+    # --- Faults of a redis-server of the kit's own -------------------------------------------------------------------
 
-        Raises:
-            TypeError: if it is not a redis-server of the kit's own.
-        """
+    @property
+    def _redis(self) -> RedisServer:
         if not isinstance(self.server, RedisServer):
-            raise TypeError(f"{self.server.name} cannot be restarted")
-        self.server.stop()
-        self.server.start()
+            raise TypeError(f"{self.server.name} is no redis-server of the kit's own")
+        return self.server
+
+    def stop_server(self) -> None:
+        """End the server at once; what it acknowledged is kept."""
+        self._redis.stop()
+
+    def start_server(self) -> None:
+        """Start the server again."""
+        self._redis.start()
+
+    def freeze_server(self) -> None:
+        """Let the server do nothing; what is sent to it is done once it is thawed."""
+        self._redis.freeze()
+
+    def thaw_server(self) -> None:
+        """Let the server go on."""
+        self._redis.thaw()
+
+    def fill_memory(self) -> None:
+        """Let the server have no memory left: it refuses to store."""
+        ask(self._redis.address, "CONFIG", "SET", "maxmemory", "1")
+
+    def free_memory(self) -> None:
+        """Give the server its memory back."""
+        ask(self._redis.address, "CONFIG", "SET", "maxmemory", "0")
+
+    def forbid_writes(self) -> None:
+        """Make the server a replica of one that does not exist: it refuses to write."""
+        ask(self._redis.address, "REPLICAOF", "127.0.0.1", "1")
+
+    def allow_writes(self) -> None:
+        """Make the server its own master again."""
+        ask(self._redis.address, "REPLICAOF", "NO", "ONE")

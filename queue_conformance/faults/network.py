@@ -119,6 +119,8 @@ class FaultProxy:
         with self._changing():
             self._closing = True
         self._thread.join(5)
+        for end in (self._wake_reader, self._wake_writer):
+            end.close()
 
     @property
     def connections(self) -> int:
@@ -183,8 +185,7 @@ class FaultProxy:
         with self._lock:
             for link in list(self._links):
                 self._end(link, reset=False)
-            for end in (self._listener, self._wake_reader, self._wake_writer):
-                end.close()
+            self._listener.close()
             self._selector.close()
 
     def _accept(self) -> None:

@@ -13,6 +13,7 @@ MODULES = (
     "persistence",
     "chunks",
     "outages",
+    "servers",
     "machine",
 )
 """The modules of the suite, in the order in which their checks are run."""

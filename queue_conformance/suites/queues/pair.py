@@ -35,7 +35,7 @@ class QueuePair:
         self._is_open = True
         self._popped: set[int] = set()
         self._cleared: set[int] = set()
-        self._peeked: Any = _NOTHING
+        self._peeked: Any = NOTHING_PEEKED
         self._seen: set[str] = set()
 
     # --- Operations --------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ class QueuePair:
         if "peek" in self._seen:
             self._seen.add("push after peek")
         self.model.push(number)
-        self._peeked = _NOTHING
+        self._peeked = NOTHING_PEEKED
 
     def push_refused(self, cause: int) -> None:
         """Push something that must be refused."""
@@ -66,12 +66,17 @@ class QueuePair:
         self._ensure_open()
         empty = not self.model.items
         value = self.queue.pop(owner="queue.pop.empty-none" if empty else "queue.pop.exactly-once")
-        peeked, self._peeked = self._peeked, _NOTHING
         number = self._judge(value, "popped")
         if number is None:
             self._seen.add("pop of nothing")
             return None
-        if peeked is not _NOTHING and self.bench.driver.identify(peeked) != number:
+        self._take(value, number)
+        return number
+
+    def _take(self, value: Any, number: int) -> None:
+        """Take out of the oracle what was popped, and compare it with what the last peek showed."""
+        peeked, self._peeked = self._peeked, NOTHING_PEEKED
+        if peeked is not NOTHING_PEEKED and self.bench.driver.identify(peeked) != number:
             self.bench.fail(
                 "queue.peek.equals-pop",
                 f"the item that peek showed, {describe(peeked)}",
@@ -79,12 +84,11 @@ class QueuePair:
                 _same("popped", "peeked"),
                 final=True,
             )
-        if peeked is not _NOTHING:
+        if peeked is not NOTHING_PEEKED:
             self._examined["queue.peek.equals-pop"] += 1
         self.model.remove(number)
         self._popped.add(number)
         self._credit()
-        return number
 
     def peek(self, _item: int = 0) -> None:
         """Peek, where the queue can, and judge what came."""
@@ -99,7 +103,7 @@ class QueuePair:
             number in allowed and self.bench.driver.same(value, self.bench.driver.item(number))
         ):
             self._examined["queue.peek.empty-none"] += not allowed
-            self._peeked = value if allowed else _NOTHING
+            self._peeked = value if allowed else NOTHING_PEEKED
             self._seen.add("peek")
             return
         # Either peek is wrong, or it shows what is wrong with the queue: the next pop tells.
@@ -153,7 +157,7 @@ class QueuePair:
         self.queue.clear()
         self._cleared |= set(self.model.items)
         self.model.clear()
-        self._peeked = _NOTHING
+        self._peeked = NOTHING_PEEKED
         self._seen.add("clear")
         length = self.queue.length()
         if self.bench.applies("queuelib.clear"):
@@ -167,7 +171,7 @@ class QueuePair:
             self._seen.add("close after refused" if "refused" in self._seen else "close")
             if self._popped and self.model.items:
                 self._seen.add("partial")
-            self._peeked = _NOTHING
+            self._peeked = NOTHING_PEEKED
 
     def open(self, _item: int = 0) -> None:
         """Build the queue again, and compare ``len()``."""
@@ -263,7 +267,7 @@ class QueuePair:
             examined["queue.persist.partial"] += 1
 
 
-_NOTHING = object()
+NOTHING_PEEKED = object()
 
 _EXAMINED_AFTER = {
     "duplicate": "queue.push.duplicates",
@@ -320,8 +324,13 @@ def operations(bench: Bench) -> list[Operation]:
 
 
 def player(bench: Bench) -> Player:
-    """Return what plays programs of :class:`QueuePair`."""
-    return Player(bench, QueuePair, EXPERIMENTS, operations(bench))
+    """Return what plays programs: of :class:`QueuePair`, or of what knows faults where a server can be hurt."""
+    if bench.backend is None or not bench.offers("server"):
+        return Player(bench, QueuePair, EXPERIMENTS, operations(bench))
+    from queue_conformance.suites.queues import served
+
+    table = [*operations(bench), *served.operations()]
+    return Player(bench, served.ServedQueuePair, (*served.EXPERIMENTS, *EXPERIMENTS), table)
 
 
 def run(bench: Bench, operations: Program) -> None:
