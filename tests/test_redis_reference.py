@@ -409,6 +409,11 @@ def test_damaged_items_are_reported_and_stay(server, cls, size):
                 operation()
             assert not isinstance(caught.value, TransientError)
         assert len(queue) == 2
+        server.proxy.refusing = True
+        with pytest.raises(TransientError):
+            queue.push(request("c"))
+        server.proxy.heal()
+        assert len(queue) == 2
     assert server.client.lindex("key", 0) == damaged
 
 

@@ -151,9 +151,13 @@ class FifoRedisQueue:
         self._client.connection_pool.disconnect()
 
     def __len__(self) -> int:
-        """Return the last known number. The server is asked only if a push had no reply."""
+        """Return the last known number. The server is asked only if a push had no reply.
+
+        Raises:
+            LookupError: as ``pop`` does; whatever else is wrong is left for ``pop`` to report.
+        """
         if self._uncertain:
-            with suppress(TransientError, exceptions.RedisError):
+            with suppress(TransientError, exceptions.RedisError, WrongStorageError):
                 self._look()
         return self._length
 
@@ -182,7 +186,7 @@ class FifoRedisQueue:
         if self._delivered is None:
             self._client.ltrim(self._key, 0, -1)  # removes nothing, but fails where nothing could be removed later
         else:
-            self._client.lrem(self._key, 1, self._delivered)
+            self._client.lrem(self._key, 1, self._delivered)  # searches from the beginning, where it is
             self._delivered = None
 
     def _store(self, value: bytes) -> None:
