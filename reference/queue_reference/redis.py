@@ -1,0 +1,205 @@
+"""Downstream queues that keep requests in a list of a Redis server, and get over a server that goes away for a while.
+
+What makes a queue behind a network hard is the reply that never comes: the server may have run the command, or not, or may
+still run it. Apart from pushing, these queues therefore send only what does no harm if it is run twice, late or not at all:
+
+- ``pop`` only reads the next item. It is removed by the next ``pop`` or ``peek``, or by ``close``, before anything else.
+- It is removed by value, and every value has an id of its own. So that can be repeated until a reply comes.
+
+Then a lost reply costs no item, and doubles none. Only if the process dies, or the server is away during ``close``, does the
+next process get the item that was popped last once more. A push without reply raises ``TransientError``: the request may be
+stored or not, and pushing it again may store it twice, but never loses it.
+
+There is no transaction, because a server that is out of memory refuses them, and then could not even be emptied. Stored
+requests are as durable as the server is told to make them (``appendonly``). Only one queue object at a time may use a key.
+Requests are pickled, so whoever can write to the server can run code in the crawler.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+from uuid import uuid4
+
+from redis import Redis, exceptions
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from scrapy.utils.request import request_from_dict
+
+from queue_conformance import SerializationError, TransientError
+from queue_reference.bytequeues import WrongStorageError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+ID_LENGTH = 16
+
+
+@contextmanager
+def temporary_problems() -> Iterator[None]:
+    """Raise a problem that passes by itself as ``TransientError``, any other as it is."""
+    try:
+        yield
+    except (exceptions.AuthenticationError, exceptions.AuthorizationError):
+        raise  # connection errors to redis-py, but they do not pass
+    except (exceptions.ConnectionError, exceptions.TimeoutError) as error:
+        raise TransientError(f"{type(error).__name__}: {error}") from error
+
+
+class FifoRedisQueue:
+    """The request that was pushed first is popped first.
+
+    Settings:
+        REDIS_URL: the server, by default ``redis://localhost:6379/0``.
+        REDIS_TIMEOUT: how many seconds to wait for the server, by default 1. Nothing is tried twice, because the crawl
+            stands still meanwhile, and the scheduler asks again anyway.
+
+    Args:
+        crawler: has the settings; its spider is the one that callbacks belong to.
+        key: the key of the list.
+
+    Raises:
+        ValueError: if a setting makes no sense.
+        WrongStorageError: if the list was written by another class.
+        redis.RedisError: if the server does not answer or refuses, or the key does not hold a list.
+    """
+
+    _signature: ClassVar[bytes] = b"FIFO request "  # begins every value
+
+    def __init__(self, crawler: Crawler, key: str) -> None:
+        timeout = crawler.settings.getfloat("REDIS_TIMEOUT", 1.0)
+        if not 0 < timeout < float("inf"):
+            raise ValueError(f"REDIS_TIMEOUT must be a positive number of seconds, not {timeout!r}")
+        self._crawler = crawler
+        self._key = key.encode(errors="surrogatepass")
+        self._delivered: bytes | None = None  # the value that was popped last, until its removal is confirmed
+        self._length = 0  # what is known to be stored, without the delivered
+        self._uncertain = False  # whether there may be more, because a push had no reply
+        self._client: Any = Redis.from_url(  # Any: to the annotations of redis-py, values are text
+            crawler.settings.get("REDIS_URL", "redis://localhost:6379/0"),
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            retry=Retry(NoBackoff(), 0),  # by default, redis-py tries again for seconds
+        )
+        try:
+            self._client.ping()  # raises an error of redis-py: that nothing answers is temporary only if something did before
+            self._look()
+        except BaseException:
+            self._client.connection_pool.disconnect()
+            raise
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, key: str) -> Self:
+        """Build the queue of a key."""
+        return cls(crawler, key)
+
+    def push(self, request: Request) -> None:
+        """Store a request.
+
+        Raises:
+            SerializationError: if it cannot be serialized, or not be rebuilt: the scheduler then keeps it in memory.
+            TransientError: if the server does not answer, likewise. The request may have been stored nevertheless.
+            redis.RedisError: if the server refuses: it is out of memory, read-only, wants a password ...
+        """
+        try:
+            data = pickle.dumps(request.to_dict(spider=self._crawler.spider))
+            self._rebuild(data)  # now the caller still has the request; in pop it would be lost
+        except Exception as error:  # whatever the objects in a request raise
+            raise SerializationError(f"cannot serialize {request}: {error!r}") from error
+        try:
+            with temporary_problems():
+                self._store(self._signature + uuid4().bytes + data)
+        except TransientError:
+            self._uncertain = True
+            raise
+        self._length += 1
+
+    def pop(self) -> Request | None:
+        """Take out the next request; ``None`` if there is none, or the server does not answer.
+
+        One that cannot be rebuilt stays stored.
+
+        Raises:
+            LookupError: if requests are missing that nobody popped; once, then the queue goes on with those that are left.
+            redis.RedisError: if the server refuses.
+        """
+        found = self._find()
+        if found is None:
+            return None
+        self._delivered, request = found
+        self._length -= 1
+        return request
+
+    def peek(self) -> Request | None:
+        """Return what ``pop`` would, and leave it where it is."""
+        found = self._find()
+        return None if found is None else found[1]
+
+    def close(self) -> None:
+        """Release the connection; an empty queue leaves no key behind.
+
+        Never raises because of the server: what could not be removed now is delivered again.
+        """
+        with suppress(TransientError, exceptions.RedisError):
+            if self._delivered is not None:
+                self._remove_delivered()
+        self._client.connection_pool.disconnect()
+
+    def __len__(self) -> int:
+        """Return the last known number. The server is asked only if a push had no reply.
+
+        Raises:
+            LookupError: as ``pop`` does; whatever else is wrong is left for ``pop`` to report.
+        """
+        if self._uncertain:
+            with suppress(TransientError, exceptions.RedisError, WrongStorageError):
+                self._look()
+        return self._length
+
+    def _find(self) -> tuple[bytes, Request] | None:
+        """Return the value of the next request, and the request."""
+        try:
+            value = self._look()
+        except TransientError:
+            return None
+        return None if value is None else (value, self._rebuild(value[len(self._signature) + ID_LENGTH :]))
+
+    def _look(self) -> bytes | None:
+        """Return the next value, and bring the length up to date."""
+        with temporary_problems():
+            self._remove_delivered()
+            count = self._client.llen(self._key)
+            value: bytes | None = self._client.lindex(self._key, 0)
+        if value is not None and not value.startswith(self._signature):
+            raise WrongStorageError(f"{self._key!r} was not written by {type(self).__name__}")
+        missing, self._length, self._uncertain = self._length - count, count, False
+        if missing > 0:
+            raise LookupError(f"{missing} requests have vanished from {self._key!r}")
+        return value
+
+    def _remove_delivered(self) -> None:
+        if self._delivered is None:
+            self._client.ltrim(self._key, 0, -1)  # removes nothing, but fails where nothing could be removed later
+        else:
+            self._client.lrem(self._key, 1, self._delivered)  # searches from the beginning, where it is
+            self._delivered = None
+
+    def _store(self, value: bytes) -> None:
+        self._client.rpush(self._key, value)  # at the end; the next one is the first of the list
+
+    def _rebuild(self, data: bytes) -> Request:
+        return request_from_dict(pickle.loads(data), spider=self._crawler.spider)
+
+
+class LifoRedisQueue(FifoRedisQueue):
+    """The request that was pushed last is popped first."""
+
+    _signature: ClassVar[bytes] = b"LIFO request "
+
+    def _store(self, value: bytes) -> None:
+        self._client.lpush(self._key, value)
