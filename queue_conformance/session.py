@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +105,14 @@ class Session:
             time_limit=self.options.time_limit,
             in_process=self.options.in_process,
             server=self.options.server,
+            opener=self._opener(),
             known=[tuple(map(tuple, program)) for program in known],
         )
+
+    def _opener(self) -> Callable[..., Any] | None:
+        """Return the function of the author's conftest.py that builds a queue, if there is one."""
+        implementations = self.config.hook.pytest_open_queue.get_hookimpls()
+        return implementations[-1].function if implementations else None
 
     # --- Results -----------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from queue_conformance.implementations import Implementation, example
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
-from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
+from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_opener, source_of_settings
 
 _URL = re.compile(r"https://example\.com/(\d+)")
 
@@ -62,12 +62,15 @@ class DownstreamQueueDriver(Driver):
         self.names["spider"] = spider
 
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
-        cls = self.implementation.cls
+        cls, opener = self.implementation.cls, self.implementation.opener
         key = f"directory + {quoted('/' + name)}"
         source = (
             f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
         )
         arguments = [f"{self.directory}/{name}"]
+        if opener is not None:
+            source = f"{opener.__name__}({self.class_name}, crawler, {key})"
+            return source, lambda: opener(cls=cls, crawler=self.crawler, key=arguments[0])
         if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
             return source, lambda: cls.from_crawler(self.crawler, *arguments)
         return source, lambda: cls(*arguments)
@@ -98,6 +101,7 @@ class DownstreamQueueDriver(Driver):
         spider = "ExampleSpider" if "spider." in body else "Spider"
         settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
         return [
+            *(source_of_opener(self.implementation.opener) if self.implementation.opener else []),
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *source_of_backend(self.implementation.server),

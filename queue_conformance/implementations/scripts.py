@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 from queue_conformance.implementations.recording import Step
 
@@ -126,6 +128,14 @@ def _source_of_setting(value: object) -> str:
         return text
     escaped = text.replace("{", "{{").replace("}", "}}")
     return "f" + escaped.replace("{{host}}", "{backend.host}").replace("{{port}}", "{backend.port}")
+
+
+def source_of_opener(opener: Callable[..., Any]) -> list[str]:
+    """Return the author's function that builds a queue, with the imports of its module, as lines of a script."""
+    module = inspect.getmodule(opener)
+    tree = ast.parse(inspect.getsource(module)) if module else ast.Module([], [])
+    imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [*imports, "", "", *textwrap.dedent(inspect.getsource(opener)).splitlines(), "", ""]
 
 
 def source_of_backend(server: str) -> list[str]:

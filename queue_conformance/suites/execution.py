@@ -45,6 +45,7 @@ class Conditions:
         in_process: run in the calling process, without protection.
         known: programs that failed before.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
+        opener: the author's function that builds a queue, or ``None``.
     """
 
     directory: Path
@@ -54,6 +55,7 @@ class Conditions:
     in_process: bool = False
     known: Sequence[tuple[Any, ...]] = field(default=())
     server: str = ""
+    opener: Callable[..., Any] | None = None
 
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:
@@ -92,9 +94,9 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
             place = Path(directory)
             with _backend_of(implementation, place) as backend:
-                reached = implementation
+                reached = replace(implementation, opener=conditions.opener)
                 if backend is not None:
-                    reached = replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)})
+                    reached = replace(reached, places={"{host}": backend.host, "{port}": str(backend.port)})
                 return function(
                     Bench(reached, place, flight, conditions.seed, conditions.examples, conditions.known, backend=backend)
                 )

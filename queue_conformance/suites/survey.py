@@ -83,7 +83,7 @@ class Survey:
         capabilities = apply_claims(self.found, self.claims)
         errors = {name: load_error(self.claims[name]) for name in ERRORS if name in self.claims}
         implementation = Implementation(
-            self.path, cls, self.kind, self.profile, self.settings, self.claims, capabilities, errors, self.server
+            self.path, cls, self.kind, self.profile, self.settings, self.claims, capabilities, errors, server=self.server
         )
         # What a driver imports is imported once, here, and not in every process that is forked.
         make_driver(implementation, Path(), Recorder(FlightRecorder()))
