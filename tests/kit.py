@@ -55,11 +55,13 @@ def examine(
     only: str | None = None,
     time_limit: float = 10.0,
     examples: int = 100,
+    settings: Mapping[str, str] | None = None,
+    server: str = "",
 ) -> ImplementationReport:
     """Run the checks of a class, or only the one of a name."""
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        conditions = Conditions(Path(directory), seed=seed, time_limit=time_limit, examples=examples)
-        found = survey(path, {}, claims or {}, conditions)
+        conditions = Conditions(Path(directory), seed=seed, time_limit=time_limit, examples=examples, server=server)
+        found = survey(path, settings or {}, claims or {}, conditions)
         examination = Examination(found, conditions, RELEASES)
         checks = [check for check in examination.checks if only in (None, check.name)]
         return report_on(found, [examination.run(check) for check in checks], RELEASES)

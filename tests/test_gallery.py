@@ -16,7 +16,13 @@ HANGS = ("FactoryHangs", "BlocksWhenEmpty", "PopHangs")
 @cache
 def report_on(exhibit_path):
     exhibit = next(exhibit for exhibit in EXHIBITS if exhibit.path == exhibit_path)
-    return examine(exhibit.path, exhibit.claims, time_limit=1.0 if exhibit.path.endswith(HANGS) else 10.0)
+    return examine(
+        exhibit.path,
+        exhibit.claims,
+        time_limit=1.0 if exhibit.path.endswith(HANGS) else 10.0,
+        settings=exhibit.settings,
+        server=exhibit.server,
+    )
 
 
 def parameter(exhibit):

@@ -116,6 +116,8 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
     try:
         check.function(bench)
         finished = True
+        if bench.broken:
+            reason = f"the check came no further than {', '.join(bench.broken)}"
     except NotExercised as skipped:
         finished, reason = True, str(skipped)
         bench.examined.clear()

@@ -24,29 +24,42 @@ class Exhibit:
         rules: the ids of the rules that it breaks.
         right: the dotted path of a right implementation of the same kind, for scripts to pass on.
         claims: what its author claims.
+        settings: what it is built with.
+        server: the server that it stores in, or ``""``.
     """
 
     path: str
     rules: frozenset[str]
     right: str
     claims: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
 
 
 _exhibits: list[Exhibit] = []
 
 
-def breaks(*rules: str, right: str, claims: Mapping[str, str] = MappingProxyType({})) -> Callable[[C], C]:
+def breaks(
+    *rules: str,
+    right: str,
+    claims: Mapping[str, str] = MappingProxyType({}),
+    settings: Mapping[str, str] = MappingProxyType({}),
+    server: str = "",
+) -> Callable[[C], C]:
     """Put a class into the gallery.
 
     Args:
         rules: the ids of the rules that it breaks.
         right: the dotted path of a right implementation of the same kind.
         claims: what its author claims.
+        settings: what it is built with.
+        server: the server that it stores in, or ``""``.
     """
 
     def exhibit(cls: C) -> C:
         assert cls.__doc__, f"{cls.__qualname__} does not say how it misbehaves"
-        _exhibits.append(Exhibit(f"{cls.__module__}.{cls.__qualname__}", frozenset(rules), right, dict(claims)))
+        path = f"{cls.__module__}.{cls.__qualname__}"
+        _exhibits.append(Exhibit(path, frozenset(rules), right, dict(claims), dict(settings), server))
         return cls
 
     return exhibit

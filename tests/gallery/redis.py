@@ -1,0 +1,231 @@
+"""Broken queues behind a Redis server."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+
+from redis import exceptions
+
+from gallery import breaks
+from queue_conformance import TransientError
+from queue_reference.redis import FifoRedisQueue, temporary_problems
+
+served = partial(
+    breaks,
+    right="queue_reference.redis.FifoRedisQueue",
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.3"},
+    server="redis",
+)
+
+
+# --- Construction ----------------------------------------------------------------------------------------------------
+
+
+@served("queue.ctor.fail-early", "queue.len.restart-outage")
+class ConnectsLater(FifoRedisQueue):
+    """Does not find out while it is built that its server cannot be reached."""
+
+    def __init__(self, crawler, key):
+        try:
+            super().__init__(crawler, key)
+        except exceptions.ConnectionError:
+            self._length = 1
+
+
+@served("queue.len.restart-outage")
+class MakesUpALength(FifoRedisQueue):
+    """Takes what it knew of a key before for granted while its server cannot be reached."""
+
+    _known: dict = {}
+
+    def __init__(self, crawler, key):
+        try:
+            super().__init__(crawler, key)
+        except exceptions.ConnectionError:
+            if key not in self._known:
+                raise
+            self._length = self._known[key]
+
+    def close(self):
+        self._known[self._key.decode()] = self._length
+        super().close()
+
+
+# --- Push ------------------------------------------------------------------------------------------------------------
+
+
+@served("queue.push.transient-error", "queue.push.transient-after-success")
+class RaisesWhatTheClientRaises(FifoRedisQueue):
+    """Lets the connection errors of its client through."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except TransientError as error:
+            raise error.__cause__ from None
+
+
+@served("queue.push.transient-after-success")
+class TakesARefusalForPermanent(FifoRedisQueue):
+    """Takes a server that went away for one that never was there."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except TransientError as error:
+            if "refused" in str(error):
+                raise RuntimeError("there is no server") from error
+            raise
+
+
+@served("queue.push.transient-error", "queue.push.transient-after-success")
+class SwallowsAFailedPush(FifoRedisQueue):
+    """Returns from a push that failed as if nothing had happened."""
+
+    def push(self, request):
+        with suppress(TransientError):
+            super().push(request)
+
+
+@served("queue.push.permanent-error")
+class CallsEverythingTransient(FifoRedisQueue):
+    """Maps every error of its client to the transient one."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except exceptions.RedisError as error:
+            raise TransientError(str(error)) from error
+
+
+@served("queue.push.permanent-error")
+class SwallowsWhatIsPermanent(FifoRedisQueue):
+    """Returns from a push that the server refused for good as if nothing had happened."""
+
+    def push(self, request):
+        with suppress(exceptions.RedisError):
+            super().push(request)
+
+
+@served("queue.push.retry")
+class NeverForgivesAnOutage(FifoRedisQueue):
+    """Calls every push transient after one was, although its server is back."""
+
+    _gone = False
+
+    def push(self, request):
+        if self._gone:
+            raise TransientError("the server was away once")
+        try:
+            super().push(request)
+        except TransientError:
+            self._gone = True
+            raise
+
+
+@served("queue.push.transient-error", "queue.push.failed-no-trace", "queue.pop.transient-keeps")
+class StoresTwiceOnRetry(FifoRedisQueue):
+    """Sends a push again when its reply is lost, so that it is stored twice."""
+
+
+@served("queue.push.bounded-time")
+class WaitsForAnAnswer(FifoRedisQueue):
+    """Waits without an end for a server that says nothing."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._client.connection_pool.connection_kwargs["socket_timeout"] = None
+        self._client.connection_pool.disconnect()
+
+
+# --- Pop -------------------------------------------------------------------------------------------------------------
+
+
+@served("queue.pop.transient-none")
+class PopRaises(FifoRedisQueue):
+    """Raises from pop while its server cannot be reached."""
+
+    def pop(self):
+        self._look_again()
+        return super().pop()
+
+    def _look_again(self):
+        with temporary_problems():
+            self._client.ping()
+
+
+@served("queue.pop.transient-keeps")
+class LosesACutReply(FifoRedisQueue):
+    """Removes the item with the command that returns it: if the reply is cut, it is lost."""
+
+    def _find(self):
+        try:
+            with temporary_problems():
+                value = self._client.lpop(self._key)
+        except TransientError:
+            return None
+        return None if value is None else (None, self._rebuild(value[len(self._signature) + 16 :]))
+
+
+@served("queue.pop.permanent-raises")
+class TakesRefusalForEmptiness(FifoRedisQueue):
+    """Returns None when the server refuses a pop for good."""
+
+    def pop(self):
+        with suppress(exceptions.ResponseError):
+            return super().pop()
+
+
+@served("queue.pop.transient-keeps", "queue.len.restart-outage")
+class ReconnectsToAnotherDatabase(FifoRedisQueue):
+    """Stores and looks in another database after it had to connect again."""
+
+
+# --- Length ----------------------------------------------------------------------------------------------------------
+
+
+class _AsksForItsLength(FifoRedisQueue):
+    def __len__(self):
+        with temporary_problems():
+            waiting = self._client.llen(self._key)
+        return waiting - (self._delivered is not None)
+
+
+@served("queue.len.transient-no-raise")
+class LengthRaises(_AsksForItsLength):
+    """Raises from len while its server cannot be reached."""
+
+
+@served("queue.len.transient-nonzero")
+class EmptyDuringAnOutage(_AsksForItsLength):
+    """Says 0 while its server cannot be reached."""
+
+    def __len__(self):
+        try:
+            return super().__len__()
+        except TransientError:
+            return 0
+
+
+@served("queue.len.last-known")
+class OneDuringAnOutage(_AsksForItsLength):
+    """Says 1 while its server cannot be reached, whatever it knew before."""
+
+    def __len__(self):
+        try:
+            return super().__len__()
+        except TransientError:
+            return 1
+
+
+# --- Close -----------------------------------------------------------------------------------------------------------
+
+
+@served("queue.close.outage")
+class CloseNeedsAServer(FifoRedisQueue):
+    """Says goodbye to its server when it is closed, and raises if that cannot be reached."""
+
+    def close(self):
+        self._client.ping()
+        super().close()
