@@ -431,7 +431,9 @@ def test_a_password_that_is_wanted_later_is_reported(real):
     with real.queue(FifoRedisQueue, "a", "b") as queue:
         real.client.config_set("requirepass", "secret")
         try:
-            real.client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+            real.proxy.refusing = True
+            assert queue.pop() is None  # so that the next operation connects anew
+            real.proxy.heal()
             for operation in (lambda: queue.push(request("c")), queue.pop, queue.peek):
                 with is_permanent(redis.AuthenticationError):
                     operation()
