@@ -103,6 +103,8 @@ class Recorder:
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
         self.steps.append(Step(source))
+        self.flight.enter(source, "")
+        self.flight.leave()
 
     @contextmanager
     def blame(self, rule: str) -> Iterator[None]:

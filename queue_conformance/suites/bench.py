@@ -32,6 +32,7 @@ class Bench:
         flight: where the operation in flight is noted.
         known: programs that failed before, played first.
         backend: the server behind the queue and the proxy before that, if there is one.
+        patience: seconds that a queue gets to find out that its server is back.
     """
 
     implementation: Implementation
@@ -41,6 +42,7 @@ class Bench:
     examples: int = 100
     known: Sequence[tuple[Any, ...]] = ()
     backend: Backend | None = None
+    patience: float = 2.0
     specification: Specification = field(default_factory=load)
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)

@@ -36,7 +36,6 @@ class RuleBroken(Exception):
         body: the lines of a script that are not those of the steps, or ``None``.
         program: the program that was played, if any.
         shown_by: the operation that showed it, if that is not the one of the program.
-        suspect: the rule to blame if it does not happen without faults, or ``""``.
     """
 
     def __init__(
@@ -62,7 +61,6 @@ class RuleBroken(Exception):
         self.body = body
         self.program: tuple[Any, ...] | None = None
         self.shown_by = ""
-        self.suspect = ""
 
     def as_rule(self, rule: str) -> RuleBroken:
         """Return the same failure, attributed to another rule."""

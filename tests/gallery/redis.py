@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from typing import ClassVar
 
-from redis import exceptions
+from redis import Redis, exceptions
 
 from gallery import breaks
 from queue_conformance import TransientError
-from queue_reference.redis import FifoRedisQueue, temporary_problems
+from queue_reference.redis import ID_LENGTH, FifoRedisQueue, temporary_problems
 
 served = partial(
     breaks,
@@ -37,7 +38,7 @@ class ConnectsLater(FifoRedisQueue):
 class MakesUpALength(FifoRedisQueue):
     """Takes what it knew of a key before for granted while its server cannot be reached."""
 
-    _known: dict = {}
+    _known: ClassVar = {}
 
     def __init__(self, crawler, key):
         try:
@@ -124,9 +125,23 @@ class NeverForgivesAnOutage(FifoRedisQueue):
             raise
 
 
-@served("queue.push.transient-error", "queue.push.failed-no-trace", "queue.pop.transient-keeps")
+@served("queue.push.retry", "queue.push.failed-no-trace")
 class StoresTwiceOnRetry(FifoRedisQueue):
-    """Sends a push again when its reply is lost, so that it is stored twice."""
+    """Keeps what could not be pushed and stores it before the next push, although the caller pushes it again."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._failed = []
+
+    def push(self, request):
+        while self._failed:
+            super().push(self._failed[0])
+            del self._failed[0]
+        try:
+            super().push(request)
+        except TransientError:
+            self._failed += [request, request]
+            raise
 
 
 @served("queue.push.bounded-time")
@@ -135,8 +150,8 @@ class WaitsForAnAnswer(FifoRedisQueue):
 
     def __init__(self, crawler, key):
         super().__init__(crawler, key)
-        self._client.connection_pool.connection_kwargs["socket_timeout"] = None
-        self._client.connection_pool.disconnect()
+        self._client.close()
+        self._client = Redis.from_url(crawler.settings["REDIS_URL"], socket_timeout=None)
 
 
 # --- Pop -------------------------------------------------------------------------------------------------------------
@@ -159,13 +174,21 @@ class PopRaises(FifoRedisQueue):
 class LosesACutReply(FifoRedisQueue):
     """Removes the item with the command that returns it: if the reply is cut, it is lost."""
 
-    def _find(self):
+    def pop(self):
         try:
             with temporary_problems():
                 value = self._client.lpop(self._key)
         except TransientError:
             return None
-        return None if value is None else (None, self._rebuild(value[len(self._signature) + 16 :]))
+        if value is None:
+            return None
+        self._length -= 1
+        return self._rebuild(value[len(self._signature) + ID_LENGTH :])
+
+    def __len__(self):
+        with suppress(TransientError), temporary_problems():
+            self._length = self._client.llen(self._key)
+        return self._length
 
 
 @served("queue.pop.permanent-raises")
@@ -177,9 +200,29 @@ class TakesRefusalForEmptiness(FifoRedisQueue):
             return super().pop()
 
 
-@served("queue.pop.transient-keeps", "queue.len.restart-outage")
+@served("queue.pop.transient-keeps", "queue.push.failed-no-trace")
 class ReconnectsToAnotherDatabase(FifoRedisQueue):
     """Stores and looks in another database after it had to connect again."""
+
+    def _find(self):
+        found = super()._find()
+        self._forget_database()
+        return found
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except TransientError:
+            self._forget_database()
+            raise
+
+    def _forget_database(self):
+        try:
+            self._client.ping()
+        except (exceptions.ConnectionError, exceptions.TimeoutError):
+            pool = self._client.connection_pool
+            pool.connection_kwargs["db"] = 1
+            pool.reset()
 
 
 # --- Length ----------------------------------------------------------------------------------------------------------

@@ -22,8 +22,17 @@ SPREAD = 100
 """Items of queue n have the numbers from n * 100, so that an item in the wrong queue is recognised."""
 
 
+FAULTS = ("refuse", "reset", "cut_reply", "cut_request")
+"""The operations that hurt the connection, of all queues at once."""
+
+
 def _only_failing_queue(play: Play) -> Program:
-    return tuple(o for o in play.played if play.at is None or o.queue == play.at.queue)
+    if play.at is None:
+        return tuple(play.played)
+    queue = play.at.queue
+    everywhere = (*FAULTS, "recover")
+    mine = (o._replace(queue=queue) if o.name in everywhere else o for o in play.played)
+    return tuple(o for o in mine if o.queue == queue)
 
 
 def _distinct(play: Play) -> Program:

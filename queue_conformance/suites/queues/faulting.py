@@ -13,8 +13,8 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.queues.fallback import consequence, is_transient, transient_names
 
-PATIENCE = 2.0
-"""Seconds that a queue gets to find out that its server is back."""
+IMPATIENCE = 0.05
+"""Seconds that a queue gets to find out that its server is back, once it has not found out in the time of the bench."""
 
 BUDGET = 5.0
 """Seconds after which no further fault of one kind of operation is tried."""
@@ -107,12 +107,15 @@ def patiently(bench: Bench, operation: Callable[[], Any]) -> Any:
     Raises:
         OperationRaised: if it still raises after a while, or raises what is not transient.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + bench.patience
     while True:
         try:
             return operation()
         except OperationRaised as raised:
-            if time.monotonic() > deadline or not is_transient(bench, raised.error):
+            if not is_transient(bench, raised.error):
+                raise
+            if time.monotonic() > deadline:
+                bench.patience = IMPATIENCE
                 raise
         del bench.recorder.steps[-1]
         time.sleep(0.02)
@@ -127,7 +130,7 @@ def drained(bench: Bench, queue: Any, owner: str) -> list[int | None]:
 
     def drain() -> list[Any]:
         keys: list[Any] = []
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + bench.patience
         while len(keys) < MOST:
             item = queue.raw.pop()
             if item is not None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from queue_conformance.faults.backend import Backend
-from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.uncertain import UncertainQueueModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, drop
-from queue_conformance.suites.queues.attribution import SPREAD
-from queue_conformance.suites.queues.faulting import PATIENCE, Fault, expect_transient, hurt, patiently, recover
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, drop, without_empty_pops
+from queue_conformance.suites.queues.attribution import FAULTS, SPREAD
+from queue_conformance.suites.queues.fallback import is_transient
+from queue_conformance.suites.queues.faulting import IMPATIENCE, Fault, expect_transient, hurt, patiently, recover
 from queue_conformance.suites.queues.pair import NOTHING_PEEKED, QueuePair
-
-FAULTS = ("refuse", "reset", "cut_reply", "cut_request")
-"""The operations that hurt the connection, of all queues at once."""
 
 
 class ServedQueuePair(QueuePair):
@@ -28,7 +27,7 @@ class ServedQueuePair(QueuePair):
         self.model: Any = UncertainQueueModel(bench.implementation.capabilities.order)
         assert bench.backend is not None
         self.backend: Backend = bench.backend
-        self._suspect = ""
+        self._failed: set[str] = set()  # the operations that failed so far
 
     # --- Faults ------------------------------------------------------------------------------------------------------
 
@@ -60,22 +59,50 @@ class ServedQueuePair(QueuePair):
         if self.model.lost_track:
             return
         if not self.backend.faulty:
-            patiently(self.bench, partial(super().push, item))
+            self._push_in_peace(partial(super().push, item))
             return
-        rule, number = "queue.push.transient-error", item + self.number * SPREAD
+        number, proxy = item + self.number * SPREAD, self.backend.proxy
         self._ensure_open()
-        requested = self.backend.proxy.requested
+        requested, cuts = proxy.requested, proxy.cuts
         try:
-            self.queue.push(self.bench.driver.item(number), owner=rule)
+            self.queue.push(self.bench.driver.item(number), owner="queue.push.transient-error")
         except OperationRaised as raised:
-            expect_transient(self.bench, rule, raised)
-            self._suspect = self._suspect or "queue.push.failed-no-trace"
-            if self.backend.proxy.requested > requested:
+            sent = proxy.requested > requested or proxy.cuts > cuts
+            expect_transient(self.bench, _rule_of_push(sent), raised)
+            self._failed.add("push")
+            if sent:
                 self.model.push(number, certain=False)
         else:
-            self._suspect = rule
             self.model.push(number)
+            if proxy.requested == requested or proxy.cuts > cuts:
+                self._drain_as(_rule_of_push(proxy.cuts > cuts))
         self._peeked = NOTHING_PEEKED
+
+    def _push_in_peace(self, push: Callable[[], None]) -> None:
+        try:
+            patiently(self.bench, push)
+        except OperationRaised as raised:
+            if self._failed and is_transient(self.bench, raised.error):
+                self._raised("queue.push.retry", raised)
+            raise
+
+    def _raised(self, rule: str, raised: OperationRaised) -> NoReturn:
+        """Report an exception that breaks a rule, whatever came before."""
+        self.bench.fail(rule, "no exception", f"{describe(raised.error)} raised", [], final=True)
+
+    def _drain_as(self, rule: str) -> None:
+        """Take out everything after a push that returned although it cannot have reached the server: is it there?"""
+        self.recover()
+        try:
+            while self.pop() is not None:
+                continue
+        except RuleBroken as failure:
+            raise failure.as_rule(rule) from None
+
+    def push_refused(self, cause: int) -> None:
+        """Push something that must be refused, after the end of the fault."""
+        self.recover()
+        super().push_refused(cause)
 
     def pop(self, _item: int = 0) -> int | None:
         """Pop; ``None`` is right while the server is away, and loses nothing."""
@@ -83,14 +110,20 @@ class ServedQueuePair(QueuePair):
             return None
         self._ensure_open()
         faulty, requested = self.backend.faulty, self.backend.proxy.requested
-        value = self.queue.pop(owner="queue.pop.transient-none" if faulty else "queue.pop.exactly-once")
+        try:
+            value = self.queue.pop()
+        except OperationRaised as raised:
+            if faulty:
+                self._raised("queue.pop.transient-none", raised)
+            raise
         if value is None and faulty:
             self._examined["queue.pop.transient-none"] += 1
-            self._suspect, self._peeked = "queue.pop.transient-keeps", NOTHING_PEEKED
+            self._failed.add("pop")
+            self._peeked = NOTHING_PEEKED
             if self.backend.proxy.requested > requested:
                 self.model.fail_pop()
             return None
-        if value is None and not self.model.may_be_empty and self._suspect:
+        if value is None and not self.model.may_be_empty and self._failed:
             value = self._popped_later()
         if value is None and self.model.may_be_empty:
             self.model.clear()
@@ -100,15 +133,18 @@ class ServedQueuePair(QueuePair):
         number = self._judge(value, "popped")
         assert number is not None
         self._take(value, number)
-        if self._suspect:
+        if "pop" in self._failed:
             self._examined["queue.pop.transient-keeps"] += 1
         return number
 
     def _popped_later(self) -> Any:
         """Pop again for a while: after an outage a queue may take a moment to find out that its server is back."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.bench.patience
         value = None
-        while value is None and self.queue.length() and time.monotonic() < deadline:
+        while value is None and self.queue.length():
+            if time.monotonic() > deadline:
+                self.bench.patience = IMPATIENCE
+                break
             del self.bench.recorder.steps[-2:]
             time.sleep(0.01)
             value = self.queue.pop()
@@ -116,7 +152,7 @@ class ServedQueuePair(QueuePair):
 
     def peek(self, _item: int = 0) -> None:
         """Peek, where the queue can, while all is well and has been."""
-        if not self._suspect:
+        if not self._failed:
             self.recover()
             super().peek()
 
@@ -126,7 +162,12 @@ class ServedQueuePair(QueuePair):
             return
         self._ensure_open()
         faulty = self.backend.faulty
-        length = self.queue.length(owner="queue.len.transient-no-raise" if faulty else rule)
+        try:
+            length = self.queue.length(owner=rule)
+        except OperationRaised as raised:
+            if faulty:
+                self._raised("queue.len.transient-no-raise", raised)
+            raise
         least, most = self.model.least, len(self.model)
         if faulty and least:
             self.bench.expect("queue.len.transient-nonzero", length != 0, f"{least}", length, "length != 0", final=True)
@@ -134,11 +175,16 @@ class ServedQueuePair(QueuePair):
             self._examined["queue.len.pop-none"] += 1
         rule = "queue.len.last-known" if faulty else rule
         expected = f"{least}" if least == most else f"{least} to {most}"
-        self.bench.expect(rule, least <= length <= most, expected, length, f"{least} <= length <= {most}")
+        if least <= length <= most:
+            self._examined[rule] += 1
+            return
+        tail = [f"assert {least} <= length <= {most}, f'expected {expected}, got {{length}}'"]
+        self.recover()
+        self._contents_or(lambda: self.bench.fail(rule, expected, length, tail))
 
     def truth(self, _item: int = 0) -> None:
         """Compare ``bool()``, while all is well and has been."""
-        if not self._suspect:
+        if not self._failed:
             self.recover()
             super().truth()
 
@@ -161,21 +207,22 @@ class ServedQueuePair(QueuePair):
         self.queue.close()
         self._is_open = False
 
-    def _judge(self, value: Any, variable: str) -> int | None:
-        try:
-            return super()._judge(value, variable)
-        except RuleBroken as failure:
-            failure.suspect = self._suspect
-            raise
-
     def _rest_is_complete(self, number: int) -> bool:
-        return not self._suspect and super()._rest_is_complete(number)
+        return not self._failed and super()._rest_is_complete(number)
 
 
-def _after_faults(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+def _rule_of_push(sent: bool) -> str:
+    """Return the rule on a push that failed on its way, or that found no server any more."""
+    return "queue.push.transient-error" if sent else "queue.push.transient-after-success"
+
+
+def _after_faults(player: Player, play: Play, failure: RuleBroken) -> str:
+    """Faults matter: is it the pops that failed, or the pushes?"""
     if failure.rule in ("queue.len.count", "queue.len.truth"):
         return "queue.len.last-known"
-    return failure.suspect or None
+    pushed = any(operation.name == "push" for operation in play.played)
+    pops_matter = player.passes(without_empty_pops(play), play.queues)
+    return "queue.pop.transient-keeps" if pops_matter or not pushed else "queue.push.failed-no-trace"
 
 
 EXPERIMENTS = (Experiment(drop(*FAULTS), _after_faults),)

@@ -40,6 +40,7 @@ FAULTS = (
 @check(
     "queue.push.failed-no-trace",
     "queue.push.transient-after-success",
+    "queue.push.permanent-error",
     "queue.pop.transient-none",
     "queue.pop.transient-keeps",
     "queue.len.transient-nonzero",
@@ -83,23 +84,23 @@ def _during(bench: Bench, fault: ServerFault, operate: Callable[[Bench, Any, Ser
             most = 2 if operate is _pop and failed else 1
             contains(bench, rule, left, number, range(1, most + 1), f"the server was {fault.name}")
     if operate is _push and not failed:
-        contains(bench, "queue.push.failed-no-trace", left, 4, range(1, 2), f"push returned while the server was {fault.name}")
+        rule = "queue.push.transient-after-success" if fault.away else "queue.push.permanent-error"
+        contains(bench, rule, left, 4, range(1, 2), f"push returned while the server was {fault.name}")
 
 
 def _push(bench: Bench, queue: Any, fault: ServerFault) -> bool:
-    rule = "queue.push.transient-after-success"
     try:
-        queue.push(bench.driver.item(4), owner=rule)
+        queue.push(bench.driver.item(4), owner="queue.push.bounded-time")
     except OperationRaised as raised:
         if fault.away:
-            expect_transient(bench, rule, raised)
+            expect_transient(bench, "queue.push.transient-after-success", raised)
         return True
     return False
 
 
 def _pop(bench: Bench, queue: Any, fault: ServerFault) -> bool:
     try:
-        popped = queue.pop(owner="queue.pop.transient-none")
+        popped = queue.pop(owner="queue.push.bounded-time")
     except OperationRaised as raised:
         if fault.away:
             bench.fail("queue.pop.transient-none", "None", f"{describe(raised.error)} raised", [], final=True)
@@ -111,6 +112,9 @@ def _pop(bench: Bench, queue: Any, fault: ServerFault) -> bool:
 def _length(bench: Bench, queue: Any, fault: ServerFault) -> bool:
     if not fault.away:
         return False
-    length = queue.length(owner="queue.len.transient-no-raise")
+    try:
+        length = queue.length(owner="queue.push.bounded-time")
+    except OperationRaised as raised:
+        bench.fail("queue.len.transient-no-raise", "3", f"{describe(raised.error)} raised", [], final=True)
     bench.expect("queue.len.transient-nonzero", length != 0, "above 0, 3 items remain", length, "length != 0", final=True)
     return True
