@@ -30,6 +30,7 @@ class Bench:
         examples: programs or requests to draw.
         flight: where the operation in flight is noted.
         known: programs that failed before, played first.
+        time_limit: seconds that one operation may take in a process that the check itself starts.
     """
 
     implementation: Implementation
@@ -38,6 +39,7 @@ class Bench:
     seed: int = 0
     examples: int = 100
     known: Sequence[tuple[Any, ...]] = ()
+    time_limit: float = 10.0
     specification: Specification = field(default_factory=load)
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)

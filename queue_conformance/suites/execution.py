@@ -86,7 +86,15 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
         def isolated(flight: FlightRecorder) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
-            bench = Bench(implementation, Path(directory), flight, conditions.seed, conditions.examples, conditions.known)
+            bench = Bench(
+                implementation,
+                Path(directory),
+                flight,
+                conditions.seed,
+                conditions.examples,
+                conditions.known,
+                conditions.time_limit,
+            )
             return function(bench)
 
         return isolation.run(isolated, time_limit=conditions.time_limit, in_process=conditions.in_process)

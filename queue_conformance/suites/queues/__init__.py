@@ -2,7 +2,20 @@
 
 from importlib import import_module
 
-MODULES = ("construction", "push", "serialization", "pop", "peek", "length", "close", "persistence", "chunks", "machine")
+MODULES = (
+    "construction",
+    "push",
+    "serialization",
+    "pop",
+    "peek",
+    "length",
+    "close",
+    "persistence",
+    "crash",
+    "torn",
+    "chunks",
+    "machine",
+)
 """The modules of the suite, in the order in which their checks are run."""
 
 
