@@ -14,7 +14,7 @@ with suppress(ImportError):  # Windows
 
 
 def trace_lines(cls, reached):
-    """Call a function at each line of the files beside the class and its bases, until sys.settrace(None)."""
+    """Call a function before each line in the folders of the class and its bases, until sys.settrace(None)."""
     files = [
         getattr(sys.modules[c.__module__], "__file__", "") for c in cls.__mro__ if c.__module__ not in sys.stdlib_module_names
     ]
@@ -24,7 +24,7 @@ def trace_lines(cls, reached):
         if os.path.dirname(frame.f_code.co_filename) not in folders:
             return None
         if event == "line":
-            reached()
+            reached(frame)
         return trace
 
     sys.settrace(trace)
@@ -34,7 +34,7 @@ def kill_at_line(cls, number):
     """Die by SIGKILL before that line of the class is executed, counted from now."""
     lines = itertools.count(1)
 
-    def reached():
+    def reached(frame):
         if next(lines) == number:
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -7,6 +7,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from queue_conformance.faults import crash
@@ -16,6 +17,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues.aftermath import Account, Crash, Life, suffer
 
 T = TypeVar("T")
+Story = tuple[str, ...]
 
 STORY = (
     "open push:10 push:11 push:12 pop push:13 push:14 close open pop pop push:20 push:21 pop close open pop pop "
@@ -26,7 +28,7 @@ STORY = (
 The numbers of all items have the same number of digits, so that the beginning of one is never another one.
 """
 
-POINTS = 120
+POINTS = 90
 """Crashes for a hundred examples."""
 
 ITEMS_PER_EXAMPLE = 3
@@ -35,21 +37,20 @@ ITEMS_PER_EXAMPLE = 3
 PATIENCE = 20.0
 """Seconds for a hundred examples; a queue that is slower is crashed less often."""
 
-_INSIDE = (When.LINE, When.BYTE)
-
 
 def campaign(bench: Bench) -> Iterator[Account]:
     """Yield the accounts of crashes after and inside operations, and in the middle of writes; the simplest come first."""
-    points = POINTS * bench.examples // 100
+    points = max(4, POINTS * bench.examples // 100)
     deadline = time.monotonic() + PATIENCE * bench.examples / 100
     stories = [tuple(STORY.split()), _drawn(bench.seed)]
     many = ("open", *(f"push:{number}" for number in range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * bench.examples))))
-    after = [Crash(story[:end]) for story in stories for end in range(1, len(story) + 1)]
-    inside = [
-        [Crash(story[: end + 1], kill) for story in stories for end, kill in _kills(bench, story, when)] for when in _INSIDE
+    rehearsals = [_rehearsal(bench, story) for story in stories]
+    plan = [
+        *evenly([Crash(story[:end]) for story in stories for end in range(1, len(story) + 1)], points // 4, bench.seed),
+        *_at_lines(stories, rehearsals, points // 2, bench.seed),
+        *evenly(_at_bytes(stories, rehearsals), points // 4, bench.seed),
+        Crash(many),
     ]
-    room = max(1, points - len(after)) // len(inside)
-    plan = [*after, *itertools.chain(*(evenly(some, room, bench.seed) for some in inside)), Crash(many)]
     for planned in plan:
         if time.monotonic() > deadline:
             return
@@ -57,7 +58,7 @@ def campaign(bench: Bench) -> Iterator[Account]:
             yield found
 
 
-def _drawn(seed: int) -> tuple[str, ...]:
+def _drawn(seed: int) -> Story:
     """Draw a story."""
     chosen = random.Random(seed)
     story = ["open", "push:40"]
@@ -66,36 +67,63 @@ def _drawn(seed: int) -> tuple[str, ...]:
     return tuple(story)
 
 
-def _kills(bench: Bench, story: tuple[str, ...], when: When) -> list[tuple[int, Kill]]:
-    """Return the places inside the operations of a story, with the number of the operation."""
-    return [
-        (end, Kill(when, number))
-        for end, (lines, spans) in enumerate(_rehearsal(bench, story))
-        for number in (range(1, lines + 1) if when is When.LINE else itertools.chain(*(evenly(span, 16, end) for span in spans)))
-    ]
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What an operation does when nothing kills it: the lines that it executes, and the sizes that files go through."""
+
+    lines: list[tuple[str, int]]
+    sizes: list[range]
 
 
-def _rehearsal(bench: Bench, story: tuple[str, ...]) -> list[tuple[int, list[range]]]:
-    """Play a story without a crash; return how many lines each operation executes, and which sizes of files it goes through."""
+def _rehearsal(bench: Bench, story: Story) -> list[_Passed]:
+    """Play a story without a crash."""
     bench.restart()
 
     def rehearse(say: Say) -> None:
         life = Life(bench)
         for operation in story:
             before = crash.sizes(bench.driver.directory)
-            lines = itertools.count()
-            trace_lines(bench.implementation.cls, lambda lines=lines: next(lines))
+            lines: list[tuple[str, int]] = []
+            trace_lines(bench.implementation.cls, lambda frame, add=lines.append: add((frame.f_code.co_filename, frame.f_lineno)))
             try:
                 life.do(operation)
             except Exception:
-                return
+                return  # what comes later in the story is not crashed
             finally:
                 sys.settrace(None)
             after = crash.sizes(bench.driver.directory)
             grown = [range(before.get(path, 0), size) for path, size in after.items() if size > before.get(path, 0)]
-            say((next(lines), grown or [range(1), range(600, 601)]))
+            say(_Passed(lines, grown or [range(1), range(600, 601)]))
 
     return list(crash.run(rehearse, time_limit=bench.time_limit).said)
+
+
+def _at_lines(stories: list[Story], rehearsals: list[list[_Passed]], number: int, seed: int) -> list[Crash]:
+    """Choose so many crashes before lines of the implementation: each line of each kind of operation once, then again."""
+    chosen = random.Random(seed)
+    places: dict[tuple[str, tuple[str, int]], list[Crash]] = {}
+    for story, passed in zip(stories, rehearsals, strict=True):
+        for end, operation in enumerate(passed):
+            for count, line in enumerate(operation.lines, 1):
+                place = (story[end].partition(":")[0], line)
+                places.setdefault(place, []).append(Crash(story[: end + 1], Kill(When.LINE, count)))
+    for crashes in places.values():
+        chosen.shuffle(crashes)
+    first = [crashes.pop() for crashes in places.values()]
+    again = itertools.chain(*itertools.zip_longest(*places.values()))
+    more = itertools.islice((planned for planned in again if planned is not None), max(0, number - len(first)))
+    return sorted([*evenly(first, number, seed), *more], key=lambda planned: len(planned.operations))
+
+
+def _at_bytes(stories: list[Story], rehearsals: list[list[_Passed]]) -> list[Crash]:
+    """Return crashes in the middle of writes."""
+    return [
+        Crash(story[: end + 1], Kill(When.BYTE, size))
+        for story, passed in zip(stories, rehearsals, strict=True)
+        for end, operation in enumerate(passed)
+        for span in operation.sizes
+        for size in evenly(span, 16, end)
+    ]
 
 
 def survives_a_clean_close(bench: Bench) -> bool:
