@@ -99,7 +99,7 @@ class Account:
         return not self.look.trouble and NEW not in [number for _, number, _ in self.look.found]
 
     @property
-    def in_order(self) -> bool:
+    def right(self) -> bool:
         """Whether nothing is wrong at all, except that items may come again."""
         return not (self.lost or self.copies or self.phantoms or self.look.trouble or self.new_is_gone)
 

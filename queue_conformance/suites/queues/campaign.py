@@ -129,7 +129,7 @@ def _at_bytes(stories: list[Story], rehearsals: list[list[_Passed]]) -> list[Cra
 def survives_a_clean_close(bench: Bench) -> bool:
     """Whether everything is there after a close and the end of the process."""
     found = suffer(bench, Crash((*STORY.split(), "close")))
-    return found is not None and found.in_order
+    return found is not None and found.right
 
 
 def evenly(candidates: Sequence[T], number: int, seed: int) -> list[T]:

@@ -35,7 +35,7 @@ def crash_safe_queues_lose_nothing(bench: Bench) -> None:
 
 def broken_by(found: Account) -> str:
     """Return the rule that a crash-safe queue breaks, or ``""``."""
-    if found.in_order:
+    if found.right:
         return ""
     if found.phantoms:
         return TORN
@@ -54,7 +54,10 @@ def other_queues_stay_honest(bench: Bench) -> None:
 
 
 def dishonest_by(found: Account) -> str:
-    """Return the rule that a queue breaks which may lose items in a crash, or ``""``."""
+    """Return the rule that a queue breaks which may lose items in a crash, or ``""``.
+
+    An exception is right wherever it is raised: whoever gets it knows that something is wrong.
+    """
     if found.look.symptom not in ("", "raised"):
         return OPEN
     return NO_PHANTOM if found.phantoms or found.new_is_gone else ""
@@ -74,13 +77,13 @@ def _crashes(bench: Bench) -> list[Account]:
     bench.notes.append(_durability(bench, accounts))
     raised = sorted({found.look.trouble for found in accounts if found.look.trouble}, key=len)
     if raised:
-        bench.notes.append(f"after a crash {raised[0]}{f', and {len(raised) - 1} other troubles' if raised[1:] else ''}")
+        bench.notes.append(f"after a crash {raised[0]}{f' (other troubles: {len(raised) - 1})' if raised[1:] else ''}")
     return accounts
 
 
 def _durability(bench: Bench, accounts: list[Account]) -> str:
     """Grade a queue by the worst end of a process that it survives."""
-    if all(found.in_order for found in accounts):
+    if all(found.right for found in accounts):
         grade = "process crash"
     else:
         grade = "clean close" if survives_a_clean_close(bench) else "none"
@@ -88,8 +91,8 @@ def _durability(bench: Bench, accounts: list[Account]) -> str:
     doubled = sum(len({*found.doubled, *found.copies}) for found in accounts)
     phantoms = sum(len(found.phantoms) for found in accounts)
     unusable = sum(bool(found.look.trouble) for found in accounts)
-    counts = f"{lost} lost, {doubled} doubled, {phantoms} phantom{f', {unusable} times unusable' if unusable else ''}"
-    return f"durability: {grade} ({counts} at {len(accounts)} crash points)"
+    counts = f"{lost} lost, {doubled} doubled, {phantoms} phantom at {len(accounts)} crash points"
+    return f"durability: {grade} ({counts}{f', unusable after {unusable}' if unusable else ''})"
 
 
 # --- Evidence --------------------------------------------------------------------------------------------------------
