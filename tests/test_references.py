@@ -1,11 +1,13 @@
 """The reference implementations keep every rule, whatever is drawn."""
 
 import pytest
-from kit import REFERENCES, broken, examine
+from kit import FIFO_BYTES, FIFO_DISK, LIFO_DISK, REFERENCES, broken, examine
 
 from queue_conformance.verdicts import RunVerdict, Verdict
 
-RIGHT = (*REFERENCES, "gallery.right.ChunkedByteQueue", "gallery.right.WithoutPeek", "gallery.right.Unordered")
+LOG = "gallery.right.LogByteQueue"
+RIGHT = (*REFERENCES, "gallery.right.ChunkedByteQueue", LOG, "gallery.right.WithoutPeek", "gallery.right.Unordered")
+CRASH_SAFE = (FIFO_DISK, LIFO_DISK, FIFO_BYTES, "queue_reference.bytequeues.LifoByteQueue", LOG)
 
 
 @pytest.mark.parametrize("path", RIGHT)
@@ -14,7 +16,23 @@ def test_a_reference_keeps_every_rule(path):
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
     unexamined = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
-    assert unexamined <= {"queue.push.large", "queue.persist.crash-open", "queue.persist.crash-no-phantom"}
+    assert unexamined <= {"queue.push.large"}
+
+
+@pytest.mark.parametrize("path", CRASH_SAFE)
+def test_a_reference_that_keeps_its_items_is_safe_against_crashes(path):
+    report = examine(path, {"crash-safe": "yes"})
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+    kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
+    assert {"queue.persist.crash-push", "queue.persist.crash-pop", "queue.persist.torn"} <= kept
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("rule", ["queue.persist.crash-push", "queue.persist.torn"])
+@pytest.mark.parametrize("path", CRASH_SAFE)
+def test_a_reference_is_safe_against_other_crashes(path, rule, seed):
+    assert not broken(examine(path, {"crash-safe": "yes"}, seed=seed, only=rule))
 
 
 @pytest.mark.parametrize("seed", range(1, 11))

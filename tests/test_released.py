@@ -6,14 +6,21 @@ import scrapy.squeues
 from kit import RELEASES, broken, examine
 from packaging.version import Version
 
+from queue_conformance.verdicts import Verdict
+
 SCRAPY = tuple(sorted(name for name in vars(scrapy.squeues) if name.endswith("Queue") and not name.startswith("_")))
 QUEUELIB = tuple(sorted(name for name in vars(queuelib.queue) if name.endswith("Queue") and name != "BaseQueue"))
+ON_DISK = [
+    *(f"scrapy.squeues.{name}" for name in SCRAPY if "Memory" not in name),
+    *(f"queuelib.queue.{name}" for name in QUEUELIB if "Memory" not in name),
+]
 COLLECTIONS = {"PriorityQueue": {"queuelib.pq.startprios"}, "RoundRobinQueue": {"queuelib.rr.peek"}}
 
 SERIALIZING = {"queue.push.rebuildable", "queue.ctor.wrong-storage", "queue.close.twice"}
 PICKLE = SERIALIZING | {"queue.push.serialization-all-causes"}
 MARSHAL = SERIALIZING | {"queue.pop.roundtrip"}
-FIFO_DISK = {"queue.push.no-silent-loss"}
+# After a crash its close deletes files that hold items; the README says so.
+FIFO_DISK = {"queue.push.no-silent-loss", "queue.persist.crash-no-phantom"}
 LIFO_DISK = {"queue.push.failed-no-trace", "queue.peek.then-push"}
 
 
@@ -50,3 +57,18 @@ def test_the_queues_of_queuelib_break_what_they_are_known_to_break(name):
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_the_queues_of_queues_of_queuelib_break_what_they_are_known_to_break(name):
     assert broken(examine(f"queuelib.{name}")) == COLLECTIONS[name]
+
+
+@pytest.mark.parametrize("name", ON_DISK)
+def test_the_queues_in_databases_survive_crashes_and_no_others(name):
+    notes = examine(name, only="queue.persist.crash-open").notes
+    (durability,) = [note for note in notes if note.startswith("durability: ")]
+    assert durability.startswith("durability: process crash (0 lost, 0 " if "SQLite" in name else "durability: clean close (")
+
+
+@pytest.mark.parametrize("name", [name for name in SCRAPY if "SQLite" in name])
+def test_the_release_notes_are_right_that_the_queues_in_databases_are_crash_safe(name):
+    report = examine(f"scrapy.squeues.{name}", {"crash-safe": "yes"}, only="queue.persist.crash-push")
+    assert not broken(report)
+    kept = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
+    assert {"queue.persist.crash-push", "queue.persist.crash-pop"} <= kept

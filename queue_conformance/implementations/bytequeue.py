@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.implementations import Implementation
+from queue_conformance.implementations import Implementation, kills
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
@@ -51,6 +52,7 @@ class ByteQueueDriver(ByteItems):
 
     constructor_rule: ClassVar[str] = "queuelib.ctor"
     interface_rule: ClassVar[str] = "queue.ctor.base-queue"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (kills,)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)

@@ -13,7 +13,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from queue_conformance.implementations import Implementation, example
+from queue_conformance.implementations import Implementation, example, kills
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_opener, source_of_settings
@@ -42,7 +42,7 @@ class DownstreamQueueDriver(Driver):
 
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
-    definitions: ClassVar[tuple[ModuleType, ...]] = (example,)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)

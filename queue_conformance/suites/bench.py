@@ -33,6 +33,7 @@ class Bench:
         known: programs that failed before, played first.
         backend: the server behind the queue and the proxy before that, if there is one.
         patience: seconds that a queue gets to find out that its server is back.
+        time_limit: seconds that one operation may take in a process that the check itself starts.
     """
 
     implementation: Implementation
@@ -43,6 +44,7 @@ class Bench:
     known: Sequence[tuple[Any, ...]] = ()
     backend: Backend | None = None
     patience: float = 2.0
+    time_limit: float = 10.0
     specification: Specification = field(default_factory=load)
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)

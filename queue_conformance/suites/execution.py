@@ -98,7 +98,16 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
                 if backend is not None:
                     reached = replace(reached, places={"{host}": backend.host, "{port}": str(backend.port)})
                 return function(
-                    Bench(reached, place, flight, conditions.seed, conditions.examples, conditions.known, backend=backend)
+                    Bench(
+                        reached,
+                        place,
+                        flight,
+                        conditions.seed,
+                        conditions.examples,
+                        conditions.known,
+                        backend,
+                        time_limit=conditions.time_limit,
+                    )
                 )
 
         return isolation.run(isolated, time_limit=conditions.time_limit, in_process=conditions.in_process)

@@ -56,13 +56,15 @@ class FifoByteQueue:
             raise
 
     def _check_signature(self, signature: int) -> None:
-        """Look at what is there without writing to it."""
+        """Look at what is there; a write that a crash has cut is undone thereby, and nothing else is written."""
         if not self._path.exists():
             return
         found = None
         if self._path.is_file():
-            with closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            with closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=rw", uri=True)) as database:
                 try:
+                    if not database.execute("SELECT * FROM sqlite_master").fetchall():
+                        return  # nothing is stored: whoever was creating it was killed
                     (found,) = database.execute("PRAGMA application_id").fetchone()
                 except sqlite3.DatabaseError:
                     found = None

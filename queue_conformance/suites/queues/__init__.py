@@ -11,6 +11,8 @@ MODULES = (
     "length",
     "close",
     "persistence",
+    "crash",
+    "torn",
     "chunks",
     "outages",
     "servers",

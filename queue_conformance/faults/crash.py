@@ -1,0 +1,204 @@
+"""Faults of the process: an operation that is ended by SIGKILL, after it, inside it, or in the middle of a write.
+
+Nothing is simulated: the operations run in a forked process, and a signal that cannot be caught ends it. What the process
+said up to then is known, because it says it over a pipe.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NoReturn
+
+from queue_conformance.implementations.kills import kill_at_line, kill_in_write
+
+AVAILABLE = hasattr(os, "fork")
+"""Whether this platform can end a process and go on."""
+
+Say = Callable[[Any], None]
+"""How a process tells the one that started it something that can be pickled."""
+
+_HEADER = struct.Struct("I")
+_DEATH_OF_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of prctl(2)."""
+
+
+class When(StrEnum):
+    """Where in its last operation a process is killed."""
+
+    AFTER = "after"
+    LINE = "line"
+    BYTE = "byte"
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A place in an operation.
+
+    Attributes:
+        when: after the operation returned, before a line of the implementation, or when a file reaches a size.
+        number: of the line, counted from the beginning of the operation from 1, or the size in bytes.
+    """
+
+    when: When = When.AFTER
+    number: int = 0
+
+    def strike(self, cls: type[Any], directory: Path, operation: Callable[[], Any], say: Say) -> None:
+        """Run an operation in this process and be killed by it; return only if the place is never reached.
+
+        Args:
+            cls: whose lines are counted.
+            directory: where the files are.
+            operation: what to run.
+            say: is told the result, if the operation returned before the end.
+        """
+        before = sizes(directory) if self.when is When.BYTE else {}
+        if self.when is When.LINE:
+            kill_at_line(cls, self.number)
+        elif self.when is When.BYTE:
+            kill_in_write(self.number)
+        result = operation()
+        sys.settrace(None)
+        if self.when is When.AFTER:
+            say(result)
+            die()
+        # The kernel only shortens the write that reaches the limit, and kills in the next one.
+        if any(size == self.number != before.get(path) for path, size in sizes(directory).items()) and self.when is When.BYTE:
+            die()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a process ended.
+
+    Attributes:
+        said: what it said.
+        signal: the signal that ended it, or 0.
+        status: its exit status, if no signal ended it.
+        hung: it was silent for too long and was killed for that.
+    """
+
+    said: tuple[Any, ...]
+    signal: int
+    status: int
+    hung: bool
+
+    @property
+    def hit(self) -> bool:
+        """Whether a kill ended it."""
+        return not self.hung and self.signal in (signal.SIGKILL, signal.SIGXFSZ)
+
+
+def sizes(directory: Path) -> dict[str, int]:
+    """Return the sizes of the files below a directory, by their paths relative to it."""
+    return {str(path.relative_to(directory)): path.stat().st_size for path in directory.rglob("*") if path.is_file()}
+
+
+def die() -> NoReturn:
+    """End this process by SIGKILL."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("survived SIGKILL")
+
+
+def run(function: Callable[[Say], None], *, time_limit: float) -> Ended:
+    """Call a function in a forked process, which cannot outlive this one.
+
+    Args:
+        function: is told how to say something.
+        time_limit: seconds of silence after which the process is killed.
+
+    Raises:
+        RuntimeError: if the function raised; the text is the traceback there.
+    """
+    parent = os.getpid()
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads: the child uses none of them
+        pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.close(reader)
+            if library is not None:
+                library.prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+            if os.getppid() == parent:
+                _child(function, writer)
+                code = 0
+        finally:
+            os._exit(code)
+    os.close(writer)
+    try:
+        data, status, hung = _listen(pid, reader, time_limit)
+    finally:
+        os.close(reader)
+    said = _messages(data)
+    if said and isinstance(said[-1], RuntimeError):
+        raise said[-1]
+    signaled = os.WIFSIGNALED(status)
+    return Ended(tuple(said), os.WTERMSIG(status) if signaled else 0, 0 if signaled else os.WEXITSTATUS(status), hung)
+
+
+def _child(function: Callable[[Say], None], writer: int) -> None:
+    def say(value: Any) -> None:
+        message = pickle.dumps(value)
+        message = _HEADER.pack(len(message)) + message
+        while message:
+            message = message[os.write(writer, message) :]
+
+    try:
+        function(say)
+    except BaseException:
+        say(RuntimeError(traceback.format_exc()))
+
+
+def _listen(pid: int, reader: int, time_limit: float) -> tuple[bytes, int, bool]:
+    """Collect what a process says until it ends, or kill it when it is silent for too long."""
+    data = bytearray()
+    deadline = time.monotonic() + time_limit
+    try:
+        while time.monotonic() < deadline:
+            # Another process may hold the pipe open after this one is gone, so look for its end too, and before the pipe.
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                pid = 0
+            open_pipe = True
+            while open_pipe and select.select([reader], [], [], 0 if ended else 0.05)[0]:
+                if chunk := os.read(reader, 1 << 16):
+                    deadline = time.monotonic() + time_limit
+                data += chunk
+                open_pipe = bool(chunk)
+            if ended:
+                return bytes(data), status, False
+            if not open_pipe:  # it is about to end
+                time.sleep(0.0002)
+    finally:
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
+    return bytes(data), status, True
+
+
+def _messages(data: bytes) -> list[Any]:
+    """Return the messages that arrived completely."""
+    found = []
+    start = 0
+    while start + _HEADER.size <= len(data):
+        (length,) = _HEADER.unpack_from(data, start)
+        start += _HEADER.size
+        if start + length <= len(data):
+            found.append(pickle.loads(data[start : start + length]))
+        start += length
+    return found

@@ -1,0 +1,215 @@
+"""Processes are really killed, where it was asked for, and nothing of them is left."""
+
+import itertools
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from kit import FIFO_BYTES, FIFO_MEMORY, bench, examine
+
+from gallery.right import LogByteQueue
+from queue_conformance.faults import crash
+from queue_conformance.faults.crash import Kill, When
+from queue_conformance.suites.queues.aftermath import Crash, account, look, suffer
+from queue_conformance.suites.queues.campaign import campaign, evenly
+
+LOG = "gallery.right.LogByteQueue"
+
+
+def process_is_gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def struck(kill, operation, directory):
+    """Run an operation in a process that is killed in it."""
+    return crash.run(lambda say: kill.strike(LogByteQueue, directory, operation, say), time_limit=10)
+
+
+def test_a_process_says_things_and_ends():
+    ended = crash.run(lambda say: [say(1), say("two"), say(b"3" * 100_000)], time_limit=10)
+    assert ended.said == (1, "two", b"3" * 100_000)
+    assert (ended.signal, ended.status, ended.hung, ended.hit) == (0, 0, False, False)
+
+
+def test_what_was_said_before_the_kill_is_known():
+    ended = crash.run(lambda say: [say("before"), crash.die(), say("after")], time_limit=10)
+    assert ended.said == ("before",)
+    assert ended.signal == signal.SIGKILL
+    assert ended.hit
+
+
+def test_an_exit_is_no_hit():
+    ended = crash.run(lambda say: os._exit(3), time_limit=10)
+    assert (ended.signal, ended.status, ended.hit) == (0, 3, False)
+
+
+def test_an_error_of_the_function_is_an_error_here():
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        crash.run(lambda say: 1 // 0, time_limit=10)
+
+
+def test_a_silent_process_is_ended_and_that_is_no_hit():
+    started = time.monotonic()
+    ended = crash.run(lambda say: [say(os.getpid()), time.sleep(60)], time_limit=0.2)
+    assert time.monotonic() - started < 10
+    assert (ended.hung, ended.hit) == (True, False)
+    assert process_is_gone(*ended.said)
+
+
+def test_a_process_ends_with_the_one_that_started_it():
+    reader, writer = os.pipe()
+
+    def parent(say):
+        def child(say):
+            os.write(writer, b"%d" % os.getpid())
+            time.sleep(60)
+
+        crash.run(child, time_limit=60)
+
+    ended = crash.run(parent, time_limit=0.5)
+    assert ended.hung
+    pid = int(os.read(reader, 20))
+    os.close(reader)
+    os.close(writer)
+    deadline = time.monotonic() + 10
+    while not process_is_gone(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process_is_gone(pid)
+
+
+def test_nothing_is_left_after_a_campaign():
+    with bench(LOG) as b:
+        b.examples = 20
+        assert list(campaign(b))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+class TestKill:
+    def test_after_the_operation_its_result_is_known(self, tmp_path):
+        ended = struck(Kill(), lambda: "result", tmp_path)
+        assert ended.said == ("result",)
+        assert ended.signal == signal.SIGKILL
+
+    def test_before_a_line_of_the_class(self, tmp_path):
+        path = tmp_path / "0"
+        sizes = []
+        for number in range(1, 200):
+            path.unlink(missing_ok=True)
+            ended = struck(Kill(When.LINE, number), lambda: LogByteQueue(path).push(b"item"), tmp_path)
+            if not ended.hit:
+                break
+            assert ended.said == ()
+            assert ended.signal == signal.SIGKILL
+            sizes.append(path.stat().st_size if path.exists() else -1)
+        assert 10 < number < 100
+        assert sizes == sorted(sizes)  # each line is a little later
+        assert (sizes[0], sizes[-1]) == (-1, 4 + 9 + 4)
+
+    @pytest.mark.parametrize("size", [4, 5, 12, 16])
+    def test_when_a_file_reaches_a_size(self, tmp_path, size):
+        path = tmp_path / "0"
+        ended = struck(Kill(When.BYTE, size), lambda: LogByteQueue(path).push(b"item"), tmp_path)
+        assert ended.said == ()
+        assert ended.signal == signal.SIGXFSZ
+        assert path.stat().st_size == size
+
+    def test_a_write_that_the_kernel_has_shortened_is_the_last_one(self, tmp_path):
+        path = tmp_path / "file"
+
+        def write_once():
+            file = os.open(path, os.O_WRONLY | os.O_CREAT)
+            assert os.write(file, b"0123456789") == 6
+
+        ended = struck(Kill(When.BYTE, 6), write_once, tmp_path)
+        assert ended.said == ()
+        assert ended.signal == signal.SIGKILL
+        assert path.read_bytes() == b"012345"
+
+    @pytest.mark.parametrize("kill", [Kill(When.LINE, 1000), Kill(When.BYTE, 1000)])
+    def test_a_place_that_is_never_reached_is_no_hit(self, tmp_path, kill):
+        ended = struck(kill, lambda: LogByteQueue(tmp_path / "0").push(b"item"), tmp_path)
+        assert (ended.signal, ended.status, ended.hit) == (0, 0, False)
+
+
+class TestAccount:
+    def test_a_crash_that_does_not_hit_has_none(self):
+        with bench(LOG) as b:
+            assert suffer(b, Crash(("open", "push:10"), Kill(When.LINE, 1000))) is None
+
+    def test_a_right_queue_has_everything_and_works(self):
+        with bench(FIFO_BYTES) as b:
+            found = suffer(b, Crash(("open", "push:10", "push:11", "pop", "push:12")))
+        assert [number for _, number, _ in found.look.found] == [11, 12, 9999]
+        assert found.stored == (11, 12)
+        assert found.right
+
+    def test_a_queue_in_memory_has_nothing_but_works(self):
+        with bench(FIFO_MEMORY) as b:
+            found = suffer(b, Crash(("open", "push:10", "push:11")))
+        assert found.missing == (10, 11)
+        assert (found.lost, found.doubled, found.phantoms, found.new_is_gone) == (2, (), (), False)
+
+    @pytest.mark.parametrize(
+        ("operations", "said", "came", "verdict"),
+        [
+            ("open push:10", [None, None], [10], "right"),
+            ("open push:10", [None], [10], "right"),
+            ("open push:10", [None], [], "right"),
+            ("open push:10", [None], [10, 10], "copies"),
+            ("open push:10", [None, None], [], "lost"),
+            ("open push:10", [None, None], [10, 11], "phantom"),
+            ("open push:10", [None, None], [10, None], "phantom"),
+            ("open push:10 pop", [None, None], [], "right"),
+            ("open push:10 pop", [None, None], [10], "right"),
+            ("open push:10 pop", [None, None, 10], [10], "doubled"),
+            ("open push:10 push:11 pop", [None, None, None], [], "lost"),
+        ],
+    )
+    def test_what_is_lost_doubled_or_never_pushed(self, operations, said, came, verdict):
+        with bench(FIFO_MEMORY) as b:
+            seen = look(b, 4)
+        seen.found = [(0, number, repr(number)) for number in came] + seen.found
+        found = account(Crash(tuple(operations.split())), said, seen)
+        symptoms = {"lost": found.lost, "doubled": found.doubled, "copies": found.copies, "phantom": found.phantoms}
+        assert {name for name, value in symptoms.items() if value} == ({verdict} - {"right"})
+        assert found.right == (verdict in ("right", "doubled"))
+
+
+def test_crashes_hit_in_every_way():
+    with bench(FIFO_BYTES) as b:
+        ways = [found.crash.kill.when for found in campaign(b)]
+    assert all(ways.count(way) > 10 for way in When)
+
+
+def test_places_are_chosen_at_even_distances():
+    assert evenly(range(5), 10, 0) == [0, 1, 2, 3, 4]
+    chosen = evenly(range(1000), 10, 3)
+    assert len(chosen) == 10
+    assert {later - earlier for earlier, later in itertools.pairwise(chosen)} <= {99, 100, 101}
+    assert chosen != evenly(range(1000), 10, 5)
+
+
+@pytest.mark.parametrize(
+    ("path", "grade"),
+    [
+        (FIFO_BYTES, "process crash (0 lost, 0 doubled, 0 phantom at "),
+        ("queuelib.queue.LifoDiskQueue", "clean close ("),
+        ("gallery.disk.OwnedByAProcess", "none ("),
+    ],
+)
+def test_durability_is_graded(path, grade):
+    notes = examine(path, only="queue.persist.crash-open").notes
+    assert [note for note in notes if note.startswith(f"durability: {grade}")]
+
+
+def test_scratch_directories_of_crashes_are_removed():
+    with bench(LOG) as b:
+        suffer(b, Crash(("open", "push:10")))
+        assert not Path(b.driver.directory).exists()
