@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from queue_conformance.faults import filesystem
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.drivers import make_driver
@@ -30,6 +31,7 @@ class Bench:
         examples: programs or requests to draw.
         flight: where the operation in flight is noted.
         known: programs that failed before, played first.
+        isolated: whether this process runs nothing but the check, and may be changed for good.
     """
 
     implementation: Implementation
@@ -38,6 +40,7 @@ class Bench:
     seed: int = 0
     examples: int = 100
     known: Sequence[tuple[Any, ...]] = ()
+    isolated: bool = False
     specification: Specification = field(default_factory=load)
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)
@@ -226,7 +229,7 @@ class Bench:
             expected=failure.expected,
             actual=failure.actual,
             operations=tuple(map(show, steps)),
-            script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail]),
+            script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
             program=failure.program,
         )
 

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-MODULES = ("construction", "push", "serialization", "pop", "peek", "length", "close", "persistence", "chunks", "machine")
+MODULES = ("construction", "push", "serialization", "pop", "peek", "length", "close", "persistence", "disk", "chunks", "machine")
 """The modules of the suite, in the order in which their checks are run."""
 
 
