@@ -5,7 +5,7 @@ from kit import REFERENCES, broken, examine
 
 from queue_conformance.verdicts import RunVerdict, Verdict
 
-RIGHT = (*REFERENCES, "gallery.right.ChunkedByteQueue", "gallery.right.WithoutPeek", "gallery.right.Unordered")
+RIGHT = (*REFERENCES, *(f"gallery.right.{name}" for name in ("ChunkedByteQueue", "FilePerItem", "WithoutPeek", "Unordered")))
 
 
 @pytest.mark.parametrize("path", RIGHT)

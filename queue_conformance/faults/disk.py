@@ -217,8 +217,11 @@ def places(before: Mapping[str, int], after: Mapping[str, int], drawn: int, seed
         seed: for those.
     """
     grown = {path: size for path, size in after.items() if size > before.get(path, 0)}
-    # Below the largest size: for files that are written in place, or are gone again when the operation returns.
+    # Below the largest size: for files that are written in place, or are there during the operation only.
     found = _borders(max([*before.values(), *after.values()], default=0))
+    for path, size in before.items():
+        if after.get(path, 0) < size:  # it may have grown before it was cut or removed
+            found |= {size + place for place in _borders(size)}
     for path, size in grown.items():
         start = before.get(path, 0)
         growth = size - start
@@ -229,5 +232,5 @@ def places(before: Mapping[str, int], after: Mapping[str, int], drawn: int, seed
 
 
 def _borders(end: int) -> set[int]:
-    """Return 0, the powers of two and their neighbours, below a number."""
-    return {0} | {near for power in range(end.bit_length()) for near in range(2**power - 1, 2**power + 2) if near < end}
+    """Return 0 and the powers of two below a number."""
+    return {0, *(2**power for power in range(end.bit_length()) if 2**power < end)}
