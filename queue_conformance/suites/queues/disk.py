@@ -18,8 +18,6 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
-from queue_conformance.suites.programs import program
-from queue_conformance.suites.queues.pair import run
 from queue_conformance.suites.queues.scenes import close_under_fault, open_under_fault, pop_under_fault, push_under_fault
 
 Scene = Callable[[Fault], bool]
@@ -67,7 +65,6 @@ def _under_each_fault(bench: Bench, operation: str, scenes: Sequence[Scene]) -> 
         raise NotExercised("nothing is known of files that it stores in")
     if not disk.AVAILABLE:
         raise NotExercised("this platform cannot limit the size of files")
-    run(bench, program("push:0 push:1 push:2 reopen"))
     hits, tried = Counter[str](), Counter[str]()
     for fault, scene in _faults(bench, scenes):
         tried[fault.name] += 1
