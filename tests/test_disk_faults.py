@@ -9,11 +9,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from kit import FIFO_DISK, bench, examine, mounts
+from kit import FIFO_BYTES, FIFO_DISK, bench, examine, mounts
 
 from queue_conformance import isolation
 from queue_conformance.faults import disk
 from queue_conformance.faults.filesystem import mount_small_filesystem
+from queue_conformance.suites.queues import disk as disk_checks
 
 FULL = pytest.mark.skipif(not mounts(), reason="needs a file system of its own")
 
@@ -163,6 +164,21 @@ class TestPlaces:
         assert first == second != other
 
 
+@pytest.mark.parametrize("check", [disk_checks.a_push_is_stored_or_raises, disk_checks.a_failed_open_loses_nothing])
+@pytest.mark.parametrize("path", [FIFO_DISK, FIFO_BYTES, "gallery.right.ChunkedByteQueue", "gallery.right.FilePerItem"])
+def test_a_right_queue_also_withstands_what_root_does_not_meet(path, check):
+    with bench(path) as found:
+
+        def outcome(_flight):
+            check(found)
+            return list(found.broken), " ".join(found.notes)
+
+        broken, notes = as_nobody(outcome, found.directory)
+    assert not broken
+    assert "disk faults that hit" in notes
+    assert "needs a user who is not root" not in notes
+
+
 class TestReport:
     def test_it_names_the_faults_that_hit(self):
         notes = examine("scrapy.squeues.PickleFifoSQLiteQueue", only="queue.push.no-silent-loss").notes
@@ -177,11 +193,9 @@ class TestReport:
         assert any("no space on a file system of its own" in note for note in notes) == (not mounts())
 
     def test_a_process_with_other_tasks_is_not_moved_to_other_mounts(self):
-        from queue_conformance.suites.queues.disk import a_failed_open_loses_nothing
-
         before = os.readlink("/proc/self/ns/mnt") if os.path.exists("/proc/self/ns/mnt") else None
         with bench(FIFO_DISK) as found:
-            a_failed_open_loses_nothing(found)
+            disk_checks.a_failed_open_loses_nothing(found)
             assert any("no space on a file system of its own" in note for note in found.notes)
         assert before is None or os.readlink("/proc/self/ns/mnt") == before
 

@@ -37,9 +37,10 @@ class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):
             self._saveinfo(self.info)
         except OSError:
             self.info = before
-            os.truncate(head, size)
-            self.headf.close()
-            self.headf = self._openchunk(before["head"][0], "ab+")
+            if self.headf.closed or self.headf.name != head:
+                self.headf.close()
+                self.headf = self._openchunk(before["head"][0], "ab+")
+            os.ftruncate(self.headf.fileno(), size)
             raise
 
     def pop(self):
