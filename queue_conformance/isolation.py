@@ -61,6 +61,11 @@ class FlightRecorder:
             owner: the id of the rule that is broken if it never ends.
         """
         self.write("owner", owner)
+        self.note(step)
+        self._CLOCK.pack_into(self._memory, 0, time.monotonic())
+
+    def note(self, step: str) -> None:
+        """Add a line of Python to the steps."""
         line = f"{step}\n".encode()
         start = self._offsets["steps"] + self._LENGTH.size
         if self._end + len(line) > self._SIZES["steps"]:
@@ -68,7 +73,6 @@ class FlightRecorder:
         self._memory[start + self._end : start + self._end + len(line)] = line
         self._end += len(line)
         self._LENGTH.pack_into(self._memory, self._offsets["steps"], self._end)
-        self._CLOCK.pack_into(self._memory, 0, time.monotonic())
 
     def leave(self) -> None:
         """Note that the operation in flight ended."""

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.reports import ImplementationReport, report_on
@@ -89,6 +90,19 @@ def bench(path: str) -> Iterator[Bench]:
 def scratch_root() -> str | None:
     """Return a directory in memory, if there is one."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@cache
+def mounts() -> bool:
+    """Whether this process may make file systems of its own."""
+    with tempfile.TemporaryDirectory() as directory:
+        pid = os.fork()
+        if pid == 0:
+            with suppress(OSError):
+                mount_small_filesystem(directory)
+                os._exit(0)
+            os._exit(1)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:

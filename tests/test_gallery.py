@@ -3,13 +3,14 @@
 from functools import cache
 
 import pytest
-from kit import broken, examine, run_script
+from kit import broken, examine, mounts, run_script
 
 from gallery import Exhibit, exhibits
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 EXHIBITS = list(exhibits())
+FILLS_A_DISK = "gallery.faults.ForgivesFullDisks"
 HANGS = ("FactoryHangs", "BlocksWhenEmpty", "PopHangs")
 
 
@@ -27,7 +28,10 @@ def report_on(exhibit_path):
 
 def parameter(exhibit):
     """Return an exhibit as a parameter; a distributed run keeps its tests together, because they share a report."""
-    return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=pytest.mark.xdist_group(exhibit.path))
+    marks = [pytest.mark.xdist_group(exhibit.path)]
+    if exhibit.path == FILLS_A_DISK:
+        marks.append(pytest.mark.skipif(not mounts(), reason="needs a file system of its own"))
+    return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=marks)
 
 
 @pytest.fixture(params=map(parameter, EXHIBITS))

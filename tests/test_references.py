@@ -6,7 +6,7 @@ from kit import FIFO_BYTES, FIFO_DISK, LIFO_DISK, REFERENCES, broken, examine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 LOG = "gallery.right.LogByteQueue"
-RIGHT = (*REFERENCES, "gallery.right.ChunkedByteQueue", LOG, "gallery.right.WithoutPeek", "gallery.right.Unordered")
+RIGHT = (*REFERENCES, LOG, *(f"gallery.right.{name}" for name in ("ChunkedByteQueue", "FilePerItem", "WithoutPeek", "Unordered")))
 CRASH_SAFE = (FIFO_DISK, LIFO_DISK, FIFO_BYTES, "queue_reference.bytequeues.LifoByteQueue", LOG)
 
 

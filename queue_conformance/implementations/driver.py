@@ -202,12 +202,13 @@ class Driver(ABC):
             body: the rest of the script.
         """
 
-    def script(self, title: str, lines: Sequence[str]) -> str:
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         """Return a stand-alone script.
 
         Args:
             title: its docstring.
             lines: the operations and the assertion.
+            definitions: further modules whose definitions it may quote.
         """
         imports = [f"from {self.module_name} import {self.class_name.partition('.')[0]}"]
-        return assemble(title, imports, [*self.setup("\n".join(lines)), *lines], self.definitions)
+        return assemble(title, imports, [*self.setup("\n".join(lines)), *lines], [*self.definitions, *definitions])

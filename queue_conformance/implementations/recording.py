@@ -103,8 +103,16 @@ class Recorder:
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
         self.steps.append(Step(source))
-        self.flight.enter(source, "")
-        self.flight.leave()
+        self.flight.note(source)
+
+    def release(self) -> None:
+        """Hold on to no object that an operation returned or raised, so that one which nobody else holds is gone."""
+        for step in self.steps:
+            step.result = NOTHING
+            error = step.error
+            while error is not None:
+                error.__traceback__ = None
+                error = error.__context__
 
     @contextmanager
     def blame(self, rule: str) -> Iterator[None]:

@@ -26,6 +26,7 @@ _IMPORTS: Mapping[str, str] = {
     "Spider": "from scrapy import Spider",
     "XmlRpcRequest": "from scrapy.http import XmlRpcRequest",
     "array": "from array import array",
+    "ctypes": "import ctypes",
     "datetime": "import datetime",
     "errno": "import errno",
     "faulthandler": "import faulthandler",

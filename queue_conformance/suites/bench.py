@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Item
@@ -34,6 +35,7 @@ class Bench:
         backend: the server behind the queue and the proxy before that, if there is one.
         patience: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
+        isolated: whether this process runs nothing but the check, and may be changed for good.
     """
 
     implementation: Implementation
@@ -45,6 +47,7 @@ class Bench:
     backend: Backend | None = None
     patience: float = 2.0
     time_limit: float = 10.0
+    isolated: bool = False
     specification: Specification = field(default_factory=load)
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)
@@ -236,7 +239,7 @@ class Bench:
             expected=failure.expected,
             actual=failure.actual,
             operations=tuple(map(show, steps)),
-            script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail]),
+            script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
             program=failure.program,
         )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from queue_conformance import isolation
+from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
@@ -89,7 +90,7 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
     """
     with tempfile.TemporaryDirectory(dir=conditions.directory, ignore_cleanup_errors=True) as directory:
 
-        def isolated(flight: FlightRecorder) -> T:
+        def alone(flight: FlightRecorder) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
             place = Path(directory)
@@ -106,11 +107,12 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
                         conditions.examples,
                         conditions.known,
                         backend,
+                        isolated=isolation.AVAILABLE and not conditions.in_process,
                         time_limit=conditions.time_limit,
                     )
                 )
 
-        return isolation.run(isolated, time_limit=conditions.time_limit, in_process=conditions.in_process)
+        return isolation.run(alone, time_limit=conditions.time_limit, in_process=conditions.in_process)
 
 
 def _backend_of(implementation: Implementation, directory: Path) -> AbstractContextManager[Backend | None]:
@@ -192,7 +194,7 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
         driver = make_driver(implementation, Path(directory), Recorder(FlightRecorder()))
         sentence = load()[rule].sentence
         lines = [*steps[:-1], *_guarded(operation, fatality)] if steps else []
-        script = driver.script(f"{rule}: {sentence}", lines)
+        script = driver.script(f"{rule}: {sentence}", lines, filesystem)
     return Violation(
         rule=rule,
         expected="an answer",

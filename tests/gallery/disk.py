@@ -43,9 +43,9 @@ class NumbersItsFiles(FifoDiskQueue):
 
     def __init__(self, crawler, key):
         number = next(n for n in range(1000) if n not in self.open_files)
+        super().__init__(crawler, str(Path(key).parent / f"file-{number}"))
         self.open_files.add(number)
         self.number = number
-        super().__init__(crawler, str(Path(key).parent / f"file-{number}"))
 
     def close(self):
         self.open_files.discard(self.number)
@@ -279,9 +279,11 @@ class ReversesWhenReopened(FifoDiskQueue):
     def __init__(self, crawler, key):
         super().__init__(crawler, key)
         database = self._queue._database
-        rows = database.execute("SELECT item FROM items ORDER BY id DESC").fetchall()
-        database.execute("DELETE FROM items")
-        database.executemany("INSERT INTO items (item) VALUES (?)", rows)
+        with database:  # all or nothing
+            database.execute("BEGIN IMMEDIATE")
+            rows = database.execute("SELECT item FROM items ORDER BY id DESC").fetchall()
+            database.execute("DELETE FROM items")
+            database.executemany("INSERT INTO items (item) VALUES (?)", rows)
 
 
 # --- close -----------------------------------------------------------------------------------------------------------

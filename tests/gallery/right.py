@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
+import json
 import os
 import struct
 import zlib
@@ -22,33 +24,126 @@ class WithoutPeek(FifoMemoryQueue):
 
 
 class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):
-    """queuelib's queue in chunks, which also notices a full disk and an unclean end, and may be closed twice."""
+    """queuelib's queue in chunks, which survives a full disk and an unclean end, and may be closed twice."""
 
     _closed = False
+    _saved = None
 
     def __init__(self, path, chunksize=100000):
-        info = Path(path, "info.json")
-        if any(Path(path).glob("q*")) and not info.exists():
-            raise OSError(f"{path} was not closed")
         super().__init__(path, chunksize)
-        info.unlink(missing_ok=True)
+        for chunk in Path(path).glob("q*"):  # what an unclean end has left
+            if int(chunk.name[1:]) > self.info["head"][0]:
+                chunk.unlink()
+        os.ftruncate(self.headf.fileno(), self.info.get("bytes", 0))
 
     def push(self, string):
-        size = os.fstat(self.headf.fileno()).st_size
-        head, written = self.headf, self.szhdr_size + len(string)
-        super().push(string)
-        path = head.name
-        if os.path.getsize(path) < size + written:
-            os.truncate(path, size)
-            number, position = self.info["head"]
-            self.info["head"] = [number, position - 1]
-            self.info["size"] -= 1
-            raise OSError("the disk is full")
+        before, head, size = {**self.info}, self.headf.name, os.fstat(self.headf.fileno()).st_size
+        try:
+            super().push(string)
+            if os.path.getsize(head) < size + self.szhdr_size + len(string):
+                raise OSError("the disk is full")
+            self._saveinfo(self.info)
+        except OSError:
+            self.info = before
+            if self.headf.closed or self.headf.name != head:
+                self.headf.close()
+                self.headf = self._openchunk(before["head"][0], "ab+")
+            os.ftruncate(self.headf.fileno(), size)
+            raise
+
+    def pop(self):
+        item = super().pop()
+        with contextlib.suppress(OSError):  # then the item may come again
+            self._saveinfo(self.info)
+        return item
+
+    def _saveinfo(self, info):
+        """Replace the file as a whole; close has nothing left to write."""
+        if not self.headf.closed:
+            info["bytes"] = os.fstat(self.headf.fileno()).st_size
+        text = json.dumps(info)
+        if text != self._saved:
+            new = self._infopath().with_suffix(".new")
+            try:
+                new.write_text(text)
+                new.replace(self._infopath())
+            except OSError:
+                new.unlink(missing_ok=True)
+                raise
+            self._saved = text
 
     def close(self):
         if not self._closed:
             self._closed = True
             super().close()
+
+
+class FilePerItem:
+    """A queue of bytes that keeps each item in a file of its own."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        names = [name for name in os.listdir(self.path) if not name.endswith(".new")]
+        if not all(name.endswith(".item") for name in names):
+            raise ValueError(f"{path} was written by another class")
+        self.names = deque(sorted(names))
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise TypeError(f"only bytes can be stored, not {type(item).__name__}")
+        number = int(self.names[-1].partition(".")[0]) + 1 if self.names else 0
+        name = f"{number:09d}.item"
+        self.write(name, item)
+        self.names.append(name)
+
+    def write(self, name, item):
+        """Store an item, or raise and leave nothing behind."""
+        new = self.path / f"{name}.new"
+        try:
+            new.write_bytes(item)
+            new.replace(self.path / name)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+
+    def peek(self):
+        return (self.path / self.names[0]).read_bytes() if self.names else None
+
+    def pop(self):
+        item = self.peek()
+        if self.names:
+            (self.path / self.names[0]).unlink()
+            self.names.popleft()
+        return item
+
+    def clear(self):
+        while self.names:
+            self.pop()
+
+    def close(self):
+        with contextlib.suppress(OSError):  # not empty
+            self.path.rmdir()
+
+    def __len__(self):
+        return len(self.names)
+
+
+class Unordered(FifoMemoryQueue):
+    """A queue that promises no order: the smallest hash of an address comes first."""
+
+    def __init__(self):
+        super().__init__()
+        self._requests = []
+
+    def push(self, request):
+        heapq.heappush(self._requests, (zlib.crc32(request.url.encode()), id(request), request))
+
+    def pop(self):
+        return heapq.heappop(self._requests)[2] if self._requests else None
+
+    def peek(self):
+        return self._requests[0][2] if self._requests else None
 
 
 class LogByteQueue:
@@ -131,20 +226,3 @@ class LogByteQueue:
 
     def __len__(self):
         return len(self._items)
-
-
-class Unordered(FifoMemoryQueue):
-    """A queue that promises no order: the smallest hash of an address comes first."""
-
-    def __init__(self):
-        super().__init__()
-        self._requests = []
-
-    def push(self, request):
-        heapq.heappush(self._requests, (zlib.crc32(request.url.encode()), id(request), request))
-
-    def pop(self):
-        return heapq.heappop(self._requests)[2] if self._requests else None
-
-    def peek(self):
-        return self._requests[0][2] if self._requests else None

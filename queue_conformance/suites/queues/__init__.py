@@ -11,6 +11,7 @@ MODULES = (
     "length",
     "close",
     "persistence",
+    "disk",
     "crash",
     "torn",
     "chunks",

@@ -6,12 +6,11 @@ import time
 from functools import partial
 from typing import Any
 
-from queue_conformance.faults import disk
 from queue_conformance.implementations.driver import Item
-from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.recording import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench, call_of
+from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import BYTES_ONLY, REQUESTS_ONLY
@@ -178,105 +177,6 @@ def _many(bench: Bench, rule: str) -> None:
     if count < MANY:
         examples = MANY // ITEMS_PER_EXAMPLE
         raise NotExercised(f"works with {count} items; --conformance-examples={examples} tries {MANY}")
-
-
-# --- Full disk -------------------------------------------------------------------------------------------------------
-
-ROOM = (0, 1, 6, 100, 5000)
-"""Bytes that still fit after the largest file when the disk becomes full."""
-
-
-@check("queue.push.no-silent-loss", "queue.push.failed-no-trace", name="queue.push.no-silent-loss")
-def full_disk_loses_nothing_silently(bench: Bench) -> None:
-    if not disk.AVAILABLE:
-        raise NotExercised("this platform cannot limit the size of files")
-    run(bench, program("push:0 push:1 push:2 reopen"))
-    bench.restart()
-    queue = bench.open()
-    queue.push(_victim(bench))
-    queue.pop()
-    queue.close()
-    hits = 0
-    for room in ROOM:
-        for reopen in (False, True):
-            with bench.collecting():
-                hits += _push_onto_full_disk(bench, room, reopen)
-    if not hits:
-        raise NotExercised("no push reached the limit on the size of files")
-
-
-def _push_onto_full_disk(bench: Bench, room: int, reopen: bool) -> bool:
-    """Push while the disk has little room left, then compare; return whether the fault hit."""
-    bench.restart()
-    driver, recorder = bench.driver, bench.recorder
-    items = {1: driver.item(1), 2: _victim(bench), 3: driver.item(3)}
-    queue = bench.open()
-    queue.push(items[1])
-    limit = disk.largest_file(driver.directory) + room
-    for line in disk.source_of_limit(room):
-        recorder.note(line)
-    rule = "queue.push.no-silent-loss"
-    left = {1, 2, 3}
-    with disk.file_size_limit(limit):
-        try:
-            queue.push(items[2])
-        except OperationRaised:
-            bench.examined[rule] += 1  # an error is not silent
-            rule = "queue.push.failed-no-trace"
-            left = {1, 3}
-    recorder.note(disk.SOURCE_OF_NO_LIMIT)
-    if 2 in left and not disk.reached(driver.directory, limit):
-        queue.close()
-        return False
-    body = _lines_for_a_full_disk(bench, items, room, reopen)
-    try:
-        queue.push(items[3])
-        if reopen:
-            queue.close()
-            queue = bench.open()
-        while left:
-            popped = queue.pop()
-            number = driver.identify(popped)
-            bench.examined[rule] += 1
-            if number not in left or not _same(popped, items[number].value, "meta"):
-                expected = f"item {' or '.join(map(str, sorted(left)))}"
-                bench.fail(rule, expected, popped, [], body=body)
-            left.remove(number)
-        queue.close()
-    except OperationRaised as raised:
-        bench.fail(rule, "no exception", f"{describe(raised.error)} raised by {call_of(raised.step)}", [], body=body)
-    return True
-
-
-def _lines_for_a_full_disk(bench: Bench, items: dict[int, Item], room: int, reopen: bool) -> list[str]:
-    """Return the body of a script that does the same; it is content with an error of the push."""
-    driver = bench.driver
-    opening = bench.recorder.steps[0].source
-    stored = [driver.key_literal(items[number]) for number in items]
-    return [
-        opening,
-        f"queue.push({items[1].source})",
-        *disk.source_of_limit(room),
-        "try:",
-        f"    queue.push({items[2].source})",
-        f"    stored = [{', '.join(stored)}]",
-        "except Exception:  # an error is right, if it leaves no trace",
-        f"    stored = [{stored[0]}, {stored[2]}]",
-        disk.SOURCE_OF_NO_LIMIT,
-        f"queue.push({items[3].source})",
-        *(["queue.close()", opening] if reopen else []),
-        "left = [queue.pop() for _ in range(4)]",
-        f"left = [{driver.key_source('item')} for item in left if item is not None]",
-        "assert sorted(left) == sorted(stored), f'{len(left)} items are left of {len(stored)} stored ones'",
-    ]
-
-
-def _victim(bench: Bench) -> Item:
-    """Return an item that is larger than usual buffers; it is number 2."""
-    request = "Request('https://example.com/2', meta={'large': 'x' * 100_000})"
-    is_request = bench.implementation.kind is Kind.DOWNSTREAM_QUEUE
-    item: Item = bench.driver.evaluate(request if is_request else "b'item 2' * 20_000")
-    return item
 
 
 def _same(popped: Any, pushed: Any, field: str) -> bool:
