@@ -11,7 +11,7 @@ from queue_conformance.verdicts import RunVerdict, Verdict
 
 EXHIBITS = list(exhibits())
 FILLS_A_DISK = "gallery.faults.ForgivesFullDisks"
-HANGS = ("FactoryHangs", "BlocksWhenEmpty", "PopHangs")
+HANGS = ("FactoryHangs", "BlocksWhenEmpty", "PopHangs", "WaitsForAnAnswer")
 
 
 @cache
@@ -20,6 +20,7 @@ def report_on(exhibit_path):
     return examine(
         exhibit.path,
         exhibit.claims,
+        examples=30 if exhibit.server else 100,
         time_limit=1.0 if exhibit.path.endswith(HANGS) else 10.0,
         settings=exhibit.settings,
         server=exhibit.server,

@@ -105,7 +105,11 @@ def test_the_command_line_replaces_the_table(read):
         (["--queue-setting=A"], "--queue-setting: write NAME=VALUE, not 'A'"),
         (["--queue-setting==b"], "--queue-setting: write NAME=VALUE, not '=b'"),
         (["--conformance-claim=fast"], "--conformance-claim: unknown claim 'fast'"),
-        (["--queue-server=redis"], "--queue-server: this version does not examine queues behind a server"),
+        (
+            ["--queue-server=mysql"],
+            "--queue-server: write redis, redis-server, fakeredis, or HOST:PORT of a running server, not 'mysql'",
+        ),
+        (["--conformance-claim=transient-error=Mine"], "--conformance-claim: the claim 'transient-error' names an exception"),
     ],
 )
 def test_a_wrong_option_is_explained(read, arguments, message):

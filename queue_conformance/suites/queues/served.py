@@ -218,7 +218,7 @@ def _rule_of_push(sent: bool) -> str:
 
 def _after_faults(player: Player, play: Play, failure: RuleBroken) -> str:
     """Faults matter: is it the pops that failed, or the pushes?"""
-    if failure.rule in ("queue.len.count", "queue.len.truth"):
+    if failure.rule.startswith("queue.len."):
         return "queue.len.last-known"
     pushed = any(operation.name == "push" for operation in play.played)
     pops_matter = player.passes(without_empty_pops(play), play.queues)
