@@ -14,7 +14,7 @@ demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the r
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
 
 test: $(STAMP) lint types  ## everything that must hold
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -209,7 +209,11 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
 def _guarded(operation: str, fatality: Fatality) -> list[str]:
     """Return lines of a script that fail if an operation hangs, or ends the interpreter."""
     if fatality.hung:
-        return ["faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1", operation]
+        return [
+            "faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1",
+            "with suppress(Exception):",
+            f"    {operation}",
+        ]
     return [
         "child = os.fork()",
         "if child == 0:",

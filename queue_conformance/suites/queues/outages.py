@@ -67,6 +67,7 @@ def _push_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
         return
     if failed:
         expect_transient(bench, rule, failed)
+    pushing = bench.recorder.steps[-1]
     recover(bench)
     if failed:
         patiently(bench, partial(queue.push, item, owner="queue.push.retry"))
@@ -75,6 +76,7 @@ def _push_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
     if failed:
         contains(bench, "queue.push.retry", left, 2, range(1, 3), "it was pushed again after a transient error")
     else:
+        pushing.refusable = True
         contains(bench, rule, left, 2, range(1, 2), "push returned while the server could not be reached")
 
 
@@ -97,6 +99,7 @@ def push_raises_permanent_errors_as_they_are(bench: Bench) -> None:
             expected = "an error for which nobody falls back"
             bench.fail(rule, expected, f"{describe(raised.error)} raised", tail, replaces=True, final=True)
         return
+    bench.recorder.steps[-1].refusable = True
     left = drained(bench, queue, rule)
     contains(bench, rule, left, 3, range(1, 2), "push returned, although what it stores in was replaced")
 

@@ -92,6 +92,7 @@ class ServedQueuePair(QueuePair):
 
     def _drain_as(self, rule: str) -> None:
         """Take out everything after a push that returned although it cannot have reached the server: is it there?"""
+        self.bench.recorder.steps[-1].refusable = True
         self.recover()
         try:
             while self.pop() is not None:

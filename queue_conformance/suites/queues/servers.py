@@ -77,13 +77,15 @@ def _during(bench: Bench, fault: ServerFault, operate: Callable[[Bench, Any, Ser
         bench.recorder.note(f"backend.{fault.end}()")
         getattr(backend, fault.end)()
     rule = "queue.push.failed-no-trace" if operate is _push else "queue.pop.transient-keeps"
-    popped = bench.driver.identify(bench.recorder.steps[-2].result) if operate is _pop else None
+    step = bench.recorder.steps[-2]
+    popped = bench.driver.identify(step.result) if operate is _pop else None
     left = drained(bench, queue, rule)
     for number in (1, 2, 3):
         if number != popped:
             most = 2 if operate is _pop and failed else 1
             contains(bench, rule, left, number, range(1, most + 1), f"the server was {fault.name}")
     if operate is _push and not failed:
+        step.refusable = True
         rule = "queue.push.transient-after-success" if fault.away else "queue.push.permanent-error"
         contains(bench, rule, left, 4, range(1, 2), f"push returned while the server was {fault.name}")
 
