@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,32 +93,40 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
         def alone(flight: FlightRecorder) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
-            place = Path(directory)
-            with _backend_of(implementation, place) as backend:
-                reached = replace(implementation, opener=conditions.opener)
-                if backend is not None:
-                    reached = replace(reached, places={"{host}": backend.host, "{port}": str(backend.port)})
-                return function(
-                    Bench(
-                        reached,
-                        place,
-                        flight,
-                        conditions.seed,
-                        conditions.examples,
-                        conditions.known,
-                        backend,
-                        isolated=isolation.AVAILABLE and not conditions.in_process,
-                        time_limit=conditions.time_limit,
-                    )
+            opened = replace(implementation, opener=conditions.opener)
+            with served(opened, Path(directory)) as (reached, backend):
+                bench = Bench(
+                    reached,
+                    Path(directory),
+                    flight,
+                    conditions.seed,
+                    conditions.examples,
+                    conditions.known,
+                    backend,
+                    isolated=isolation.AVAILABLE and not conditions.in_process,
+                    time_limit=conditions.time_limit,
                 )
+                return function(bench)
 
         return isolation.run(alone, time_limit=conditions.time_limit, in_process=conditions.in_process)
 
 
-def _backend_of(implementation: Implementation, directory: Path) -> AbstractContextManager[Backend | None]:
+@contextmanager
+def served(implementation: Implementation, directory: Path) -> Iterator[tuple[Implementation, Backend | None]]:
+    """Give an implementation the server that it stores in, if it needs one.
+
+    Args:
+        implementation: what to serve.
+        directory: where a server of the kit's own may store.
+
+    Yields:
+        The implementation with the address of the server filled in, and the server.
+    """
     if not implementation.server:
-        return nullcontext()
-    return Backend(implementation.server, directory / "server")
+        yield implementation, None
+        return
+    with Backend(implementation.server, directory / "server") as backend:
+        yield replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)}), backend
 
 
 def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResult:

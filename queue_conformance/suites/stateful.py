@@ -12,6 +12,7 @@ TestMyQueue = MyMachine.TestCase
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -26,7 +27,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.suites import player_of
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.execution import Conditions
+from queue_conformance.suites.execution import Conditions, served
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import Operation
 from queue_conformance.suites.survey import survey
@@ -43,8 +44,10 @@ class QueueMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._player = player_of(Bench(self.implementation, Path(self._scratch.name), FlightRecorder()))
+        self._stack = contextlib.ExitStack()
+        directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        implementation, backend = self._stack.enter_context(served(self.implementation, directory))
+        self._player = player_of(Bench(implementation, directory, FlightRecorder(), backend=backend))
         self._play = self._player.begin()
         self._failed = False
 
@@ -67,7 +70,7 @@ class QueueMachine(RuleBasedStateMachine):
             if not self._failed:
                 self._guarded(self._play.finish)
         finally:
-            self._scratch.cleanup()
+            self._stack.close()
 
     def _guarded(self, function: Callable[[], None]) -> None:
         try:
@@ -78,7 +81,7 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 def state_machine(
-    path: str, *, claims: Mapping[str, str] | None = None, queue_settings: Mapping[str, str] | None = None
+    path: str, *, claims: Mapping[str, str] | None = None, queue_settings: Mapping[str, str] | None = None, server: str = ""
 ) -> type[QueueMachine]:
     """Make the state machine of a class.
 
@@ -86,6 +89,7 @@ def state_machine(
         path: the dotted path of the class.
         claims: what its author claims, as for ``--conformance-claim``.
         queue_settings: what it is built with, as for ``--queue-setting``.
+        server: the server that it stores in, as for ``--queue-server``; faults of the connection are then among the rules.
 
     Returns:
         A class to subclass; its ``TestCase`` can be collected by pytest.
@@ -94,9 +98,10 @@ def state_machine(
         LoadError: if there is nothing to examine.
     """
     with tempfile.TemporaryDirectory() as directory:
-        implementation = survey(path, queue_settings or {}, claims or {}, Conditions(Path(directory))).implementation()
-        bench = Bench(implementation, Path(directory), FlightRecorder())
-        table = player_of(bench).table
+        conditions = Conditions(Path(directory), server=server)
+        implementation = survey(path, queue_settings or {}, claims or {}, conditions).implementation()
+        with served(implementation, Path(directory)) as (reached, backend):
+            table = player_of(Bench(reached, Path(directory), FlightRecorder(), backend=backend)).table
     members: dict[str, Any] = {"implementation": implementation}
     for name in dict.fromkeys(operation.name for operation in table):
         members[name] = _rule_of(name, [operation for operation in table if operation.name == name])

@@ -23,10 +23,12 @@ class ServedQueuePair(QueuePair):
     """One queue behind a server and its oracle, which knows what is uncertain after a fault."""
 
     def __init__(self, bench: Bench, number: int) -> None:
+        assert bench.backend is not None
+        self.bench = bench
+        self.backend: Backend = bench.backend
+        self.recover()  # a queue cannot be built while its server is away
         super().__init__(bench, number)
         self.model: Any = UncertainQueueModel(bench.implementation.capabilities.order)
-        assert bench.backend is not None
-        self.backend: Backend = bench.backend
         self._failed: set[str] = set()  # the operations that failed so far
 
     # --- Faults ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,210 @@
+"""The proxy, the servers behind it, and what they do to a client: each fault really hits, and nothing outlives it."""
+
+import os
+import socket
+import threading
+import time
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from queue_conformance.faults import servers
+from queue_conformance.faults.backend import VARIABLE, Backend
+from queue_conformance.faults.network import redirected
+from queue_conformance.faults.servers import ServerError, ask, check_name
+
+HAS_REDIS = servers.redis_executable() is not None
+KINDS = [pytest.param("redis-server", marks=pytest.mark.skipif(not HAS_REDIS, reason="there is no redis-server")), "fakeredis"]
+GONE = (redis.ConnectionError, redis.TimeoutError)
+
+
+@pytest.fixture(params=KINDS)
+def backend(request):
+    with Backend(request.param) as backend:
+        yield backend
+
+
+@pytest.fixture
+def client(backend):
+    client = redis.Redis(backend.host, backend.port, socket_timeout=0.3, retry=Retry(NoBackoff(), 0))
+    client.ping()
+    yield client
+    client.close()
+
+
+def test_refuse_ends_connections_and_refuses_new_ones(backend, client):
+    backend.refuse()
+    with pytest.raises(GONE):
+        client.ping()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((backend.host, backend.port))
+    backend.recover()
+    assert client.ping()
+
+
+def test_a_reset_ends_connections_and_welcomes_new_ones(backend, client):
+    accepted = backend.proxy.accepted
+    with socket.create_connection((backend.host, backend.port)) as connection:
+        connection.sendall(b"*1\r\n$4\r\nPING\r\n")
+        assert connection.recv(100)
+        backend.reset()
+        with pytest.raises(ConnectionResetError):
+            connection.recv(100)
+    assert client.ping()
+    assert backend.proxy.accepted > accepted
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_cut_reply_means_that_the_server_has_done_it(backend, client, after):
+    backend.cut_reply(after)
+    with pytest.raises(GONE):
+        client.rpush("key", "value")
+    assert backend.proxy.cuts == 1
+    backend.recover()
+    assert client.llen("key") == 1
+
+
+@pytest.mark.parametrize("after", [0, 1, 20])
+def test_a_cut_request_means_that_the_server_has_not_done_it(backend, client, after):
+    backend.cut_request(after)
+    with pytest.raises(GONE):
+        client.rpush("key", "value")
+    backend.recover()
+    assert client.llen("key") == 0
+
+
+def test_a_cut_that_is_never_reached_does_not_hit(backend, client):
+    backend.cut_reply(1000)
+    assert client.ping()
+    assert backend.proxy.cuts == 0
+
+
+def test_what_stalls_arrives_after_recovery(backend, client):
+    backend.stall()
+    with pytest.raises(GONE):
+        client.rpush("key", "value")
+    backend.recover()
+    deadline = time.monotonic() + 5
+    while client.llen("key") != 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_slow_is_not_away(backend, client):
+    backend.proxy.slow(0.02)
+    started = time.monotonic()
+    assert client.ping()
+    assert time.monotonic() - started >= 0.04  # a request and a reply
+
+
+def test_much_passes_in_both_directions(backend, client):
+    value = os.urandom(1 << 20)
+    client.connection_pool.connection_kwargs["socket_timeout"] = 10
+    client.connection_pool.reset()
+    client.set("key", value)
+    assert client.get("key") == value
+
+
+def test_storage_is_replaced_and_emptied(backend, client):
+    client.rpush("list", 1)
+    client.set("text", 1)
+    assert backend.replace_storage() == 2
+    with pytest.raises(redis.ResponseError):
+        client.rpush("list", 2)
+    backend.forget()
+    assert ask(backend.server.address, "DBSIZE") == 0
+
+
+def test_every_connection_of_the_process_leads_to_the_proxy(backend):
+    client = redis.Redis("localhost", 1, socket_timeout=1)
+    assert client.ping()
+    client.close()
+    assert backend.seen
+    assert all(port == 1 for _, port in backend.seen)
+
+
+def test_nothing_is_left(backend, client):
+    address = backend.server.address
+    backend.close()
+    assert "connect" not in vars(socket.socket)
+    assert not [thread for thread in threading.enumerate() if thread.name == "fault proxy"]
+    with pytest.raises(OSError, match=r".*"):
+        ask(address, "PING")
+
+
+def test_looking_changes_nothing():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        seen = []
+        with redirected(None, seen):
+            socket.create_connection(server.getsockname()).close()
+        assert seen == [server.getsockname()]
+
+
+@pytest.mark.skipif(not HAS_REDIS, reason="there is no redis-server")
+class TestRealServer:
+    @pytest.fixture
+    def backend(self):
+        with Backend("redis-server") as backend:
+            yield backend
+
+    def test_it_keeps_what_it_held(self, backend, client):
+        client.rpush("key", "value")
+        backend.stop_server()
+        with pytest.raises(GONE):
+            client.ping()
+        backend.start_server()
+        assert client.llen("key") == 1
+
+    def test_frozen_it_says_nothing_and_does_it_later(self, backend, client):
+        backend.freeze_server()
+        with pytest.raises(redis.TimeoutError):
+            client.rpush("key", "value")
+        backend.thaw_server()
+        assert client.llen("key") == 1
+
+    def test_without_memory_it_refuses(self, backend, client):
+        backend.fill_memory()
+        with pytest.raises(redis.OutOfMemoryError):
+            client.rpush("key", "value")
+        backend.free_memory()
+        assert client.rpush("key", "value") == 1
+
+    def test_read_only_it_refuses(self, backend, client):
+        backend.forbid_writes()
+        with pytest.raises(redis.ReadOnlyError):
+            client.rpush("key", "value")
+        backend.allow_writes()
+        assert client.rpush("key", "value") == 1
+
+
+def test_a_fake_server_cannot_be_stopped():
+    with Backend("fakeredis") as backend, pytest.raises(TypeError, match="fakeredis is no redis-server"):
+        backend.stop_server()
+
+
+def test_a_running_server_is_left_alone(monkeypatch):
+    with Backend("fakeredis") as first:
+        ask(first.server.address, "SET", "key", "value")
+        monkeypatch.setenv(VARIABLE, f"{first.host}:{first.port}")
+        with Backend("redis-server") as second:
+            second.forget()
+            assert not second.server.ours
+        assert ask(first.server.address, "GET", "key") in ("value", b"value")
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1:6379", "redis://127.0.0.1:6379/3", "[::1]:6379"])
+def test_the_address_of_a_server_is_understood(text):
+    assert check_name(text).endswith(":6379")
+
+
+@pytest.mark.parametrize("text", ["mysql", "localhost", ":1", "host:0", "host:port", "host:70000"])
+def test_a_wrong_server_is_explained(text):
+    with pytest.raises(ValueError, match="write redis, redis-server, fakeredis, or HOST:PORT"):
+        check_name(text)
+
+
+def test_an_error_of_the_server_is_an_error():
+    with Backend("fakeredis") as backend, pytest.raises(ServerError):
+        ask(backend.server.address, "NONSENSE")

@@ -1,0 +1,161 @@
+"""Queues behind a server, examined as their authors would: options, conftest.py, scripts, and the reference queues."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from kit import broken, examine
+
+from queue_conformance.implementations.capabilities import Order
+from queue_conformance.models.uncertain import State, UncertainQueueModel
+from queue_conformance.suites.stateful import state_machine
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.3"}
+ARGUMENTS = ["--queue-setting=REDIS_URL=redis://{host}:{port}/0", "--queue-setting=REDIS_TIMEOUT=0.3"]
+PATHS = ("queue_reference.redis.FifoRedisQueue", "queue_reference.redis.LifoRedisQueue")
+
+
+@pytest.mark.parametrize("server", ["redis", "fakeredis"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_reference_keeps_every_rule(path, server):
+    report = examine(path, settings=SETTINGS, server=server)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+    assert report.survey.profile == "external-queue"
+    unexamined = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
+    assert unexamined <= {"queue.push.large"}
+    assert any("cut_reply" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("path", PATHS)
+def test_a_reference_passes_whatever_is_drawn(path, seed):
+    assert not broken(examine(path, settings=SETTINGS, server="redis", seed=seed, only="machine"))
+
+
+def test_a_queue_that_names_no_address_is_found(pytester):
+    arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-server=redis", "-k", "queue.len"]
+    result = pytester.runpytest_subprocess(*arguments)
+    result.stdout.fnmatch_lines(["*profile external-queue*", "*faults that hit len: refuse 1 of 1*"])
+    assert result.ret == 0
+
+
+def test_a_queue_whose_server_is_missing_is_explained(pytester):
+    arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-setting=REDIS_URL=redis://127.0.0.1:1"]
+    result = pytester.runpytest_subprocess(*arguments)
+    line = (
+        "queue_reference.redis.FifoRedisQueue connects to 127.0.0.1:1, where no server answers; --queue-server=redis starts one"
+    )
+    result.stdout.fnmatch_lines([f"ERROR: --queue-class: {line}"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+CONFTEST = """
+from queue_reference.memory import FifoMemoryQueue
+
+def pytest_open_queue(cls, crawler, key):
+    return cls(size=3, name=key)
+"""
+ODD = """
+from queue_reference.memory import FifoMemoryQueue
+
+class OddQueue(FifoMemoryQueue):
+    def __init__(self, size, name):
+        super().__init__()
+    from_crawler = None
+"""
+
+
+def test_a_conftest_builds_what_scrapy_could_not(pytester):
+    pytester.makepyfile(odd=ODD)
+    pytester.makeconftest(CONFTEST)
+    result = pytester.runpytest_subprocess("--queue-class=odd.OddQueue", "--conformance-claim=kind=downstream-queue")
+    result.stdout.fnmatch_lines(["*verdict: CONFORMANT*"])
+    assert result.ret == 0
+
+
+def test_the_script_of_such_a_queue_builds_it_in_the_same_way(pytester):
+    pytester.makepyfile(odd=ODD + "    def pop(self):\n        return self._requests.pop()\n")
+    pytester.makeconftest(CONFTEST)
+    arguments = ["--conformance-claim=kind=downstream-queue", "--conformance-report=r.jsonl", "-k", "queue.pop.empty-none"]
+    pytester.runpytest_subprocess("--queue-class=odd.OddQueue", *arguments)
+    records = map(json.loads, (pytester.path / "r.jsonl").read_text().splitlines())
+    (script,) = [record["script"] for record in records if record.get("rule") == "queue.pop.empty-none"]
+    assert "def pytest_open_queue(cls, crawler, key):" in script
+    assert pytester.runpython(pytester.makepyfile(script=script)).ret == 1
+
+
+def test_the_authors_own_errors_count_when_claimed(pytester):
+    pytester.makepyfile(
+        mine="""
+        import queue_conformance
+        from queue_reference.redis import FifoRedisQueue
+
+        class Gone(Exception):
+            pass
+
+        class MyQueue(FifoRedisQueue):
+            def push(self, request):
+                try:
+                    super().push(request)
+                except queue_conformance.TransientError as error:
+                    raise Gone from error
+        """
+    )
+    arguments = ["--queue-class=mine.MyQueue", "--queue-server=redis", *ARGUMENTS, "-k", "queue.push.transient"]
+    without = pytester.runpytest_subprocess(*arguments)
+    without.stdout.fnmatch_lines(["*expected TransientError, got Gone() raised (Scrapy*"])
+    claimed = pytester.runpytest_subprocess(*arguments, "--conformance-claim=transient-error=mine.Gone")
+    assert (without.ret, claimed.ret) == (1, 0)
+
+
+def test_the_state_machine_knows_faults():
+    machine = state_machine(PATHS[0], queue_settings=SETTINGS, server="redis")
+    quick = settings(
+        max_examples=10, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    assert hasattr(machine, "cut_reply")
+    run_state_machine_as_test(machine, settings=quick)
+
+
+# --- The oracle ------------------------------------------------------------------------------------------------------
+
+
+def test_an_uncertain_push_may_be_there_or_not():
+    model = UncertainQueueModel(Order.FIFO)
+    model.push(1)
+    model.push(2, certain=False)
+    model.push(3)
+    assert (model.least, len(model)) == (2, 3)
+    assert model.allowed() == [1]
+    model.remove(1)
+    assert model.allowed() == [2, 3]
+    model.remove(3)
+    assert model.allowed() == []
+    assert model.may_be_empty
+
+
+def test_the_item_of_a_failed_pop_comes_once_or_twice_and_at_any_time():
+    model = UncertainQueueModel(Order.LIFO)
+    model.push(1)
+    model.push(2)
+    model.fail_pop()
+    assert not model.may_be_empty
+    model.push(3)
+    model.remove(2)
+    assert model.allowed() == [2, 3]
+    model.remove(3)
+    model.remove(1)
+    assert model.may_be_empty
+    assert model.allowed() == [2]
+
+
+def test_what_cannot_be_followed_is_not_judged():
+    model = UncertainQueueModel(Order.NONE)
+    for number in range(12):
+        model.push(number, certain=False)
+    assert model.lost_track
+    model.clear()
+    assert model.states == {State()}
