@@ -7,6 +7,7 @@ in shared memory, so that the parent still knows the operations when the child c
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import gc
 import mmap
@@ -187,12 +188,24 @@ def run(function: Callable[[FlightRecorder], T], *, time_limit: float, in_proces
         return _fatality(flight, status, hung, time_limit, stacks)
 
 
+_LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
+_DEATH_OF_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of prctl(2)."""
+
+
+def die_with_parent() -> None:
+    """Let this process be killed when the one that started it ends, where the system can do that (Linux)."""
+    if _LIBRARY is not None:
+        _LIBRARY.prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+
+
 def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, writer: int, stacks: IO[bytes]) -> None:
     """Run the function, send what came of it, and end the process without any clean-up of the parent's."""
     import resource
 
     code = 1
     try:
+        die_with_parent()
         gc.freeze()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -67,7 +68,7 @@ class Session:
         self.results: dict[str, list[CheckResult]] = {}
         self.releases = installed_releases()
         self._elsewhere: dict[str, str] = {}
-        self._scratch = Path(tempfile.mkdtemp(prefix="queue-conformance-", dir=_scratch_root()))
+        self._scratch = _new_scratch(_scratch_root())
 
     # --- Collection --------------------------------------------------------------------------------------------------
 
@@ -227,6 +228,29 @@ def exit_status(report: Report, of_pytest: int) -> int:
     if report.failed or of_pytest == pytest.ExitCode.TESTS_FAILED:
         return pytest.ExitCode.TESTS_FAILED
     return INCONCLUSIVE if report.inconclusive else of_pytest
+
+
+_SCRATCH = "queue-conformance-"
+
+
+def _new_scratch(root: str | None) -> Path:
+    """Make a scratch directory that bears the number of this process, and remove those of processes that were killed."""
+    scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-", dir=root))
+    for other in scratch.parent.glob(f"{_SCRATCH}*-*"):
+        number = other.name.removeprefix(_SCRATCH).partition("-")[0]
+        if number.isdigit() and not _alive(int(number)):
+            shutil.rmtree(other, ignore_errors=True)
+    return scratch
+
+
+def _alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _scratch_root() -> str | None:

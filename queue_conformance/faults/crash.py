@@ -6,7 +6,6 @@ said up to then is known, because it says it over a pipe.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
 import select
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from queue_conformance.implementations.kills import kill_at_line, kill_in_write
+from queue_conformance.isolation import die_with_parent
 
 AVAILABLE = hasattr(os, "fork")
 """Whether this platform can end a process and go on."""
@@ -31,8 +31,6 @@ Say = Callable[[Any], None]
 """How a process tells the one that started it something that can be pickled."""
 
 _HEADER = struct.Struct("I")
-_DEATH_OF_PARENT = 1
-"""``PR_SET_PDEATHSIG`` of prctl(2)."""
 
 
 class When(StrEnum):
@@ -123,7 +121,6 @@ def run(function: Callable[[Say], None], *, time_limit: float) -> Ended:
         RuntimeError: if the function raised; the text is the traceback there.
     """
     parent = os.getpid()
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads: the child uses none of them
@@ -132,8 +129,7 @@ def run(function: Callable[[Say], None], *, time_limit: float) -> Ended:
         code = 1
         try:
             os.close(reader)
-            if library is not None:
-                library.prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+            die_with_parent()
             if os.getppid() == parent:
                 _child(function, writer)
                 code = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _socket
 import contextlib
-import ctypes
 import importlib
 import importlib.util
 import os
@@ -12,12 +11,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from queue_conformance.faults.network import Address
+from queue_conformance.isolation import die_with_parent
 
 PATIENCE = 10.0
 """Seconds that a server gets to start."""
@@ -208,12 +207,6 @@ def redis_executable() -> str | None:
     assert spec.origin is not None
     path = str(Path(spec.origin).parent / "bin" / "redis-server")
     return path if os.access(path, os.X_OK) else None
-
-
-def die_with_parent() -> None:
-    """Let this process be killed when the one that started it ends, where the system can do that (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def ask(address: Address, *words: str | bytes) -> Any:
