@@ -38,7 +38,8 @@ def test_a_reference_passes_whatever_is_drawn(path, seed):
 def test_a_queue_that_names_no_address_is_found(pytester):
     arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-server=redis", "-k", "queue.len"]
     result = pytester.runpytest_subprocess(*arguments)
-    result.stdout.fnmatch_lines(["*profile external-queue*", "*faults that hit len: refuse 1 of 1*"])
+    expected = ["*profile external-queue*", "*behind a server*", "*faults that hit len: refuse 1 of 1*"]
+    result.stdout.fnmatch_lines(expected)
     assert result.ret == 0
 
 

@@ -86,6 +86,7 @@ def describe_found(kind: Kind, found: Capabilities) -> str:
         parts = ["no order" if found.order is Order.NONE else str(found.order)]
         parts.append("persistent" if found.persistent else "not persistent")
         parts += ["in files"] if found.filesystem else []
+        parts += ["behind a server"] if found.server else []
     parts.append("peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek")
     parts.append("clear" if found.clear else "no clear")
     parts += ["chunks"] if found.chunked else []

@@ -242,7 +242,11 @@ def _use_once(
     looking = contextlib.nullcontext() if bench.backend else redirected(None, addresses)
     with noting(notes, path, "used once"), looking:
         result = observe(PREFLIGHT, bench, rules)
-    return result, notes, reader.unknown(settings, path) if reader else "", addresses
+    unknown = reader.unknown(settings, path) if reader else ""
+    if unknown and result.broken:  # it may not have come so far as to read the setting
+        notes.append(unknown)
+        unknown = ""
+    return result, notes, unknown, addresses
 
 
 def _probe(bench: Bench) -> Capabilities:

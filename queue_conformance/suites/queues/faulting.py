@@ -49,6 +49,8 @@ def backend_of(bench: Bench) -> Backend:
     Raises:
         NotExercised: if nothing that the queue sends passes it.
     """
+    if bench.backend is None and not bench.offers("server"):
+        raise NotExercised("there is no server behind the queue")
     if bench.backend is None:
         raise NotExercised("what the queue sends does not pass the kit: write {host} and {port} in the setting of its address")
     return bench.backend
