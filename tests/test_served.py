@@ -29,6 +29,20 @@ def test_a_reference_keeps_every_rule(path, server):
     assert any("cut_reply" in note for note in report.notes)
 
 
+def test_a_queue_that_backs_off_for_a_moment_is_right():
+    report = examine("gallery.right.BacksOff", settings=SETTINGS, server="redis", examples=30)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_a_queue_that_backs_off_for_long_proves_nothing():
+    report = examine("gallery.right.BacksOffForLong", settings=SETTINGS, server="redis", examples=10)
+    assert broken(report) <= {"queue.push.retry"}
+    verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
+    assert verdicts["queue.pop.transient-keeps"].verdict is Verdict.NOT_EXERCISED
+    assert "has not come back to its server" in verdicts["queue.pop.transient-keeps"].reason
+
+
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("path", PATHS)
 def test_a_reference_passes_whatever_is_drawn(path, seed):

@@ -93,6 +93,10 @@ class UncertainQueueModel:
                 states.add(state._replace(extra=tuple(sorted((*state.extra, number)))))
         self._follow(states)
 
+    def lose_track(self) -> None:
+        """Nothing can be judged any more."""
+        self.states = set()
+
     def _follow(self, states: set[State]) -> None:
         self.states = states if len(states) <= MOST else set()
 

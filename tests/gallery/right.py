@@ -7,13 +7,16 @@ import heapq
 import json
 import os
 import struct
+import time
 import zlib
 from collections import deque
 from pathlib import Path
 
 import queuelib.queue
 
+from queue_conformance import TransientError
 from queue_reference.memory import FifoMemoryQueue
+from queue_reference.redis import FifoRedisQueue
 
 
 class WithoutPeek(FifoMemoryQueue):
@@ -226,3 +229,34 @@ class LogByteQueue:
 
     def __len__(self):
         return len(self._items)
+
+
+class BacksOff(FifoRedisQueue):
+    """A queue that leaves its server alone for a moment after it could not be reached."""
+
+    pause = 0.03
+    _until = 0.0
+
+    def push(self, request):
+        if time.monotonic() < self._until:
+            raise TransientError("the server was away a moment ago")
+        try:
+            super().push(request)
+        except TransientError:
+            self._until = time.monotonic() + self.pause
+            raise
+
+    def _look(self):
+        if time.monotonic() < self._until:
+            raise TransientError("the server was away a moment ago")
+        try:
+            return super()._look()
+        except TransientError:
+            self._until = time.monotonic() + self.pause
+            raise
+
+
+class BacksOffForLong(BacksOff):
+    """A queue that leaves its server alone for longer than anybody waits for it."""
+
+    pause = 60.0

@@ -127,6 +127,9 @@ def drained(bench: Bench, queue: Any, owner: str) -> list[int | None]:
     """Take out everything after a recovery, as one step; return the numbers of what came.
 
     A ``None`` while ``len`` is above zero means a temporary problem, which may last a moment.
+
+    Raises:
+        NotExercised: if the queue does not even ask its server within the patience of the bench.
     """
     numbers: list[int | None] = []
 
@@ -134,18 +137,25 @@ def drained(bench: Bench, queue: Any, owner: str) -> list[int | None]:
         keys: list[Any] = []
         deadline = time.monotonic() + bench.patience
         while len(keys) < MOST:
+            replied = proxy.replied
             item = queue.raw.pop()
             if item is not None:
                 numbers.append(bench.driver.identify(item))
                 keys.append(eval(key, {"item": item}))
-            elif len(queue.raw) == 0 or time.monotonic() > deadline:
+            elif len(queue.raw) == 0:
+                break
+            elif time.monotonic() > deadline:
+                if proxy.replied == replied:
+                    away.append(f"the queue has not come back to its server after {bench.patience:g} s")
                 break
             else:
                 time.sleep(0.02)
         return keys
 
-    key = bench.driver.key_source("item")
+    key, proxy, away = bench.driver.key_source("item"), backend_of(bench).proxy, list[str]()
     bench.recorder.call(f"left = [{key} for item in iter({queue.variable}.pop, None)]", owner, drain)
+    if away:
+        raise NotExercised(away[0])
     return numbers
 
 

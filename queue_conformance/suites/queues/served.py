@@ -103,9 +103,10 @@ class ServedQueuePair(QueuePair):
             raise failure.as_rule(rule) from None
 
     def push_refused(self, cause: int) -> None:
-        """Push something that must be refused, after the end of the fault."""
-        self.recover()
-        super().push_refused(cause)
+        """Push something that must be refused, while all is well and has been."""
+        if not self._failed:
+            self.recover()
+            super().push_refused(cause)
 
     def pop(self, _item: int = 0) -> int | None:
         """Pop; ``None`` is right while the server is away, and loses nothing."""
@@ -128,6 +129,8 @@ class ServedQueuePair(QueuePair):
             return None
         if value is None and not self.model.may_be_empty and self._failed:
             value = self._popped_later()
+            if self.model.lost_track:
+                return None
         if value is None and self.model.may_be_empty:
             self.model.clear()
             self._examined["queue.pop.empty-none"] += 1
@@ -144,13 +147,18 @@ class ServedQueuePair(QueuePair):
         """Pop again for a while: after an outage a queue may take a moment to find out that its server is back."""
         deadline = time.monotonic() + self.bench.patience
         value = None
+        asked = True
         while value is None and self.queue.length():
             if time.monotonic() > deadline:
                 self.bench.patience = IMPATIENCE
+                if not asked:
+                    self.model.lose_track()
                 break
             del self.bench.recorder.steps[-2:]
             time.sleep(0.01)
+            replied = self.backend.proxy.replied
             value = self.queue.pop()
+            asked = self.backend.proxy.replied > replied
         return value
 
     def peek(self, _item: int = 0) -> None:
