@@ -17,6 +17,7 @@ MODULES = (
     "chunks",
     "outages",
     "servers",
+    "permanent",
     "machine",
 )
 """The modules of the suite, in the order in which their checks are run."""

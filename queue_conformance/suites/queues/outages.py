@@ -11,8 +11,6 @@ from queue_conformance.implementations.recording import OperationRaised, describ
 from queue_conformance.specification import Kind
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
-from queue_conformance.suites.queues.fallback import is_fallback, transient_names
 from queue_conformance.suites.queues.faulting import (
     MISSED,
     Fault,
@@ -80,49 +78,6 @@ def _push_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
         contains(bench, rule, left, 2, range(1, 2), "push returned while the server could not be reached")
 
 
-@check("queue.push.permanent-error", kinds=SERVED)
-def push_raises_permanent_errors_as_they_are(bench: Bench) -> None:
-    rule = "queue.push.permanent-error"
-    queue = _with_replaced_storage(bench)
-    try:
-        queue.push(bench.driver.item(3), owner=rule)
-    except OperationRaised as raised:
-        bench.examined[rule] += 1
-        if is_fallback(bench, raised.error):
-            names = {"ValueError", *transient_names(bench)}
-            tail = [
-                "try:",
-                f"    {raised.step.source}",
-                "except Exception as error:",
-                f"    assert not {{cls.__name__ for cls in type(error).__mro__}} & {names!r}, repr(error)",
-            ]
-            expected = "an error for which nobody falls back"
-            bench.fail(rule, expected, f"{describe(raised.error)} raised", tail, replaces=True, final=True)
-        return
-    bench.recorder.steps[-1].refusable = True
-    left = drained(bench, queue, rule)
-    contains(bench, rule, left, 3, range(1, 2), "push returned, although what it stores in was replaced")
-
-
-def _with_replaced_storage(bench: Bench) -> Any:
-    """Return an open queue whose storage was replaced by something else.
-
-    Raises:
-        NotExercised: if the kit cannot do that to the server.
-    """
-    backend = backend_of(bench)
-    if not backend.server.ours:
-        raise NotExercised(f"the kit changes nothing in {backend.server.name}: --queue-server=redis starts a private one")
-    bench.restart()
-    queue = bench.open()
-    for number in (1, 2):
-        queue.push(bench.driver.item(number))
-    bench.recorder.note("replaced = backend.replace_storage()")
-    if not backend.replace_storage():
-        raise NotExercised("the server holds nothing after two pushes")
-    return queue
-
-
 # --- Pop -------------------------------------------------------------------------------------------------------------
 
 
@@ -162,12 +117,6 @@ def _pop_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
         if number not in delivered:
             most = 2 if fault.name == "cut_reply" else 1
             contains(bench, keeps, left, number, range(1, most + 1), "pop did not return it while the connection failed")
-
-
-@check("queue.pop.permanent-raises", kinds=SERVED)
-def pop_raises_permanent_errors(bench: Bench) -> None:
-    queue = _with_replaced_storage(bench)
-    bench.expect_raises("queue.pop.permanent-raises", (Exception,), queue.pop, why=": its storage was replaced")
 
 
 # --- Length ----------------------------------------------------------------------------------------------------------
