@@ -33,6 +33,7 @@ class FaultProxy:
         accepted: connections so far.
         requested, replied: bytes passed so far to the server and to its clients.
         cuts: connections that a fault has ended so far.
+        stalled: whether nothing passes.
     """
 
     def __init__(self, upstream: Address) -> None:
@@ -43,7 +44,7 @@ class FaultProxy:
         self._links: set[_Link] = set()
         self._room: dict[str, int] = {}  # bytes that may still pass in a direction before the connection is cut
         self._refuse_after_cut = True
-        self._stalled = False
+        self.stalled = False
         self._delay = 0.0
         self._closing = False
         self._wake_reader, self._wake_writer = socket.socketpair()
@@ -90,7 +91,7 @@ class FaultProxy:
     def stall(self) -> None:
         """Pass nothing any more, and end nothing: the server is frozen, or the network swallows what is sent."""
         with self._changing():
-            self._stalled = True
+            self.stalled = True
             for link in self._links:
                 link.watch(self._selector, False)
 
@@ -107,8 +108,8 @@ class FaultProxy:
         """End all faults. Connections that were cut stay cut; what was stalled passes."""
         with self._changing():
             self._room, self._delay = {}, 0.0
-            if self._stalled:
-                self._stalled = False
+            if self.stalled:
+                self.stalled = False
                 for link in self._links:
                     link.watch(self._selector, True)
             if self._listener not in self._watched():
@@ -180,7 +181,7 @@ class FaultProxy:
                             self._wake_reader.recv(_CHUNK)
                     elif key.fileobj is self._listener:
                         self._accept()
-                    elif key.data in self._links and not self._stalled:
+                    elif key.data in self._links and not self.stalled:
                         self._pass(key.data, key.fileobj, mask)
         with self._lock:
             for link in list(self._links):
@@ -206,7 +207,7 @@ class FaultProxy:
             return
         link = _Link(client, server)
         self._links.add(link)
-        if not self._stalled:
+        if not self.stalled:
             link.watch(self._selector, True)
 
     def _pass(self, link: _Link, end: Any, mask: int) -> None:

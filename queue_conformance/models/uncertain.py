@@ -63,6 +63,11 @@ class UncertainQueueModel:
         stored = {state._replace(contents=(*state.contents, number)) for state in self.states}
         self._follow(stored if certain else stored | self.states)
 
+    def push_late(self, number: int) -> None:
+        """A push failed that may still be done, nobody knows when."""
+        late = {state._replace(extra=tuple(sorted((*state.extra, number)))) for state in self.states}
+        self._follow(late | self.states)
+
     def allowed(self) -> list[int]:
         """Return the items that may come next."""
         return sorted({number for state in self.states for number, _ in self._successors(state)})

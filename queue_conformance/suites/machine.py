@@ -18,7 +18,7 @@ LONGEST = 50
 """Operations in a program at most."""
 
 BUDGET = 20.0
-"""Seconds after which no further program is played; only slow implementations come near."""
+"""Seconds, for each hundred examples, after which no further program is played; only slow implementations come near."""
 
 
 def our_settings(examples: int) -> settings:
@@ -88,7 +88,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
     bench = player.bench
     shortest: dict[str, RuleBroken] = {}
     other: list[Exception] = []
-    deadline = time.monotonic() + BUDGET
+    deadline = time.monotonic() + BUDGET * max(1.0, bench.examples / 100)
     count = 0
     coverage = ""  # until the first failure: what follows are variations of it
 

@@ -329,7 +329,7 @@ def player(bench: Bench) -> Player:
         return Player(bench, QueuePair, EXPERIMENTS, operations(bench))
     from queue_conformance.suites.queues import served
 
-    table = [*operations(bench), *served.operations()]
+    table = [*operations(bench), *served.operations(bench.examples)]
     return Player(bench, served.ServedQueuePair, (*served.EXPERIMENTS, *EXPERIMENTS), table)
 
 

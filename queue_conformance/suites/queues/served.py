@@ -49,6 +49,10 @@ class ServedQueuePair(QueuePair):
         """Cut the next request."""
         hurt(self.bench, Fault("cut_request", after))
 
+    def stall(self, _item: int = 0) -> None:
+        """Pass nothing any more, until the end of the fault: then all of it is done."""
+        hurt(self.bench, Fault("stall"))
+
     def recover(self, _item: int = 0) -> None:
         """End the fault."""
         if self.backend.faulty:
@@ -69,10 +73,13 @@ class ServedQueuePair(QueuePair):
         try:
             self.queue.push(self.bench.driver.item(number), owner="queue.push.transient-error")
         except OperationRaised as raised:
-            sent = proxy.requested > requested or proxy.cuts > cuts
+            stalled = self.backend.proxy.stalled
+            sent = stalled or proxy.requested > requested or proxy.cuts > cuts
             expect_transient(self.bench, _rule_of_push(sent), raised)
             self._failed.add("push")
-            if sent:
+            if stalled:
+                self.model.push_late(number)
+            elif sent:
                 self.model.push(number, certain=False)
         else:
             self.model.push(number)
@@ -124,7 +131,7 @@ class ServedQueuePair(QueuePair):
             self._examined["queue.pop.transient-none"] += 1
             self._failed.add("pop")
             self._peeked = NOTHING_PEEKED
-            if self.backend.proxy.requested > requested:
+            if self.backend.proxy.requested > requested or self.backend.proxy.stalled:
                 self.model.fail_pop()
             return None
         if value is None and not self.model.may_be_empty and self._failed:
@@ -239,7 +246,16 @@ def _after_faults(player: Player, play: Play, failure: RuleBroken) -> str:
 EXPERIMENTS = (Experiment(drop(*FAULTS), _after_faults),)
 
 
-def operations() -> list[Operation]:
-    """Return the faults that programs are drawn from, and the end of them."""
+LONG = 1000
+"""Examples from which on programs contain stalls too: each operation meanwhile takes as long as the client waits."""
+
+
+def operations(examples: int) -> list[Operation]:
+    """Return the faults that programs are drawn from, and the end of them.
+
+    Args:
+        examples: how many programs are drawn.
+    """
     cuts = [Operation("cut_reply", 0, 0), Operation("cut_reply", 0, 3), Operation("cut_request", 0, 0)]
-    return [Operation("refuse"), Operation("reset"), *cuts, Operation("cut_request", 0, 20), *[Operation("recover")] * 4]
+    stalls = [Operation("stall")] if examples >= LONG else []
+    return [Operation("refuse"), Operation("reset"), *stalls, *cuts, Operation("cut_request", 0, 20), *[Operation("recover")] * 4]
