@@ -93,7 +93,7 @@ def test_what_stalls_arrives_after_recovery(backend, client):
 
 
 def test_slow_is_not_away(backend, client):
-    backend.proxy.slow(0.02)
+    backend.slow(0.02)
     started = time.monotonic()
     assert client.ping()
     assert time.monotonic() - started >= 0.04  # a request and a reply

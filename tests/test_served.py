@@ -167,6 +167,16 @@ def test_the_item_of_a_failed_pop_comes_once_or_twice_and_at_any_time():
     assert model.allowed() == [2]
 
 
+def test_a_push_that_may_still_be_done_comes_at_any_time_or_never():
+    model = UncertainQueueModel(Order.FIFO)
+    model.push_late(1)
+    assert model.may_be_empty
+    model.push(2)
+    assert model.allowed() == [1, 2]
+    model.remove(2)
+    assert model.allowed() == [1]
+
+
 def test_what_cannot_be_followed_is_not_judged():
     model = UncertainQueueModel(Order.NONE)
     for number in range(12):

@@ -91,6 +91,10 @@ class Backend:
         self.faulty = True
         self.proxy.stall()
 
+    def slow(self, seconds: float) -> None:
+        """Delay everything that passes, until all faults end; that is no fault, unless the client cannot wait."""
+        self.proxy.slow(seconds)
+
     def recover(self) -> None:
         """End all faults."""
         self.faulty = False

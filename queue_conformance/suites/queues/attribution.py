@@ -22,7 +22,7 @@ SPREAD = 100
 """Items of queue n have the numbers from n * 100, so that an item in the wrong queue is recognised."""
 
 
-FAULTS = ("refuse", "reset", "cut_reply", "cut_request", "stall")
+FAULTS = ("refuse", "reset", "cut_reply", "cut_request", "stall", "slow")
 """The operations that hurt the connection, of all queues at once."""
 
 

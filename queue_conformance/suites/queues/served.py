@@ -53,6 +53,11 @@ class ServedQueuePair(QueuePair):
         """Pass nothing any more, until the end of the fault: then all of it is done."""
         hurt(self.bench, Fault("stall"))
 
+    def slow(self, _item: int = 0) -> None:
+        """Delay everything a little: all must go on as before."""
+        self.bench.recorder.note("backend.slow(0.002)")
+        self.backend.slow(0.002)
+
     def recover(self, _item: int = 0) -> None:
         """End the fault."""
         if self.backend.faulty:
@@ -247,7 +252,7 @@ EXPERIMENTS = (Experiment(drop(*FAULTS), _after_faults),)
 
 
 LONG = 1000
-"""Examples from which on programs contain stalls too: each operation meanwhile takes as long as the client waits."""
+"""Examples from which on a server may also stall or be slow: operations meanwhile take as long as the client waits."""
 
 
 def operations(examples: int) -> list[Operation]:
@@ -257,5 +262,5 @@ def operations(examples: int) -> list[Operation]:
         examples: how many programs are drawn.
     """
     cuts = [Operation("cut_reply", 0, 0), Operation("cut_reply", 0, 3), Operation("cut_request", 0, 0)]
-    stalls = [Operation("stall")] if examples >= LONG else []
-    return [Operation("refuse"), Operation("reset"), *stalls, *cuts, Operation("cut_request", 0, 20), *[Operation("recover")] * 4]
+    waits = [Operation("stall"), Operation("slow")] if examples >= LONG else []
+    return [Operation("refuse"), Operation("reset"), *waits, *cuts, Operation("cut_request", 0, 20), *[Operation("recover")] * 4]
