@@ -12,8 +12,8 @@ from queue_conformance.models.uncertain import State, UncertainQueueModel
 from queue_conformance.suites.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
-SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.3"}
-ARGUMENTS = ["--queue-setting=REDIS_URL=redis://{host}:{port}/0", "--queue-setting=REDIS_TIMEOUT=0.3"]
+SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
+ARGUMENTS = ["--queue-setting=REDIS_URL=redis://{host}:{port}/0", "--queue-setting=REDIS_TIMEOUT=0.5"]
 PATHS = ("queue_reference.redis.FifoRedisQueue", "queue_reference.redis.LifoRedisQueue")
 
 

@@ -15,7 +15,7 @@ from queue_reference.redis import ID_LENGTH, FifoRedisQueue, temporary_problems
 served = partial(
     breaks,
     right="queue_reference.redis.FifoRedisQueue",
-    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.3"},
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"},
     server="redis",
 )
 
