@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.specification import Kind
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.faulting import (
     MISSED,
     Fault,
@@ -28,9 +28,6 @@ from queue_conformance.suites.queues.faulting import (
     within_budget,
 )
 
-SERVED = frozenset({Kind.DOWNSTREAM_QUEUE})
-
-
 # --- Push ------------------------------------------------------------------------------------------------------------
 
 
@@ -39,7 +36,7 @@ SERVED = frozenset({Kind.DOWNSTREAM_QUEUE})
     "queue.push.transient-after-success",
     "queue.push.retry",
     "queue.push.failed-no-trace",
-    kinds=SERVED,
+    kinds=REQUESTS_ONLY,
     name="queue.push.transient-error",
 )
 def push_raises_the_transient_error(bench: Bench) -> None:
@@ -48,7 +45,7 @@ def push_raises_the_transient_error(bench: Bench) -> None:
     queue.push(bench.driver.item(1))
     faults = [Fault("refuse"), *cuts(*sizes(bench, partial(queue.push, bench.driver.item(2))))]
     tally: Counter[str] = Counter()
-    for fault in within_budget(faults):
+    for fault in within_budget(bench, faults):
         with bench.collecting():
             _push_during(bench, fault, tally)
     note_hits(bench, "push", tally)
@@ -81,7 +78,7 @@ def _push_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
 # --- Pop -------------------------------------------------------------------------------------------------------------
 
 
-@check("queue.pop.transient-none", "queue.pop.transient-keeps", kinds=SERVED)
+@check("queue.pop.transient-none", "queue.pop.transient-keeps", kinds=REQUESTS_ONLY)
 def pop_returns_none_and_loses_nothing(bench: Bench) -> None:
     backend_of(bench)
     queue = bench.open()
@@ -90,7 +87,7 @@ def pop_returns_none_and_loses_nothing(bench: Bench) -> None:
     queue.pop()
     faults = [Fault("refuse"), *cuts(*sizes(bench, queue.pop))]
     tally: Counter[str] = Counter()
-    for fault in within_budget(faults):
+    for fault in within_budget(bench, faults):
         with bench.collecting():
             _pop_during(bench, fault, tally)
     note_hits(bench, "pop", tally)
@@ -105,8 +102,8 @@ def _pop_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
     failed = under(bench, fault, tally, partial(queue.pop, owner=none))
     if failed is MISSED:
         return
-    bench.examined[none] += 1
     popped = None if failed else bench.recorder.steps[-1].result
+    bench.examined[none] += popped is None
     if failed:
         with bench.collecting():
             bench.fail(none, "None", f"{describe(failed.error)} raised", [], final=True)
@@ -122,14 +119,14 @@ def _pop_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
 # --- Length ----------------------------------------------------------------------------------------------------------
 
 
-@check("queue.len.transient-nonzero", "queue.len.transient-no-raise", "queue.len.last-known", kinds=SERVED)
+@check("queue.len.transient-nonzero", "queue.len.transient-no-raise", "queue.len.last-known", kinds=REQUESTS_ONLY)
 def length_stays_known(bench: Bench) -> None:
     backend_of(bench)
     queue = bench.open()
     queue.push(bench.driver.item(1))
     faults = [Fault("refuse"), *cuts(*sizes(bench, queue.length))]
     tally: Counter[str] = Counter()
-    for fault in within_budget(faults):
+    for fault in within_budget(bench, faults):
         with bench.collecting():
             _length_during(bench, fault, tally)
     note_hits(bench, "len", tally)
@@ -156,14 +153,14 @@ def _length_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
 # --- Construction and close ------------------------------------------------------------------------------------------
 
 
-@check("queue.ctor.fail-early", kinds=SERVED)
+@check("queue.ctor.fail-early", kinds=REQUESTS_ONLY)
 def an_unreachable_server_is_found_when_building(bench: Bench) -> None:
     backend_of(bench)
     hurt(bench, Fault("refuse"))
     bench.expect_raises("queue.ctor.fail-early", (Exception,), bench.open, why=": the server cannot be reached")
 
 
-@check("queue.len.restart-outage", kinds=SERVED)
+@check("queue.len.restart-outage", kinds=REQUESTS_ONLY)
 def no_length_is_made_up_when_building(bench: Bench) -> None:
     backend_of(bench)
     queue = bench.open()
@@ -174,7 +171,7 @@ def no_length_is_made_up_when_building(bench: Bench) -> None:
     bench.expect_raises("queue.len.restart-outage", (Exception,), bench.open, why=": the server cannot be reached")
 
 
-@check("queue.close.outage", "queue.close.keeps", kinds=SERVED, name="queue.close.outage")
+@check("queue.close.outage", "queue.close.keeps", kinds=REQUESTS_ONLY, name="queue.close.outage")
 def close_works_without_a_server(bench: Bench) -> None:
     backend_of(bench)
     queue = bench.open()
@@ -200,7 +197,7 @@ def close_works_without_a_server(bench: Bench) -> None:
     "queue.push.transient-error",
     "queue.pop.transient-none",
     "queue.len.transient-nonzero",
-    kinds=SERVED,
+    kinds=REQUESTS_ONLY,
     name="queue.push.bounded-time",
 )
 def nothing_waits_for_a_server_that_says_nothing(bench: Bench) -> None:
@@ -213,10 +210,14 @@ def nothing_waits_for_a_server_that_says_nothing(bench: Bench) -> None:
             queue.push(bench.driver.item(number))
         has_hit = hurt(bench, Fault("stall"))
         started = time.monotonic()
+        examined = bench.examined.copy()
         with bench.collecting():
             operate(bench, queue)
         slowest = max(slowest, time.monotonic() - started)
-        bench.examined["queue.push.bounded-time"] += has_hit()
+        if has_hit():
+            bench.examined["queue.push.bounded-time"] += 1
+        else:
+            bench.examined = examined
         recover(bench)
     bench.notes.append(f"answers after {slowest:.1f} s at most while the server says nothing")
 
@@ -230,10 +231,10 @@ def _stalled_push(bench: Bench, queue: Any) -> None:
 
 def _stalled_pop(bench: Bench, queue: Any) -> None:
     try:
-        queue.pop(owner="queue.push.bounded-time")
+        popped = queue.pop(owner="queue.push.bounded-time")
     except OperationRaised as raised:
         bench.fail("queue.pop.transient-none", "None", f"{describe(raised.error)} raised", [], final=True)
-    bench.examined["queue.pop.transient-none"] += 1
+    bench.examined["queue.pop.transient-none"] += popped is None
 
 
 def _stalled_length(bench: Bench, queue: Any) -> None:

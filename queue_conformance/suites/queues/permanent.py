@@ -9,12 +9,12 @@ from queue_conformance.implementations.recording import OperationRaised, describ
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
+from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.fallback import is_fallback, transient_names
 from queue_conformance.suites.queues.faulting import backend_of, contains, drained
-from queue_conformance.suites.queues.outages import SERVED
 
 
-@check("queue.push.permanent-error", kinds=SERVED)
+@check("queue.push.permanent-error", kinds=REQUESTS_ONLY)
 def push_raises_permanent_errors_as_they_are(bench: Bench) -> None:
     _expect_storage(bench)
     if bench.backend is None and bench.offers("filesystem"):
@@ -102,7 +102,7 @@ def _with_replaced_storage(bench: Bench) -> Any:
     return queue
 
 
-@check("queue.pop.permanent-raises", kinds=SERVED)
+@check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY)
 def pop_raises_permanent_errors(bench: Bench) -> None:
     rule = "queue.pop.permanent-raises"
     _expect_storage(bench)

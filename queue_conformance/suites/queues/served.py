@@ -89,6 +89,7 @@ class ServedQueuePair(QueuePair):
         else:
             self.model.push(number)
             if proxy.requested == requested or proxy.cuts > cuts:
+                self._failed.add("push")
                 self._drain_as(_rule_of_push(proxy.cuts > cuts))
         self._peeked = NOTHING_PEEKED
 
