@@ -184,3 +184,21 @@ def test_what_cannot_be_followed_is_not_judged():
     assert model.lost_track
     model.clear()
     assert model.states == {State()}
+
+
+def test_a_conftest_may_leave_a_class_to_the_kit(pytester):
+    pytester.makeconftest("def pytest_open_queue(cls):\n    return None\n")
+    result = pytester.runpytest_subprocess("--queue-class=queue_reference.memory.FifoMemoryQueue", "-k", "queue.pop")
+    assert result.ret == 0
+
+
+def test_a_running_server_that_does_not_run_is_explained(pytester):
+    result = pytester.runpytest_subprocess(f"--queue-class={PATHS[0]}", "--queue-server=127.0.0.1:1")
+    expected = "no server answers at 127.0.0.1:1 (Connection refused); start it, or give --queue-server=redis"
+    result.stdout.fnmatch_lines([f"ERROR: --queue-class: {expected}"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_server_that_is_not_used_is_noted(pytester):
+    arguments = ["--queue-class=queue_reference.memory.FifoMemoryQueue", "--queue-server=redis", "-k", "queue.pop"]
+    pytester.runpytest_subprocess(*arguments).stdout.fnmatch_lines(["*it does not use the server that --queue-server names*"])

@@ -22,6 +22,34 @@ _RESET = struct.pack("ii", 1, 0)
 _CHUNK = 1 << 16
 
 
+def connected(address: Address, seconds: float) -> socket.socket:
+    """Connect to a server, past :func:`redirected`.
+
+    Args:
+        address: where it listens.
+        seconds: how long to wait for it, and for each of its answers.
+
+    Raises:
+        OSError: if nothing answers there.
+    """
+    if isinstance(address, str):
+        found: list[tuple[int, Any]] = [(socket.AF_UNIX, address)]
+    else:
+        found = [(family, place) for family, *_, place in socket.getaddrinfo(*address, type=socket.SOCK_STREAM)]
+    error = OSError(f"there is no address for {address}")
+    for family, place in found:
+        connection = socket.socket(family)
+        connection.settimeout(seconds)
+        try:
+            _socket.socket.connect(connection, place)
+        except OSError as refused:
+            connection.close()
+            error = refused
+        else:
+            return connection
+    raise error
+
+
 class FaultProxy:
     """Passes bytes between clients and a server, until it is told otherwise.
 
@@ -195,15 +223,11 @@ class FaultProxy:
         except OSError:
             return
         self.accepted += 1
-        family = socket.AF_UNIX if isinstance(self.upstream, str) else socket.AF_INET
-        server = socket.socket(family)
-        server.settimeout(2)
         try:
-            _socket.socket.connect(server, self.upstream)  # not the method that redirected() replaces
+            server = connected(self.upstream, 2)
         except OSError:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             client.close()
-            server.close()
             return
         link = _Link(client, server)
         self._links.add(link)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import _socket
 import contextlib
 import importlib
 import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from queue_conformance.faults.network import Address
+from queue_conformance.faults.network import Address, connected
 from queue_conformance.isolation import die_with_parent
 
 PATIENCE = 10.0
@@ -171,7 +169,17 @@ def start(text: str, directory: Path) -> Server:
 
 
 def prepare(text: str) -> None:
-    """Import what the server needs, once, and not in every process that is forked."""
+    """Import what a server needs, once, and not in every process that is forked; look for one that is to be running.
+
+    Raises:
+        ServerError: if it is not running.
+    """
+    if ":" in text:
+        server = start(text, Path())
+        try:
+            connected(server.address, PATIENCE).close()
+        except OSError as error:
+            raise ServerError(f"no server answers at {text} ({error.strerror or error})") from error
     if text == "fakeredis" or (text == "redis" and not redis_executable()):
         importlib.import_module("fakeredis")
 
@@ -220,9 +228,7 @@ def ask(address: Address, *words: str | bytes) -> Any:
         OSError: if it does not answer.
         ServerError: if it answers with an error.
     """
-    with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as connection:
-        connection.settimeout(PATIENCE)
-        _socket.socket.connect(connection, address)  # not the method that network.redirected() replaces
+    with connected(address, PATIENCE) as connection:
         parts = [word.encode() if isinstance(word, str) else word for word in words]
         connection.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
         with connection.makefile("rb") as stream:

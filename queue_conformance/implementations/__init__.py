@@ -23,7 +23,8 @@ class Implementation:
         claims: what the author says of it, by name of capability.
         capabilities: what was found, with the claims applied.
         errors: the exceptions that its author names, by the name of the claim.
-        opener: the author's function ``(cls, crawler, key)`` that builds a queue, or ``None``.
+        hooked: whether the author's function builds it; that function may decline.
+        opener: the author's function that builds queues, or ``None``.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
     """
@@ -36,6 +37,7 @@ class Implementation:
     claims: Mapping[str, str] = field(default_factory=dict)
     capabilities: Capabilities = field(default_factory=Capabilities)
     errors: Mapping[str, type[BaseException]] = field(default_factory=dict)
+    hooked: bool = True
     opener: Callable[..., Any] | None = None
     server: str = ""
     places: Mapping[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -69,8 +70,11 @@ class DownstreamQueueDriver(Driver):
         )
         arguments = [f"{self.directory}/{name}"]
         if opener is not None:
-            source = f"{opener.__name__}({self.class_name}, crawler, {key})"
-            return source, lambda: opener(cls=cls, crawler=self.crawler, key=arguments[0])
+            names = inspect.signature(opener).parameters
+            sources = {"cls": self.class_name, "crawler": "crawler", "key": key}
+            values = {"cls": cls, "crawler": self.crawler, "key": arguments[0]}
+            source = f"{opener.__name__}({', '.join(f'{name}={sources[name]}' for name in names)})"
+            return source, lambda: opener(**{name: values[name] for name in names})
         if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
             return source, lambda: cls.from_crawler(self.crawler, *arguments)
         return source, lambda: cls(*arguments)

@@ -93,7 +93,7 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
         def alone(flight: FlightRecorder) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
-            opened = replace(implementation, opener=conditions.opener)
+            opened = replace(implementation, opener=conditions.opener if implementation.hooked else None)
             with served(opened, Path(directory)) as (reached, backend):
                 bench = Bench(
                     reached,

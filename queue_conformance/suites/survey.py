@@ -12,7 +12,6 @@ import difflib
 import io
 import os
 import signal
-import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from typing import Any
 
 from queue_conformance import isolation
 from queue_conformance.faults import servers
-from queue_conformance.faults.network import redirected
+from queue_conformance.faults.network import connected, redirected
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, apply_claims, nearest
 from queue_conformance.implementations.drivers import make_driver
@@ -54,6 +53,7 @@ class Survey:
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         preflight: what came of using it once, and of its claims.
         notes: what else is worth reporting.
+        hooked: whether the author's hook builds it, if there is one.
     """
 
     path: str
@@ -66,6 +66,7 @@ class Survey:
     server: str
     preflight: tuple[CheckResult, ...]
     notes: tuple[str, ...]
+    hooked: bool = True
 
     @property
     def usable(self) -> bool:
@@ -83,7 +84,16 @@ class Survey:
         capabilities = apply_claims(self.found, self.claims)
         errors = {name: load_error(self.claims[name]) for name in ERRORS if name in self.claims}
         implementation = Implementation(
-            self.path, cls, self.kind, self.profile, self.settings, self.claims, capabilities, errors, server=self.server
+            self.path,
+            cls,
+            self.kind,
+            self.profile,
+            self.settings,
+            self.claims,
+            capabilities,
+            errors,
+            self.hooked,
+            server=self.server,
         )
         # What a driver imports is imported once, here, and not in every process that is forked.
         make_driver(implementation, Path(), Recorder(FlightRecorder()))
@@ -125,7 +135,10 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     rules = loaded.rules()
 
     if loaded.server:
-        servers.prepare(loaded.server)
+        _prepare(loaded.server)
+    if conditions.opener is not None and _declines(implementation, conditions):
+        loaded = replace(loaded, hooked=False)
+        implementation = loaded.implementation()
 
     def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
         return _use_once(bench, rules, settings)
@@ -161,6 +174,8 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     if known.kind is Kind.DOWNSTREAM_QUEUE and offered.server and "profile" not in claims:
         profile = Profile.EXTERNAL_QUEUE
     server = known.server if found.server else ""
+    if conditions.server and not found.server and not offered.server:
+        known = replace(known, notes=(*known.notes, "it does not use the server that --queue-server names"))
     return replace(known, found=found, preflight=(preflight, claimed), profile=profile, server=server)
 
 
@@ -168,6 +183,13 @@ _UNREACHED = (
     "nothing of what it sends passes the kit, so faults of the network cannot be tried: "
     "write {host} and {port} in the setting that holds the address, as in --queue-setting URL=redis://{host}:{port}/0"
 )
+
+
+def _prepare(server: str) -> None:
+    try:
+        servers.prepare(server)
+    except servers.ServerError as error:
+        raise LoadError(f"{error}; start it, or give --queue-server=redis") from error
 
 
 def _at(known: Survey, address: tuple[str, int]) -> Survey:
@@ -178,7 +200,7 @@ def _at(known: Survey, address: tuple[str, int]) -> Survey:
     """
     name = f"{address[0]}:{address[1]}"
     try:
-        socket.create_connection(address, timeout=2).close()
+        connected(address, 2).close()
     except OSError:
         raise LoadError(f"{known.path} connects to {name}, where no server answers; --queue-server=redis starts one") from None
     return replace(known, server=name, notes=(*known.notes, f"it uses the server at {name}; --queue-server=redis starts another"))
@@ -229,6 +251,20 @@ def _loaded(
         values = {name: _literal(value) for name, value in settings.items()}
     profile = Profile(claims.get("profile", PROFILES[kind]))
     return Survey(path, kind, profile, package_version(cls), Capabilities(), claims, values, server, (), tuple(notes))
+
+
+def _declines(implementation: Implementation, conditions: Conditions) -> bool:
+    """Whether the author's hook leaves this class to the kit: it returns ``None``."""
+
+    def declined(bench: Bench) -> bool:
+        try:
+            with quietly():
+                return bench.open().raw is None
+        except OperationRaised:
+            return False
+
+    ended = on_bench(implementation, conditions, declined)
+    return isinstance(ended, isolation.Answer) and ended.value
 
 
 def _use_once(
