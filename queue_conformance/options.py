@@ -78,7 +78,7 @@ def _report(text: str) -> str:
     return text
 
 
-CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class")
+CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
 """The options that name classes to examine."""
 
 OPTIONS = (
@@ -86,6 +86,7 @@ OPTIONS = (
     Option("priority-queue-class", "examine this priority queue or round-robin queue", "PATH", repeats=True),
     Option("scheduler-class", "examine this scheduler", "PATH", repeats=True),
     Option("dupefilter-class", "examine this duplicates filter", "PATH", repeats=True),
+    Option("spider-state-class", "examine this extension that keeps the state of spiders", "PATH", repeats=True),
     Option(
         "queue-setting",
         "a crawler setting, or an argument of the constructor where there is no crawler",

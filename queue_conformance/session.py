@@ -79,7 +79,7 @@ class Session:
             return
         for option, path in self.options.classes:
             try:
-                items += self._collect(session, path)
+                items += self._collect(session, option, path)
             except LoadError as error:
                 self.errors.append(f"--{option}: {error}")
             except IsolatedError as error:
@@ -88,9 +88,9 @@ class Session:
         if self.is_worker:
             self.config.workeroutput["queue_conformance"] = pack((self.surveys, self.errors))  # type: ignore[attr-defined]
 
-    def _collect(self, session: pytest.Session, path: str) -> list[pytest.Item]:
+    def _collect(self, session: pytest.Session, option: str, path: str) -> list[pytest.Item]:
         conditions = self._conditions(path)
-        found = survey(path, self.options.settings, self.options.claims, conditions)
+        found = survey(path, self.options.settings, self.options.claims, conditions, option)
         examination = Examination(found, conditions, self.releases)
         self.surveys[path] = found
         node = ImplementationNode.from_parent(session, name=path, nodeid=path)

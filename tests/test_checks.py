@@ -5,9 +5,9 @@ import pytest
 from gallery import exhibits
 from queue_conformance.specification import Kind, load
 from queue_conformance.suites import check, checks_of
-from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
+from queue_conformance.suites.preflight import claims_of, preflight_of
 
-CHECKS = {kind: [PREFLIGHT, CLAIMS, *checks_of(kind)] for kind in Kind}
+CHECKS = {kind: [preflight_of(kind), claims_of(kind), *checks_of(kind)] for kind in Kind}
 
 
 @pytest.mark.parametrize("kind", Kind)

@@ -83,16 +83,16 @@ def test_the_kind_is_told_from_the_class(path, kind):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("scrapy.core.scheduler.Scheduler", "is a scheduler, which this version does not examine"),
-        ("scrapy.dupefilters.RFPDupeFilter", "is a duplicates filter, which this version does not examine"),
-        ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue of Scrapy, which this version does not examine"),
+        ("scrapy.core.scheduler.Scheduler", "is a scheduler: give it by --scheduler-class"),
+        ("scrapy.dupefilters.RFPDupeFilter", "is a dupefilter: give it by --dupefilter-class"),
+        ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue: give it by --priority-queue-class"),
         ("queue.Queue", "is a queue with put and get, which this version does not examine"),
         ("pathlib.Path", "is no queue: it has no push and no pop"),
     ],
 )
 def test_what_is_not_examined_is_said(path, message):
     with pytest.raises(LoadError, match=message):
-        tell_kind(load_class(path))
+        tell_kind(load_class(path), "queue-class")
 
 
 def test_the_version_of_the_package_is_found():

@@ -245,7 +245,7 @@ def test_a_class_next_to_the_command_needs_no_installation(run, pytester):
         ("bare.Queue", "bare.Queue is no queue: it has no push and no pop"),
         (
             "scrapy.core.scheduler.Scheduler",
-            "scrapy.core.scheduler.Scheduler is a scheduler, which this version does not examine",
+            "scrapy.core.scheduler.Scheduler is a scheduler: give it by --scheduler-class",
         ),
     ],
 )

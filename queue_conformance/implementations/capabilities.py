@@ -36,6 +36,10 @@ class Capabilities:
         server: it stores in a server, through connections that the kit can see.
         crash_safe: items survive the death of the process (claimed only).
         shared: several processes may use one key (claimed only).
+        slots: a priority queue serves the slots of the downloader in turn.
+        configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
+        filters: a scheduler or a duplicates filter rejects what was seen before.
+        length: a scheduler has a ``len()``.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
     """
 
@@ -50,6 +54,10 @@ class Capabilities:
     server: bool = False
     crash_safe: bool = False
     shared: bool = False
+    slots: bool = False
+    configurable: bool = False
+    filters: bool = False
+    length: bool = False
     stores: Mapping[str, str] = field(default_factory=dict)
 
     @property

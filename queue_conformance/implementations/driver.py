@@ -144,6 +144,20 @@ class Driver(ABC):
         raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
         return OpenQueue(raw, variable, self.recorder)
 
+    def store_one(self, count: Callable[[], int]) -> bool:
+        """Use an implementation once, and tell whether storing an item raises a count.
+
+        Args:
+            count: what is counted, such as the requests that a server got.
+        """
+        queue = self.open()
+        before = count()
+        queue.push(self.item(1))
+        stored = count() > before
+        queue.pop()
+        queue.close()
+        return stored
+
     @abstractmethod
     def _item(self, number: int) -> Item:
         """Make the item of that number; equal numbers give equal items, different numbers different ones."""

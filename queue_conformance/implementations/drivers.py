@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 from queue_conformance.implementations import Implementation
@@ -19,15 +20,19 @@ def make_driver(implementation: Implementation, directory: Path, recorder: Recor
         recorder: keeps the operations.
     """
     # Scrapy takes a quarter of a second to import: only for those who need it.
-    if implementation.kind is Kind.DOWNSTREAM_QUEUE:
-        from queue_conformance.implementations.downstream import DownstreamQueueDriver
+    module, name = _DRIVERS[implementation.kind]
+    driver: type[Driver] = getattr(import_module(f"queue_conformance.implementations.{module}"), name)
+    return driver(implementation, directory, recorder)
 
-        return DownstreamQueueDriver(implementation, directory, recorder)
-    from queue_conformance.implementations import bytequeue, collections
 
-    drivers: dict[Kind, type[Driver]] = {
-        Kind.BYTE_QUEUE: bytequeue.ByteQueueDriver,
-        Kind.BYTE_PRIORITY_QUEUE: collections.BytePriorityQueueDriver,
-        Kind.ROUND_ROBIN_QUEUE: collections.RoundRobinQueueDriver,
-    }
-    return drivers[implementation.kind](implementation, directory, recorder)
+_DRIVERS = {
+    Kind.DOWNSTREAM_QUEUE: ("downstream", "DownstreamQueueDriver"),
+    Kind.BYTE_QUEUE: ("bytequeue", "ByteQueueDriver"),
+    Kind.BYTE_PRIORITY_QUEUE: ("collections", "BytePriorityQueueDriver"),
+    Kind.ROUND_ROBIN_QUEUE: ("collections", "RoundRobinQueueDriver"),
+    Kind.PRIORITY_QUEUE: ("priorityqueue", "PriorityQueueDriver"),
+    Kind.SCHEDULER: ("scheduler", "SchedulerDriver"),
+    Kind.DUPEFILTER: ("dupefilter", "DupeFilterDriver"),
+    Kind.SPIDER_STATE: ("spiderstate", "SpiderStateDriver"),
+}
+"""The module and the name of each driver."""

@@ -109,40 +109,76 @@ def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
 
 
-def tell_kind(cls: type[Any]) -> Kind:
+def tell_kind(cls: type[Any], option: str = "") -> Kind:
     """Tell what a class is from its methods and its constructor.
 
+    Args:
+        cls: the class.
+        option: the option that named it, without dashes; without one, only the class counts.
+
     Raises:
-        LoadError: if it is nothing that this version examines.
+        LoadError: if it is nothing that this version examines, or nothing that the option is for.
     """
     name = f"{cls.__module__}.{cls.__qualname__}"
-    for kind, methods in _NOT_EXAMINED.items():
-        if all(callable(getattr(cls, method, None)) for method in methods):
-            raise LoadError(f"{name} is a {kind}, which this version does not examine")
+    found = _evident_kind(cls)
+    allowed = _KINDS_OF_OPTIONS.get(option, frozenset(Kind))
+    if found in allowed:
+        return found
+    if found is not None:
+        right = next(other for other, kinds in _KINDS_OF_OPTIONS.items() if found in kinds)
+        raise LoadError(f"{name} is a {found.replace('-', ' ')}: give it by --{right}")
+    if all(callable(getattr(cls, method, None)) for method in ("put", "get")):
+        raise LoadError(f"{name} is a queue with put and get, which this version does not examine")
+    if len(allowed) == 1:
+        return next(iter(allowed))
+    missing = [method for method in ("push", "pop") if not callable(getattr(cls, method, None))]
+    raise LoadError(f"{name} is no queue: it has no {' and no '.join(missing)}")
+
+
+_KINDS_OF_OPTIONS = {
+    "queue-class": frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE}),
+    "priority-queue-class": frozenset({Kind.PRIORITY_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE}),
+    "scheduler-class": frozenset({Kind.SCHEDULER}),
+    "dupefilter-class": frozenset({Kind.DUPEFILTER}),
+    "spider-state-class": frozenset({Kind.SPIDER_STATE}),
+}
+"""What each option names."""
+
+_TELLING = {
+    Kind.SCHEDULER: ("enqueue_request", "next_request", "has_pending_requests"),
+    Kind.DUPEFILTER: ("request_seen",),
+    Kind.SPIDER_STATE: ("spider_opened", "spider_closed"),
+}
+"""Methods of which one is enough to tell a kind."""
+
+
+def _evident_kind(cls: type[Any]) -> Kind | None:
+    """Return the kind that the methods and the constructor of a class show, if they show one."""
+    for kind, methods in _TELLING.items():
+        if any(callable(getattr(cls, method, None)) for method in methods):
+            return kind
     constructor = _parameter_names(getattr(cls, "from_crawler", cls))
-    if "downstream_queue_cls" in constructor:
-        raise LoadError(f"{name} is a priority queue of Scrapy, which this version does not examine")
     offered = [method for method in ("push", "pop") if callable(getattr(cls, method, None))]
+    if offered and "downstream_queue_cls" in {*constructor, *_parameter_names(cls)}:
+        return Kind.PRIORITY_QUEUE
     if (hasattr(cls, "from_crawler") and offered) or (len(offered) == 2 and {"crawler", "key"} & set(constructor)):
         return Kind.DOWNSTREAM_QUEUE
-    if len(offered) == 2:
-        if constructor[:1] in (["qfactory"], ["factory"], ["queue_factory"]):
-            return Kind.ROUND_ROBIN_QUEUE if _second_required(cls.push) else Kind.BYTE_PRIORITY_QUEUE
-        return Kind.BYTE_QUEUE
-    raise LoadError(f"{name} is no queue: it has no {' and no '.join(name for name in ('push', 'pop') if name not in offered)}")
+    if len(offered) < 2:
+        return None
+    if constructor[:1] in (["qfactory"], ["factory"], ["queue_factory"]):
+        return Kind.ROUND_ROBIN_QUEUE if _second_required(cls.push) else Kind.BYTE_PRIORITY_QUEUE
+    return Kind.BYTE_QUEUE
 
-
-_NOT_EXAMINED = {
-    "scheduler": ("enqueue_request", "next_request"),
-    "duplicates filter": ("request_seen",),
-    "queue with put and get": ("put", "get"),
-}
 
 PROFILES = {
     Kind.DOWNSTREAM_QUEUE: Profile.SCRAPY,
     Kind.BYTE_QUEUE: Profile.QUEUELIB,
     Kind.BYTE_PRIORITY_QUEUE: Profile.QUEUELIB,
     Kind.ROUND_ROBIN_QUEUE: Profile.QUEUELIB,
+    Kind.PRIORITY_QUEUE: Profile.SCRAPY,
+    Kind.SCHEDULER: Profile.SCRAPY,
+    Kind.DUPEFILTER: Profile.SCRAPY,
+    Kind.SPIDER_STATE: Profile.SCRAPY,
 }
 """The profile that each kind is held to unless the author chooses another."""
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from queue_conformance.implementations.capabilities import Capabilities, Order
 from queue_conformance.implementations.driver import Driver
@@ -32,6 +32,14 @@ _SAMPLES: Mapping[str, str] = {
 """Values of the types that requests carry, by what reports call them."""
 
 
+@runtime_checkable
+class ProbesItself(Protocol):
+    """A driver of a kind with experiments of its own."""
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
+
+
 def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
     """Find out what an implementation offers.
 
@@ -43,6 +51,8 @@ def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
         What was found.
     """
     kind = driver.implementation.kind
+    if isinstance(driver, ProbesItself):
+        return driver.probe(room)
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         cls = driver.implementation.cls
         return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))

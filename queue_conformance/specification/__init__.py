@@ -39,7 +39,14 @@ class Kind(StrEnum):
     BYTE_QUEUE = "byte-queue"
     BYTE_PRIORITY_QUEUE = "byte-priority-queue"
     ROUND_ROBIN_QUEUE = "round-robin-queue"
+    PRIORITY_QUEUE = "priority-queue"
+    SCHEDULER = "scheduler"
+    DUPEFILTER = "dupefilter"
+    SPIDER_STATE = "spider-state"
 
+
+CRAWLED = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.PRIORITY_QUEUE, Kind.SCHEDULER, Kind.DUPEFILTER, Kind.SPIDER_STATE})
+"""The kinds that are built from a crawler of Scrapy, and take its settings."""
 
 CAPABILITIES = frozenset(
     {
@@ -56,6 +63,10 @@ CAPABILITIES = frozenset(
         "chunked",
         "server",
         "shared",
+        "slots",
+        "configurable",
+        "filters",
+        "length",
     }
 )
 """Every capability that a rule may need, or may exclude."""
@@ -106,7 +117,7 @@ class Rule:
 Specification = Mapping[str, Rule]
 """The rules by id, in the order of the files."""
 
-FILES = ("queue.toml", "queuelib.toml")
+FILES = ("queue.toml", "queuelib.toml", "pqueue.toml", "scheduler.toml", "dupefilter.toml", "job.toml", "state.toml")
 _ID = re.compile(r"[a-z]+(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "profiles", "kinds"}
 _OPTIONAL = {"needs", "unless", "since", "hints", "untestable", "unexamined"}
@@ -124,7 +135,7 @@ def load() -> Specification:
     """
     tables: list[Mapping[str, Any]] = []
     for name in FILES:
-        tables += tomllib.loads(files(__name__).joinpath(name).read_text("utf-8"))["rule"]
+        tables += tomllib.loads(files(__name__).joinpath(name).read_text("utf-8")).get("rule", [])
     return parse(tables)
 
 

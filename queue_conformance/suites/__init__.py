@@ -6,8 +6,10 @@ raises nothing if they are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from queue_conformance.specification import Kind
@@ -36,6 +38,23 @@ class Check:
 
 QUEUES = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE})
 COLLECTIONS = frozenset({Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE})
+
+PACKAGES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.DOWNSTREAM_QUEUE: ("queues",),
+    Kind.BYTE_QUEUE: ("queues",),
+    Kind.BYTE_PRIORITY_QUEUE: ("collections",),
+    Kind.ROUND_ROBIN_QUEUE: ("collections",),
+    Kind.PRIORITY_QUEUE: ("pqueues",),
+    Kind.SCHEDULER: ("schedulers", "jobs"),
+    Kind.DUPEFILTER: ("dupefilters",),
+    Kind.SPIDER_STATE: ("states",),
+}
+"""The packages with the checks of each kind.
+
+Each has ``MODULES``, the names of its modules with checks in the order in which these are run. The first one of a kind
+also has the modules ``preflight`` (see :mod:`queue_conformance.suites.preflight`) and ``pair``, whose ``player(bench)``
+returns what plays programs.
+"""
 
 _registered: dict[tuple[str, frozenset[Kind]], Check] = {}
 
@@ -67,16 +86,18 @@ def check(
 
 def checks_of(kind: Kind) -> list[Check]:
     """Return the checks that can drive a kind, in the order in which they are run."""
-    from queue_conformance.suites import collections, queues
-
-    queues.register()
-    collections.register()
+    for package in PACKAGES[kind]:
+        for module in import_module(f"{__name__}.{package}").MODULES:
+            import_module(f"{__name__}.{package}.{module}")
     return [found for found in _registered.values() if kind in found.kinds]
+
+
+def part_of(kind: Kind, module: str) -> ModuleType:
+    """Return a module that the main package of a kind has."""
+    return import_module(f"{__name__}.{PACKAGES[kind][0]}.{module}")
 
 
 def player_of(bench: Bench) -> Player:
     """Return what plays the programs of the bench's kind."""
-    from queue_conformance.suites.collections import pair as collections
-    from queue_conformance.suites.queues import pair as queues
-
-    return queues.player(bench) if bench.implementation.kind in QUEUES else collections.player(bench)
+    player: Player = part_of(bench.implementation.kind, "pair").player(bench)
+    return player

@@ -9,7 +9,7 @@ from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import Check, checks_of
 from queue_conformance.suites.execution import Conditions, blocked, execute
 from queue_conformance.suites.outcomes import CheckResult
-from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
+from queue_conformance.suites.preflight import claims_of, preflight_of
 from queue_conformance.suites.survey import Survey
 
 FATALITIES = 3
@@ -34,7 +34,8 @@ class Examination:
         self._results = {result.check: result for result in survey.preflight}
         self._fatal: list[str] = []
         self.rules = survey.rules()
-        self.checks: list[Check] = [check for check in (PREFLIGHT, CLAIMS) if check.name in self._results]
+        first = (preflight_of(survey.kind), claims_of(survey.kind))
+        self.checks: list[Check] = [check for check in first if check.name in self._results]
         if survey.usable:
             self._implementation = survey.implementation()
             offered = self._implementation.capabilities.names

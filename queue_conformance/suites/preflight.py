@@ -1,53 +1,33 @@
-"""What comes first: build, push one, pop one, close. What fails here is reported once, and blocks everything else."""
+"""What comes first: build, store one, take one, close. What fails here is reported once, and blocks everything else.
+
+The module ``preflight`` of each package of checks has:
+
+- ``RULES``: the ids of the rules that ``preflight`` examines;
+- ``preflight(bench)``: uses an implementation once, and raises ``RuleBroken`` for the first thing that fails;
+- ``CLAIMS``: the id of the rule on claims;
+- ``SHOWN``: the claims that probing can refute;
+- ``show_absence(bench, rule, name)``: shows in a few operations that a claimed capability is not there.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from queue_conformance.implementations.capabilities import contradictions
 from queue_conformance.specification import Kind
-from queue_conformance.suites import COLLECTIONS, Check
+from queue_conformance.suites import Check, part_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable
 
-METHODS = ("push", "pop", "close", "__len__")
+
+def preflight_of(kind: Kind) -> Check:
+    """Return the check that uses an implementation of a kind once."""
+    part = part_of(kind, "preflight")
+    return Check("preflight", part.RULES, frozenset({kind}), part.preflight)
 
 
-def preflight(bench: Bench) -> None:
-    """Use a queue once.
-
-    Raises:
-        RuleBroken: for the first thing that fails.
-    """
-    driver = bench.driver
-    cls = bench.implementation.cls
-    queue = driver.open()
-    bench.expect(driver.constructor_rule, queue.raw is not None, "a queue", queue.raw, "queue is not None")
-    missing = [name for name in METHODS if not callable(getattr(queue.raw, name, None))]
-    rule = driver.interface_rule
-    if bench.implementation.kind is not Kind.DOWNSTREAM_QUEUE and not callable(getattr(cls, "peek", None)):
-        missing.append("peek")
-    if "__len__" not in missing and not hasattr(type(queue.raw), "__len__"):
-        missing.append("__len__")
-    assertion = f"all(callable(getattr(type(queue), name, None)) for name in {missing!r})"
-    bench.expect(rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)
-    item = driver.item(1)
-    if bench.implementation.kind in COLLECTIONS:
-        queue.push(item, driver.places[0])
-    else:
-        queue.push(item)
-    popped = queue.pop()
-    same = driver.among_source("popped", [item])
-    bench.expect("queue.pop.exactly-once", driver.identify(popped) == 1, item.source, popped, same)
-    queue.close()
-
-
-PREFLIGHT = Check(
-    "preflight",
-    ("queue.ctor.from-crawler", "queuelib.ctor", "queue.ctor.interface", "queue.ctor.base-queue"),
-    frozenset(Kind),
-    preflight,
-)
+def claims_of(kind: Kind) -> Check:
+    """Return the check of what an author claims of an implementation of a kind."""
+    rule = part_of(kind, "preflight").CLAIMS
+    return Check(rule, (rule,), frozenset({kind}), claims)
 
 
 def claims(bench: Bench) -> None:
@@ -57,49 +37,15 @@ def claims(bench: Bench) -> None:
         RuleBroken: if something claimed is not there.
         NotApplicable: if nothing is claimed that can be found by probing.
     """
-    rule = "queue.claims.true"
+    part = part_of(bench.implementation.kind, "preflight")
     claimed = bench.implementation.claims
     absent, disclaimed = contradictions(bench.implementation.capabilities, claimed)
     for name in disclaimed:
         bench.notes.append(f"{name} is disclaimed, but there")
-    if not any(name in claimed for name in _SHOWN):
+    if not any(name in claimed for name in part.SHOWN):
         raise NotApplicable("nothing is claimed that can be found by probing")
     for name in absent:
         with bench.collecting():
             bench.restart()
-            _show_absence(bench, rule, name)
-    bench.examined[rule] += 1
-
-
-_SHOWN = ("persistent", "filesystem", "serializes", "peek", "clear", "chunked")
-
-
-def _show_absence(bench: Bench, rule: str, name: str) -> None:
-    """Show in a few operations what probing found: that a claimed capability is not there."""
-    driver, expected = bench.driver, f"{name}, as claimed"
-    if name == "chunked":
-        with bench.recorder.blame(rule):
-            bench.open(chunksize=2)
-    queue = bench.open()
-    item = driver.item(1)
-    if name == "serializes":
-        bench.recorder.note(f"pushed = {item.source}")
-        item = replace(item, source="pushed")
-    queue.push(item, *([driver.places[0]] if bench.implementation.kind in COLLECTIONS else []))
-    if name in ("peek", "clear"):
-        with bench.recorder.blame(rule):
-            getattr(queue, name)()
-    elif name == "persistent":
-        queue.close()
-        popped = bench.open().pop()
-        tail = [f"assert {driver.among_source('popped', [item])}, repr(popped)"]
-        bench.fail(rule, expected, f"{popped!r} popped after close and reopen", tail)
-    elif name == "serializes":
-        queue.pop()
-        bench.fail(rule, expected, "the object that was pushed came out", ["assert popped is not pushed, 'the same object'"])
-    elif name == "filesystem":
-        bench.recorder.note("left = [path for path in Path(directory).rglob('*') if path.is_file()]")
-        bench.fail(rule, expected, "no file below the key", ["assert left, 'no file'"])
-
-
-CLAIMS = Check("queue.claims.true", ("queue.claims.true",), frozenset(Kind), claims)
+            part.show_absence(bench, part.CLAIMS, name)
+    bench.examined[part.CLAIMS] += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import io
 import os
 import signal
@@ -30,12 +29,12 @@ from queue_conformance.implementations.loading import PROFILES, LoadError, load_
 from queue_conformance.implementations.probing import probe
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
-from queue_conformance.specification import Kind, Profile, Rule, load
+from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, fatal_result, observe, on_bench
 from queue_conformance.suites.outcomes import CheckResult, Outcome
-from queue_conformance.suites.preflight import CLAIMS, PREFLIGHT
+from queue_conformance.suites.preflight import claims_of, preflight_of
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Survey:
         return rules_of(load(), self.kind, self.profile)
 
 
-def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], conditions: Conditions) -> Survey:
+def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], conditions: Conditions, option: str = "") -> Survey:
     """Find out what must be known of a class before it is examined.
 
     Args:
@@ -112,6 +111,7 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
         settings: crawler settings, or arguments of the constructor, as text.
         claims: what its author claims.
         conditions: how checks are run.
+        option: the option that names the class, without dashes, if one does.
 
     Returns:
         What is known.
@@ -122,7 +122,7 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
     ended = isolation.run(
-        lambda flight: _loaded(path, settings, claims, conditions.server, flight),
+        lambda flight: _loaded(path, settings, claims, conditions.server, option, flight),
         time_limit=conditions.time_limit,
         in_process=conditions.in_process,
     )
@@ -145,7 +145,7 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
 
     ended_use = on_bench(implementation, conditions, used_once)
     if isinstance(ended_use, isolation.Fatality):
-        return replace(loaded, preflight=(fatal_result(PREFLIGHT, implementation, rules, conditions, ended_use),))
+        return replace(loaded, preflight=(fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_use),))
     preflight, notes, unknown, addresses = ended_use.value
     if unknown:
         raise LoadError(unknown)
@@ -159,11 +159,11 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     def probed(bench: Bench) -> tuple[Capabilities, CheckResult]:
         found = replace(_probe(bench), server=_reaches_server(bench))
         bench.implementation = replace(implementation, capabilities=found)
-        return found, observe(CLAIMS, bench, rules)
+        return found, observe(claims_of(loaded.kind), bench, rules)
 
     ended_probe = on_bench(implementation, conditions, probed)
     if isinstance(ended_probe, isolation.Fatality):
-        fatal = fatal_result(PREFLIGHT, implementation, rules, conditions, ended_probe)
+        fatal = fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_probe)
         broken = tuple(o for o in fatal.observations if o.outcome is Outcome.BROKEN)
         return replace(known, preflight=(replace(preflight, observations=(*preflight.observations, *broken), fatal=True),))
     found, claimed = ended_probe.value
@@ -212,19 +212,13 @@ def _reaches_server(bench: Bench) -> bool:
         return False
     bench.restart()
     try:
-        queue = bench.open()
-        before = bench.backend.proxy.requested
-        queue.push(bench.driver.item(1))
-        reached = bench.backend.proxy.requested > before
-        queue.pop()
-        queue.close()
+        return bool(bench.driver.store_one(lambda: bench.backend.proxy.requested))
     except OperationRaised:
         return bench.backend.proxy.accepted > 0
-    return reached
 
 
 def _loaded(
-    path: str, settings: Mapping[str, str], claims: Mapping[str, str], server: str, flight: FlightRecorder
+    path: str, settings: Mapping[str, str], claims: Mapping[str, str], server: str, option: str, flight: FlightRecorder
 ) -> Survey | str:
     """Import the class and look at it from outside; return a line of text if there is nothing to examine."""
     notes: list[str] = []
@@ -232,7 +226,7 @@ def _loaded(
     try:
         with noting(notes, path, "imported"):
             cls = load_class(path)
-        kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls)
+        kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls, option)
         for name in ERRORS:
             if name in claims:
                 load_error(claims[name])
@@ -241,7 +235,7 @@ def _loaded(
     finally:
         flight.leave()
     values: Mapping[str, Any] = settings
-    if kind is not Kind.DOWNSTREAM_QUEUE:
+    if kind not in CRAWLED:
         from queue_conformance.implementations.bytequeue import keywords
 
         names, any_name = keywords(cls)
@@ -274,10 +268,10 @@ def _use_once(
     notes: list[str] = []
     addresses: list[tuple[str, int]] = []
     path = bench.implementation.path
-    reader = _watch_settings(bench) if settings and bench.implementation.kind is Kind.DOWNSTREAM_QUEUE else None
+    reader = bench.driver.watch_settings() if settings and bench.implementation.kind in CRAWLED else None
     looking = contextlib.nullcontext() if bench.backend else redirected(None, addresses)
     with noting(notes, path, "used once"), looking:
-        result = observe(PREFLIGHT, bench, rules)
+        result = observe(preflight_of(bench.implementation.kind), bench, rules)
     unknown = reader.unknown(settings, path) if reader else ""
     if unknown and result.broken:  # it may not have come so far as to read the setting
         notes.append(unknown)
@@ -352,49 +346,3 @@ def noting(notes: list[str], path: str, when: str) -> Iterator[None]:
         notes.append(f"{path} printed when {when}: {text[:60]!r}")
     if replaced:
         notes.append(f"{path} replaced the handler of {', '.join(replaced)} when {when}")
-
-
-class _SettingsReader:
-    """Knows which settings of a crawler were read."""
-
-    def __init__(self) -> None:
-        self.read: set[str] = set()
-        self.read_all = False
-
-    def unknown(self, settings: Mapping[str, str], path: str) -> str:
-        """Return a line on the first setting that neither Scrapy knows nor the implementation read."""
-        from scrapy.settings import default_settings
-
-        if self.read_all:
-            return ""
-        for name in settings:
-            if name not in self.read and not hasattr(default_settings, name):
-                own = sorted(n for n in self.read if not hasattr(default_settings, n))
-                close = difflib.get_close_matches(name, [*own, *dir(default_settings)], n=1, cutoff=0.6)
-                hint = f"; did you mean {close[0]!r}?" if close else f"; it reads {', '.join(own)}" if own else ""
-                return f"--queue-setting {name}: Scrapy has no such setting, and {path} does not read it{hint}"
-        return ""
-
-
-def _watch_settings(bench: Bench) -> _SettingsReader:
-    """Replace the settings of the crawler by ones that note what is read."""
-    from scrapy.settings import Settings
-
-    reader = _SettingsReader()
-
-    class Watched(Settings):
-        def __getitem__(self, name: Any) -> Any:
-            reader.read.add(name)
-            return super().__getitem__(name)
-
-        def __iter__(self) -> Iterator[Any]:
-            reader.read_all = True
-            return super().__iter__()
-
-    settings = bench.driver.crawler.settings
-    watched = Watched()
-    watched.attributes = settings.attributes
-    reader.read.clear()
-    reader.read_all = False
-    bench.driver.crawler.settings = watched
-    return reader

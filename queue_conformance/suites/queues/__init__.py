@@ -1,7 +1,5 @@
 """The suite of downstream queues and byte queues."""
 
-from importlib import import_module
-
 MODULES = (
     "construction",
     "push",
@@ -21,9 +19,3 @@ MODULES = (
     "machine",
 )
 """The modules of the suite, in the order in which their checks are run."""
-
-
-def register() -> None:
-    """Register the checks of this suite."""
-    for name in MODULES:
-        import_module(f"{__name__}.{name}")

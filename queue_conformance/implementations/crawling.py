@@ -1,0 +1,156 @@
+"""The crawler that the components of Scrapy are built from, and what all their drivers share."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.settings import Settings, default_settings
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from queue_conformance.implementations import Implementation, example, kills
+from queue_conformance.implementations.driver import Driver, Item
+from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_opener, source_of_settings
+
+_URL = re.compile(r"https://example\.com/(\d+)")
+
+
+def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.ExampleSpider) -> Crawler:
+    """Return a crawler with statistics, a fingerprinter and a spider, and without an engine; about 3 ms.
+
+    Args:
+        settings: what differs from Scrapy's defaults.
+        spider: the class of its spider.
+    """
+    crawler = Crawler(spider, dict(settings))
+    crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
+    fingerprinter = load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
+    crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
+    crawler.spider = spider.from_crawler(crawler)
+    return crawler
+
+
+@lru_cache(maxsize=16)
+def _shared_crawler(settings: tuple[tuple[str, Any], ...]) -> Crawler:
+    """Return a crawler; every check runs in a process that inherits it."""
+    return make_crawler(dict(settings))
+
+
+@cache
+def _names() -> dict[str, object]:
+    return namespace(example)
+
+
+class SettingsReader:
+    """Knows which settings of its crawlers were read."""
+
+    def __init__(self) -> None:
+        self._read: set[str] = set()
+        self._read_all = False
+
+    def watch(self, crawler: Crawler) -> None:
+        """Replace the settings of a crawler by ones that note what is read."""
+        reader = self
+
+        class Watched(Settings):
+            def __getitem__(self, name: Any) -> Any:
+                reader._read.add(name)
+                return super().__getitem__(name)
+
+            def __iter__(self) -> Iterator[Any]:
+                reader._read_all = True
+                return super().__iter__()
+
+        watched = Watched()
+        watched.attributes = crawler.settings.attributes
+        self._read.clear()
+        self._read_all = False
+        crawler.settings = watched
+
+    def unknown(self, settings: Mapping[str, str], path: str) -> str:
+        """Return a line on the first setting that neither Scrapy knows nor the implementation read."""
+        if self._read_all:
+            return ""
+        for name in settings:
+            if name not in self._read and not hasattr(default_settings, name):
+                own = sorted(n for n in self._read if not hasattr(default_settings, n))
+                close = difflib.get_close_matches(name, [*own, *dir(default_settings)], n=1, cutoff=0.6)
+                hint = f"; did you mean {close[0]!r}?" if close else f"; it reads {', '.join(own)}" if own else ""
+                return f"--queue-setting {name}: Scrapy has no such setting, and {path} does not read it{hint}"
+        return ""
+
+
+class CrawlerDriver(Driver):
+    """What the drivers of Scrapy's components share: a crawler of the kit's own, and requests as items.
+
+    Attributes:
+        crawler: the crawler.
+        names: what the sources of items may use.
+    """
+
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills)
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.crawler = _shared_crawler(tuple(implementation.values.items()))
+        self.names = dict(_names())
+        assert self.crawler.spider is not None
+        self._first_spider = self.crawler.spider
+        self.use_spider(self._first_spider)
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self.use_spider(self._first_spider)
+
+    def use_spider(self, spider: Spider) -> None:
+        """Make a spider the current one of the crawler."""
+        self.crawler.spider = spider
+        self.names["spider"] = spider
+
+    def watch_settings(self) -> SettingsReader:
+        """Note from now on which settings are read."""
+        reader = SettingsReader()
+        reader.watch(self.crawler)
+        return reader
+
+    def _item(self, number: int) -> Item:
+        body = f', body=b"{number % 10}" * 5000' if number % 7 == 6 else ""
+        item = self.evaluate(f'Request("https://example.com/{number}"{body})')
+        return Item(item.value, item.source, number)
+
+    def evaluate(self, source: str) -> Item:
+        return Item(eval(source, self.names), source)
+
+    def identify(self, value: Any) -> int | None:
+        match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
+        return int(match[1]) if match else None
+
+    def same(self, value: Any, item: Item) -> bool:
+        expected = item.value
+        return type(value) is type(expected) and value.url == expected.url and value.body == expected.body
+
+    def key_source(self, variable: str) -> str:
+        return f"{variable}.url"
+
+    def key_literal(self, item: Item) -> str:
+        return quoted(item.value.url)
+
+    def setup(self, body: str) -> list[str]:
+        spider = "ExampleSpider" if "spider." in body else "Spider"
+        settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
+        return [
+            *(source_of_opener(self.implementation.opener) if self.implementation.opener else []),
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            *source_of_backend(self.implementation.server),
+            f"crawler = get_crawler({spider}{settings})",
+            f'crawler.spider = spider = {spider}("example")',
+        ]

@@ -1,0 +1,4 @@
+"""The suite of job directories, with whole crawls."""
+
+MODULES: tuple[str, ...] = ()
+"""The modules of the suite, in the order in which their checks are run."""
