@@ -1,0 +1,103 @@
+"""A web site on the loopback address, a spider that crawls it, and a crawl that is stopped in the middle.
+
+Scripts quote the definitions that they need from this file word by word; they have no annotations.
+"""
+
+import inspect
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from scrapy import Request, Spider
+
+
+class LinkSpider(Spider):
+    name = "example"
+
+    async def start(self):
+        yield Request(self.settings["SITE"])
+
+    def parse(self, response):
+        state = getattr(self, "state", {})
+        state["parsed"] = state.get("parsed", 0) + 1
+        print("parsed", urlsplit(response.url).path[1:], state["parsed"], flush=True)
+        for page in json.loads(response.text):
+            meta = {"download_slot": f"slot{page % 2}"}
+            yield Request(response.urljoin(f"/{page}"), callback=self.parse, priority=page % 3, meta=meta)
+
+
+def make_project(directory):
+    """Write a project of Scrapy with the spider ``example``."""
+    Path(directory, "scrapy.cfg").write_text("[settings]\ndefault = example_settings\n")
+    settings = ["SPIDER_MODULES = ['example_spider']", "LOG_LEVEL = 'INFO'", "COOKIES_ENABLED = False"]
+    settings += ["TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False"]
+    Path(directory, "example_settings.py").write_text("\n".join(settings))
+    imports = ["import json", "from urllib.parse import urlsplit", "from scrapy import Request, Spider"]
+    Path(directory, "example_spider.py").write_text("\n".join([*imports, inspect.getsource(LinkSpider)]))
+
+
+class Visit(BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = json.dumps(self.server.visit(int(self.path[1:]))).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments): ...
+
+
+class Site(ThreadingHTTPServer):
+    """Pages with links, by number; ``hits`` are the pages that were asked for, in order."""
+
+    daemon_threads = True
+
+    def __init__(self, pages):
+        super().__init__(("127.0.0.1", 0), Visit)
+        self.pages, self.hits, self.signals, self.lock = pages, [], [], threading.RLock()
+        self.url = f"http://127.0.0.1:{self.server_port}/0"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def crawl(self, start, signals=(), after=0, held=1, limit=60):
+        """Run a crawl to its end, and return what it wrote; after some pages, answer no more until it got signals."""
+        with self.lock:
+            self.answered, self.waiting, self.interrupted, self.open = set(self.hits), [], False, threading.Event()
+            self.signals, self.after, self.held = list(signals), len(self.hits) + after, held
+            self.process = start()
+        watchdog = threading.Timer(limit, self.process.kill)
+        watchdog.start()
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line.rstrip())
+            if "Received SIG" in line and self.signals:
+                self.process.send_signal(self.signals.pop(0))
+            elif "Closing spider" in line and not self.signals:
+                self.open.set()
+        self.open.set()
+        self.process.wait()
+        watchdog.cancel()
+        return lines
+
+    def visit(self, page):
+        with self.lock:
+            self.hits.append(page)
+            if len(self.hits) <= self.after or not (self.signals or self.waiting):
+                self.answered.add(page)
+                return self.pages[page]
+            self.waiting.append(page)
+            linked = {0, *(link for known in self.answered for link in self.pages[known])} - self.answered
+            enough = len(self.waiting) == min(self.held, len(linked))
+        if enough or (page == self.waiting[0] and not self.open.wait(3)):
+            self.interrupt()
+        self.open.wait()
+        return self.pages[page]
+
+    def interrupt(self):
+        with self.lock:
+            if self.signals and not self.interrupted:
+                self.interrupted = True
+                self.process.send_signal(self.signals.pop(0))
+
+    def handle_error(self, *arguments): ...
