@@ -1,18 +1,353 @@
-"""The driver of schedulers."""
+"""The driver of schedulers: ``from_crawler(crawler)``, then ``open(spider)``, and a crawler for each crawl."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import inspect
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
+from scrapy import Request, Spider
+from scrapy.settings import Settings
+from scrapy.utils.misc import load_object
+from twisted.internet.defer import Deferred
+
+from queue_conformance.errors import SerializationError, TransientError
+from queue_conformance.implementations import Implementation, engine, example, kills, misbehaving
+from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.crawling import CrawlerDriver
+from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
+
+_URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a scheduler looks at in a request.
+
+    Attributes:
+        priority: its priority.
+        start: whether it is a start request.
+        dont_filter: whether it may come again.
+        refused: whether the disk queue of the kit says that it cannot be serialized.
+        elsewhere: whether it belongs to another slot of the downloader.
+    """
+
+    priority: int = 0
+    start: bool = False
+    dont_filter: bool = False
+    refused: bool = False
+    elsewhere: bool = False
+
+    @property
+    def slot(self) -> str:
+        """The slot of the downloader that it belongs to."""
+        return "example.org" if self.elsewhere else "example.com"
+
+
+POOL: Sequence[Traits] = (
+    *[Traits()] * 3,
+    *[Traits(5)] * 3,
+    *[Traits(-3)] * 2,
+    *[Traits(start=True)] * 3,
+    *[Traits(5, start=True)] * 2,
+    Traits(dont_filter=True),
+    Traits(5, start=True, dont_filter=True),
+    *[Traits(refused=True)] * 2,
+    Traits(5, refused=True),
+    Traits(start=True, refused=True),
+    Traits(dont_filter=True, refused=True),
+    *[Traits(elsewhere=True)] * 2,
+    Traits(5, elsewhere=True),
+    Traits(start=True, elsewhere=True),
+    Traits(refused=True, elsewhere=True),
+)
+"""The requests with the lowest numbers; all others are like the first one."""
+
+
+def traits(number: int) -> Traits:
+    """Return what is special about the request of a number."""
+    return POOL[number] if number < len(POOL) else POOL[0]
+
+
+class OpenScheduler:
+    """One scheduler object; every operation goes through the recorder.
+
+    Args:
+        raw: the object of the implementation.
+        variable: its name in scripts.
+        recorder: keeps the operations.
+        crawler: the crawler that it was built from.
+
+    Each operation raises ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, raw: Any, variable: str, recorder: Recorder, crawler: Any) -> None:
+        self.raw = raw
+        self.variable = variable
+        self.crawler = crawler
+        self._recorder = recorder
+
+    def call(self, source: str, owner: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run one operation; see the recorder."""
+        return self._recorder.call(source, owner, function, *arguments)
+
+    def open(self, owner: str = "scheduler.open.result", *, settled: bool = True) -> Any:
+        """Open, where it can, and wait for a Deferred that it returns."""
+        if not callable(getattr(self.raw, "open", None)):
+            return None
+        source = f"opened = {self.variable}.open(crawler.spider)"
+        result = self.call(source, owner, lambda: self.raw.open(self.crawler.spider))
+        return self._settled("opened", result, owner) if settled else result
+
+    def enqueue(self, item: Item, owner: str = "scheduler.enqueue.true") -> Any:
+        """Enqueue a request."""
+        source = f"accepted = {self.variable}.enqueue_request({item.source})"
+        return self.call(source, owner, lambda: self.raw.enqueue_request(item.value))
+
+    def next(self, owner: str = "scheduler.enqueue.true") -> Any:
+        """Take out the next request."""
+        return self.call(f"popped = {self.variable}.next_request()", owner, lambda: self.raw.next_request())
+
+    def pending(self, owner: str = "scheduler.pending.exact") -> Any:
+        """Return ``has_pending_requests()``."""
+        source = f"pending = {self.variable}.has_pending_requests()"
+        return self.call(source, owner, lambda: self.raw.has_pending_requests())
+
+    def length(self, owner: str = "scheduler.len") -> Any:
+        """Return ``len()``."""
+        return self.call(f"length = len({self.variable})", owner, len, self.raw)
+
+    def close(self, reason: str = "finished", owner: str = "scheduler.close.reason", *, settled: bool = True) -> Any:
+        """Close, where it can, and wait for a Deferred that it returns."""
+        if not callable(getattr(self.raw, "close", None)):
+            return None
+        source = f"closed = {self.variable}.close({quoted(reason)})"
+        result = self.call(source, owner, lambda: self.raw.close(reason))
+        return self._settled("closed", result, owner) if settled else result
+
+    def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:
+        """Take out everything as one step; return the URLs."""
+        found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, self.raw)
+        return found
+
+    def _settled(self, name: str, result: Any, owner: str) -> Any:
+        if isinstance(result, Deferred):
+            self.call(f"settle({name})", owner, misbehaving.settle, result)
+        return result
 
 
 class SchedulerDriver(CrawlerDriver):
-    """Builds schedulers as Scrapy does."""
+    """Builds schedulers as Scrapy does, each with a crawler of its own."""
 
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     interface_rule: ClassVar[str] = "scheduler.iface"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, example, kills)
 
-    def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
-        raise NotImplementedError
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.names |= namespace(misbehaving) | {"TransientError": TransientError, "SerializationError": SerializationError}
+        self._values: dict[str, Any] = {}
+        self._name = ""
+        self.renew(directory)
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        # What is stored outside the directory is found by the name of the spider.
+        self._name = f"example-{uuid.uuid4().hex[:8]}"
+        misbehaving.Trouble.pushes, misbehaving.Trouble.silences, misbehaving.Trouble.stored = [], 0, []
+        misbehaving.Shelf.requests = {}
+        misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer = [], None
+
+    # --- Settings ----------------------------------------------------------------------------------------------------
+
+    def setting(self, name: str) -> Any:
+        """Return what the author, or Scrapy, sets."""
+        return self.crawler.settings[name]
+
+    def path_of(self, name: str) -> str:
+        """Return the import path of a class that a setting names."""
+        cls = load_object(self.setting(name))
+        return self.setting(name) if isinstance(self.setting(name), str) else f"{cls.__module__}.{cls.__qualname__}"
+
+    def value(self, source: str) -> Any:
+        """Evaluate the source of a setting; equal sources are the same object."""
+        if source not in self._values:
+            self._values[source] = eval(source, self.names)
+        return self._values[source]
+
+    def job(self, name: str = "job") -> Path:
+        """Return the job directory of a name."""
+        return self.directory / name
+
+    def new_crawler(self, settings: Mapping[str, str], job: str | None) -> tuple[str, Any]:
+        """Make the crawler of one crawl.
+
+        Args:
+            settings: Python expressions of further settings, by name.
+            job: the name of its job directory, if it has one.
+
+        Returns:
+            The Python expression, and the crawler.
+        """
+        sources = {name: _filled(value) for name, value in self.implementation.settings.items()}
+        sources |= {"JOBDIR": f"directory + {quoted('/' + job)}"} if job else {}
+        sources |= settings
+        values = {name: self.value(source) for name, source in settings.items()}
+        values |= {"JOBDIR": str(self.job(job))} if job and "JOBDIR" not in settings else {}
+        crawler = copy.copy(self.crawler)
+        crawler.settings = _with(self.crawler.settings, values)
+        crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
+        crawler.spider = Spider.from_crawler(crawler, name=self._name)
+        crawler.engine = engine.Engine(engine.Downloader())
+        name = ", name" if self.implementation.server else ""
+        return f"make_crawler({{{', '.join(f'{quoted(n)}: {s}' for n, s in sources.items())}}}{name})", crawler
+
+    # --- Construction ------------------------------------------------------------------------------------------------
+
+    def construction(self, name: str, *, crawler: Any = None, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a scheduler is built.
+
+        Args:
+            name: the name of its job directory, for the author's function.
+            crawler: the crawler to build it from.
+            options: nothing.
+        """
+        cls, opener = self.implementation.cls, self.implementation.opener
+        if opener is not None:
+            values = {"cls": cls, "crawler": crawler, "key": f"{self.directory}/{name}"}
+            sources = {"cls": self.class_name, "crawler": "crawler", "key": f"directory + {quoted('/' + name)}"}
+            names = inspect.signature(opener).parameters
+            source = f"{opener.__name__}({', '.join(f'{name}={sources[name]}' for name in names)})"
+            return source, lambda: opener(**{name: values[name] for name in names})
+        if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
+            return f"{self.class_name}.from_crawler(crawler)", lambda: cls.from_crawler(crawler)
+        return f"{self.class_name}()", cls
+
+    def build(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        job: str | None = None,
+        owner: str | None = None,
+        variable: str = "scheduler",
+    ) -> OpenScheduler:
+        """Build a scheduler, and do not open it.
+
+        Args:
+            settings: Python expressions of settings, by name, besides those of the author.
+            job: the name of its job directory, if it has one.
+            owner: the rule that is broken if this raises, if not the one on construction.
+            variable: its name in scripts.
+        """
+        source, crawler = self.new_crawler(settings or {}, job)
+        self.recorder.note(f"crawler = {source}")
+        source, build = self.construction(job or "job", crawler=crawler)
+        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        return OpenScheduler(raw, variable, self.recorder, crawler)
+
+    def open(  # type: ignore[override]
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        job: str | None = None,
+        owner: str | None = None,
+        variable: str = "scheduler",
+    ) -> OpenScheduler:
+        """Build a scheduler and open it; see ``build``."""
+        scheduler = self.build(settings, job=job, owner=owner, variable=variable)
+        if scheduler.raw is not None:
+            scheduler.open(owner or "scheduler.open.result")
+        return scheduler
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        scheduler = self.open(job="job")
+        before = count()
+        scheduler.enqueue(self.item(0))
+        stored = count() > before
+        scheduler.next()
+        scheduler.close()
+        return stored
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out what a scheduler offers."""
+        from queue_conformance.implementations.probing_schedulers import probe
+
+        return probe(self, room)
+
+    # --- Requests ----------------------------------------------------------------------------------------------------
+
+    def _item(self, number: int) -> Item:
+        special = traits(number)
+        meta = {"is_start_request": True} if special.start else {}
+        meta |= {"refuse": True} if special.refused else {}
+        arguments = f", priority={special.priority}" if special.priority else ""
+        arguments += ", dont_filter=True" if special.dont_filter else ""
+        arguments += f", meta={meta!r}" if meta else ""
+        item = self.evaluate(f'Request("https://{special.slot}/{number}"{arguments})'.replace("'", '"'))
+        return Item(item.value, item.source, number)
+
+    def fresh(self, number: int) -> Item:
+        """Return a new object for the request of a number, as a spider would make it."""
+        item = self._item(number)
+        self._items.setdefault(number, item)
+        return item
+
+    def url(self, number: int) -> str:
+        """Return the URL of the request of a number."""
+        return f"https://{traits(number).slot}/{number}"
+
+    def number(self, url: str) -> int | None:
+        """Return the number of the request with a URL, if it is of the pool."""
+        match = _URL.fullmatch(url)
+        return int(match[1]) if match else None
+
+    def identify(self, value: Any) -> int | None:
+        return self.number(value.url) if isinstance(value, Request) else None
+
+    def same(self, value: Any, item: Item) -> bool:
+        expected = item.value
+        start = "is_start_request"
+        return (
+            isinstance(value, Request)
+            and (value.url, value.priority, value.dont_filter) == (expected.url, expected.priority, expected.dont_filter)
+            and value.meta.get(start) == expected.meta.get(start)
+        )
+
+    def setup(self, body: str) -> list[str]:
+        lines = super().setup("")[:-2]  # the crawlers are made among the operations
+        named = 'name = f"example-{uuid.uuid4().hex}"'
+        return [*lines, *([named] if self.implementation.server else [])]
+
+    def error(self, name: str) -> tuple[str, BaseException]:
+        """Return an error for a queue to raise, by the name of what it means: its source, and the object."""
+        claimed = self.implementation.errors.get(name)
+        default = {"transient-error": "TransientError", "serialization-error": "SerializationError"}[name]
+        source = f'load_object("{claimed.__module__}.{claimed.__qualname__}")' if claimed else default
+        source += '("no")'
+        return source, eval(source, self.names)
+
+
+def _filled(value: object) -> str:
+    """Return the source of a setting of the author."""
+    return source_of_settings({"": value}).removeprefix("{'': ").removesuffix("}")
+
+
+def _with(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return settings with some more; a deep copy would take longer than most checks."""
+    changed = copy.copy(settings)
+    changed.attributes = dict(settings.attributes)
+    changed.frozen = False
+    for name, value in values.items():
+        changed.set(name, value, "cmdline")
+    return changed
+
+
+__all__ = ["POOL", "OpenScheduler", "SchedulerDriver", "Traits", "source_of_backend", "traits"]

@@ -279,13 +279,13 @@ def show(step: Step) -> str:
     return f"{step.source}  # {describe(step.result, 60)}"
 
 
-_OBJECTS = ("queue", "other", "third", "fourth")
+_OBJECTS = ("queue", "other", "third", "fourth", "scheduler", "opened", "closed")
 
 
 def _message(expected: str, assertion: str) -> str:
     """Return the source of the message of an assertion, which shows the value that it is about."""
     variable = assertion.split()[0].partition("(")[0].partition(".")[0]
-    if variable in ("popped", "peeked", "length", "truth", "left"):
+    if variable in ("popped", "peeked", "length", "truth", "left", "accepted", "pending"):
         return f'f"expected {_escaped(expected)}, got {{{variable}!r}}"'
     return repr(f"expected {expected}")
 

@@ -1,0 +1,174 @@
+"""What is around a scheduler in a crawl: a crawler with an engine, queues that misbehave, filters that keep records.
+
+Scripts quote the definitions that they need from this file word by word; they have no annotations.
+"""
+
+import time
+
+from scrapy import Spider
+from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.test import get_crawler
+from twisted.internet.defer import Deferred
+
+from queue_conformance.implementations.engine import Downloader, Engine
+
+
+def make_crawler(settings, name="example"):
+    crawler = get_crawler(Spider, settings)
+    crawler.spider = Spider.from_crawler(crawler, name=name)
+    crawler.engine = Engine(Downloader())
+    return crawler
+
+
+def settle(result):
+    """Wait for a Deferred."""
+    from twisted.internet import reactor
+
+    failures = []
+    result.addErrback(failures.append)
+    while not result.called:
+        reactor.iterate(0.01)
+    for failure in failures:
+        failure.raiseException()
+
+
+def drain(scheduler, patience=1.0):
+    """Return the URLs of everything that is pending; None only says that nothing is ready."""
+    urls, end = [], time.monotonic() + patience
+    while len(urls) < 1000:
+        request = scheduler.next_request()
+        if request is not None:
+            urls.append(request.url)
+        elif not scheduler.has_pending_requests() or time.monotonic() > end:
+            break
+    return urls
+
+
+class Trouble:
+    """What misbehaving queues do wrong, and what they saw."""
+
+    pushes = []  # the errors of the next pushes
+    silences = 0  # how many pops return None while there is something
+    stored = []  # the URLs of what was pushed
+
+
+def misbehaving(path):
+    """Return a queue class like the one of that path, which does what Trouble says."""
+    base = load_object(path)
+
+    class MisbehavingQueue(base):
+        def push(self, request):
+            if request.meta.get("refuse"):
+                raise ValueError("cannot be serialized")
+            if Trouble.pushes:
+                raise Trouble.pushes.pop(0)
+            super().push(request)
+            Trouble.stored.append(request.url)
+
+        def pop(self):
+            if Trouble.silences and len(self):
+                Trouble.silences -= 1
+                return None
+            return super().pop()
+
+    return MisbehavingQueue
+
+
+class Shelf:
+    """What is stored in shelf queues; it outlives them, and is in no file."""
+
+    requests = {}
+
+
+class ShelfQueue:
+    """A queue, first in, first out, that keeps its requests on the shelf."""
+
+    def __init__(self, crawler, key):
+        self.requests = Shelf.requests.setdefault(key, [])
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(crawler, key)
+
+    def push(self, request):
+        self.requests.append(request)
+
+    def pop(self):
+        return self.requests.pop(0) if self.requests else None
+
+    def close(self):
+        pass
+
+    def __len__(self):
+        return len(self.requests)
+
+
+class NestedPriorityQueue:
+    """A priority queue whose state is a dictionary of lists: {"buckets": [[5, ""], [0, "s"]]}."""
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=None, *, start_queue_cls=None):
+        self.crawler, self.key, self.queues = crawler, key, {}
+        self.classes = {"": downstream_queue_cls, "s": start_queue_cls}
+        for priority, suffix in startprios["buckets"] if startprios else ():
+            self.queue(priority, suffix)
+
+    @classmethod
+    def from_crawler(cls, crawler, downstream_queue_cls, key, startprios=None, *, start_queue_cls=None):
+        return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+
+    def queue(self, priority, suffix):
+        if (priority, suffix) not in self.queues:
+            built = build_from_crawler(self.classes[suffix], self.crawler, f"{self.key}/{priority}{suffix}")
+            self.queues[priority, suffix] = built
+        return self.queues[priority, suffix]
+
+    def push(self, request):
+        start = request.meta.get("is_start_request") and self.classes["s"]
+        self.queue(request.priority, "s" if start else "").push(request)
+
+    def pop(self):
+        filled = [bucket for bucket, queue in self.queues.items() if len(queue)]
+        if not filled:
+            return None
+        return self.queues[max(filled, key=lambda bucket: (bucket[0], bucket[1] == ""))].pop()
+
+    def close(self):
+        filled = [list(bucket) for bucket, queue in self.queues.items() if len(queue)]
+        for queue in self.queues.values():
+            queue.close()
+        self.queues.clear()
+        return {"buckets": filled}
+
+    def __len__(self):
+        return sum(map(len, self.queues.values()))
+
+
+class NotedFilter(BaseDupeFilter):
+    """It filters nothing but what it saw, and notes how it is used."""
+
+    calls = []
+    answer = None  # what open and close return
+
+    def __init__(self):
+        self.urls = set()
+
+    def open(self):
+        self.calls.append("open")
+        return self.answer
+
+    def close(self, reason):
+        self.calls.append(f"close {reason}")
+        return self.answer
+
+    def request_seen(self, request):
+        seen = request.url in self.urls
+        self.urls.add(request.url)
+        return seen
+
+    def log(self, request, spider):
+        self.calls.append(f"log {request.url} {spider.name}")
+
+
+def unanswered():
+    return Deferred()

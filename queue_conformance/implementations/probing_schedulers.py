@@ -1,0 +1,99 @@
+"""What a scheduler offers, found by using it. Nothing is judged here: what fails is not offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.engine import Downloader
+from queue_conformance.implementations.misbehaving import Trouble
+from queue_conformance.implementations.recording import OperationRaised
+
+NOTED = 'misbehaving("scrapy.squeues.FifoMemoryQueue")'
+"""A queue that notes what is pushed."""
+
+
+def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
+    """Find out what a scheduler offers.
+
+    Args:
+        driver: builds it.
+        room: makes an empty directory for each experiment.
+    """
+
+    def attempt(experiment: Callable[[Any], Any]) -> bool:
+        driver.renew(room())
+        driver.recorder.restart()
+        try:
+            return bool(experiment(driver))
+        except OperationRaised as raised:
+            if not isinstance(raised.error, Exception):
+                raise
+            return False
+        except Exception:  # what came out is nothing that a request could be
+            return False
+
+    return Capabilities(
+        persistent=attempt(_persistent),
+        filesystem=attempt(_filesystem),
+        configurable=attempt(_configurable_memory) or attempt(_configurable_disk),
+        filters=attempt(_filters),
+        length=callable(getattr(driver.implementation.cls, "__len__", None)),
+        slots=attempt(_slots),
+    )
+
+
+def _persistent(driver: Any) -> bool:
+    """Close with three requests, and look whether any of them is there again."""
+    scheduler = driver.open(job="job")
+    for number in (0, 1, 2):
+        scheduler.enqueue(driver.item(number))
+    scheduler.close()
+    scheduler = driver.open(job="job")
+    found = scheduler.pending() and scheduler.drain()
+    scheduler.close()
+    return bool(found)
+
+
+def _filesystem(driver: Any) -> bool:
+    """Look for files after it was closed with a request."""
+    scheduler = driver.open(job="job")
+    scheduler.enqueue(driver.item(0))
+    scheduler.close()
+    return any(path.is_file() for path in driver.directory.rglob("*"))
+
+
+def _configurable_memory(driver: Any) -> bool:
+    scheduler = driver.open({"SCHEDULER_MEMORY_QUEUE": NOTED})
+    scheduler.enqueue(driver.item(0))
+    scheduler.close()
+    return bool(Trouble.stored)
+
+
+def _configurable_disk(driver: Any) -> bool:
+    scheduler = driver.open({"SCHEDULER_DISK_QUEUE": 'misbehaving("scrapy.squeues.PickleFifoDiskQueue")'}, job="job")
+    scheduler.enqueue(driver.item(0))
+    scheduler.close()
+    return bool(Trouble.stored)
+
+
+def _filters(driver: Any) -> bool:
+    """Enqueue two equal requests."""
+    scheduler = driver.open()
+    first, second = (scheduler.enqueue(driver.fresh(0)) for _ in range(2))
+    scheduler.close()
+    return bool(first) and not second
+
+
+def _slots(driver: Any) -> bool:
+    """Look whether an idle slot comes before a busy one with a request of higher priority."""
+    scheduler = driver.open()
+    scheduler.crawler.engine.downloader = Downloader(**{"example.com": 3})
+    scheduler.enqueue(driver.item(3))
+    scheduler.enqueue(driver.item(21))
+    first = scheduler.next()
+    scheduler.next()
+    scheduler.close()
+    return bool(driver.identify(first) == 21)
