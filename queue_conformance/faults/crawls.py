@@ -46,11 +46,13 @@ class Stop:
         signals: what it is sent; each one when it has said that it received the one before.
         after: pages that it gets before that.
         held: requests that are in flight when it gets the first one, if there are so many to be had.
+        closing: pages after which it closes the spider itself, or 0.
     """
 
     signals: tuple[signal.Signals, ...] = ()
     after: int = 0
     held: int = 1
+    closing: int = 0
 
 
 FREELY = Stop()
@@ -101,25 +103,27 @@ class Project:
         directory: an empty one.
         pages: the pages of the site.
         time_limit: seconds that one crawl may take.
+        name: the name of the spider.
     """
 
-    def __init__(self, directory: Path, pages: Pages, time_limit: float) -> None:
+    def __init__(self, directory: Path, pages: Pages, time_limit: float, name: str = "example") -> None:
         self.directory = directory
         self._time_limit = time_limit
+        self._name = name
         self.site = Site(dict(pages))
-        make_project(str(directory))
+        make_project(str(directory), name)
 
     def crawl(self, settings: Mapping[str, object], stop: Stop = FREELY) -> Crawled:
-        """Run ``scrapy crawl example``.
+        """Run ``scrapy crawl``.
 
         Args:
             settings: what the command line sets.
             stop: how it is stopped.
         """
         given = {"SITE": self.site.url, "CONCURRENT_REQUESTS": CONCURRENCY, **settings}
-        arguments = ["crawl", "example", *(part for name, value in given.items() for part in ("-s", f"{name}={value}"))]
+        given |= {"CLOSESPIDER_PAGECOUNT": stop.closing} if stop.closing else {}
+        arguments = ["crawl", self._name, *(f"-s{name}={value}" for name, value in given.items())]
         known = len(self.site.hits)
-        killed = False
 
         def start() -> Process:
             return Process(self.directory, arguments)
@@ -146,9 +150,9 @@ class Project:
 
 
 @contextmanager
-def project(directory: Path, pages: Pages, time_limit: float) -> Iterator[Project]:
+def project(directory: Path, pages: Pages, time_limit: float, name: str = "example") -> Iterator[Project]:
     """Make a project, and stop its site in the end; the arguments are those of :class:`Project`."""
-    made = Project(directory, pages, time_limit)
+    made = Project(directory, pages, time_limit, name)
     try:
         yield made
     finally:

@@ -18,7 +18,7 @@ from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from queue_conformance.errors import SerializationError, TransientError
-from queue_conformance.implementations import Implementation, engine, example, kills, misbehaving
+from queue_conformance.implementations import Implementation, engine, example, kills, misbehaving, site
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.crawling import CrawlerDriver
 from queue_conformance.implementations.driver import Item
@@ -149,7 +149,7 @@ class SchedulerDriver(CrawlerDriver):
 
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     interface_rule: ClassVar[str] = "scheduler.iface"
-    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, example, kills)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, example, kills, site)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)

@@ -15,6 +15,7 @@ from queue_conformance.implementations.recording import Step
 
 _IMPORTS: Mapping[str, str] = {
     "Backend": "from queue_conformance.faults.backend import Backend",
+    "BaseHTTPRequestHandler": "from http.server import BaseHTTPRequestHandler",
     "Counter": "from collections import Counter",
     "Decimal": "from decimal import Decimal",
     "FormRequest": "from scrapy.http import FormRequest",
@@ -24,6 +25,7 @@ _IMPORTS: Mapping[str, str] = {
     "Request": "from scrapy import Request",
     "Selector": "from scrapy.selector import Selector",
     "Spider": "from scrapy import Spider",
+    "ThreadingHTTPServer": "from http.server import ThreadingHTTPServer",
     "XmlRpcRequest": "from scrapy.http import XmlRpcRequest",
     "array": "from array import array",
     "ctypes": "import ctypes",
@@ -34,8 +36,10 @@ _IMPORTS: Mapping[str, str] = {
     "get_crawler": "from scrapy.utils.test import get_crawler",
     "importlib": "import importlib",
     "inf": "from math import inf",
+    "inspect": "import inspect",
     "io": "import io",
     "itertools": "import itertools",
+    "json": "import json",
     "math": "import math",
     "nan": "from math import nan",
     "os": "import os",
@@ -51,6 +55,7 @@ _IMPORTS: Mapping[str, str] = {
     "textwrap": "import textwrap",
     "threading": "import threading",
     "time": "import time",
+    "urlsplit": "from urllib.parse import urlsplit",
     "uuid": "import uuid",
 }
 

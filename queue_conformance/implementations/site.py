@@ -1,10 +1,13 @@
-"""A web site on the loopback address, a spider that crawls it, and a crawl that is stopped in the middle.
+"""A web site on the loopback address, a spider that crawls it, and crawls that are stopped in the middle.
 
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
 import inspect
 import json
+import os
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,14 +31,23 @@ class LinkSpider(Spider):
             yield Request(response.urljoin(f"/{page}"), callback=self.parse, priority=page % 3, meta=meta)
 
 
-def make_project(directory):
-    """Write a project of Scrapy with the spider ``example``."""
-    Path(directory, "scrapy.cfg").write_text("[settings]\ndefault = example_settings\n")
+def make_project(directory, name="example"):
+    """Write a project of Scrapy with one spider."""
     settings = ["SPIDER_MODULES = ['example_spider']", "LOG_LEVEL = 'INFO'", "COOKIES_ENABLED = False"]
     settings += ["TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False"]
-    Path(directory, "example_settings.py").write_text("\n".join(settings))
     imports = ["import json", "from urllib.parse import urlsplit", "from scrapy import Request, Spider"]
-    Path(directory, "example_spider.py").write_text("\n".join([*imports, inspect.getsource(LinkSpider)]))
+    source = inspect.getsource(LinkSpider).replace('"example"', repr(name))
+    Path(directory, "scrapy.cfg").write_text("[settings]\ndefault = example_settings\n")
+    Path(directory, "example_settings.py").write_text("\n".join(settings))
+    Path(directory, "example_spider.py").write_text("\n".join([*imports, source]))
+
+
+def scrapy_crawl(directory, settings, name="example"):
+    """Start the command line of Scrapy."""
+    command = [sys.executable, "-m", "scrapy", "crawl", name, *(f"-s{key}={value}" for key, value in settings.items())]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.Popen(command, cwd=directory, env=environment, text=True, **pipes)
 
 
 class Visit(BaseHTTPRequestHandler):
