@@ -65,7 +65,7 @@ class Crawled:
 
     Attributes:
         stop: how it was stopped.
-        interrupted: whether it was: it had not ended before.
+        sent: how many of the signals it was sent: the others came too late.
         hits: the pages that it asked for, in order.
         waiting: those of them that were in flight when it was stopped.
         parsed: the pages whose responses reached the callback, in order.
@@ -76,7 +76,7 @@ class Crawled:
     """
 
     stop: Stop
-    interrupted: bool
+    sent: int
     hits: tuple[int, ...]
     waiting: tuple[int, ...]
     parsed: tuple[int, ...]
@@ -133,7 +133,7 @@ class Project:
         process = self.site.process
         return Crawled(
             stop,
-            bool(self.site.interrupted),
+            len(stop.signals) - len(self.site.signals),
             tuple(self.site.hits[known:]),
             tuple(self.site.waiting),
             tuple(int(page) for _, page, _ in said),

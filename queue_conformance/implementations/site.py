@@ -113,3 +113,8 @@ class Site(ThreadingHTTPServer):
                 self.process.send_signal(self.signals.pop(0))
 
     def handle_error(self, *arguments): ...
+
+
+def ended(lines):
+    """Return what a crawl said of errors, or its last line."""
+    return next((line for line in lines if "] ERROR: " in line or "] CRITICAL: " in line or "Error: " in line), lines[-1:])
