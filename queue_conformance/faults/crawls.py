@@ -13,6 +13,7 @@ import io
 import logging
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -33,6 +34,9 @@ AVAILABLE = hasattr(os, "fork")
 
 CONCURRENCY = 4
 """Requests that a crawl has in flight at most."""
+
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception)\b")
+"""The last line of a traceback."""
 
 Pages = Mapping[int, Sequence[int]]
 """The links of each page."""
@@ -92,8 +96,10 @@ class Crawled:
 
     @property
     def trouble(self) -> str:
-        """The first line of its log that tells of an error, or ``""``."""
-        return next((line.partition("] ")[2] for line in self.log if "] ERROR: " in line or "] CRITICAL: " in line), "")
+        """The first error that its log tells of, or ``""``."""
+        lines = iter(self.log)
+        first = next((line.partition("] ")[2] for line in lines if "] ERROR: " in line or "] CRITICAL: " in line), "")
+        return next((line for line in lines if first and _EXCEPTION.match(line)), first)
 
 
 class Project:

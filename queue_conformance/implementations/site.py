@@ -70,7 +70,7 @@ class Site(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Visit)
         self.pages, self.hits, self.signals, self.lock = pages, [], [], threading.RLock()
         self.url = f"http://127.0.0.1:{self.server_port}/0"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def crawl(self, start, signals=(), after=0, held=1, limit=60):
         """Run a crawl to its end, and return what it wrote; after some pages, answer no more until it got signals."""

@@ -6,10 +6,12 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NoReturn
 
 from queue_conformance.faults import crawls
 from queue_conformance.faults.crawls import Crawled, Pages, Stop
+from queue_conformance.faults.filesystem import obey_modes
 from queue_conformance.implementations.scripts import source_of_settings
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
@@ -39,11 +41,13 @@ class Plan:
         pages: the site.
         stops: how each crawl is stopped.
         settings: what the command line sets besides.
+        before: lines of Python that come before the first one; the project is in ``directory``.
     """
 
     pages: Pages
     stops: tuple[Stop, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
 
     def closing(self) -> Plan:
         """Return the plan in which the spider is closed after as many pages, instead of signals, one request at a time."""
@@ -117,6 +121,9 @@ def play(bench: Bench, plan: Plan) -> Series:
     # What a server holds is found by the name of the spider.
     name = f"example-{uuid.uuid4().hex[:8]}" if bench.implementation.server else "example"
     with crawls.project(directory, plan.pages, 3 * bench.time_limit, name) as made:
+        for line in plan.before:
+            bench.recorder.note(line)
+            exec(line, {"directory": str(directory), "Path": Path, "obey_modes": obey_modes})
         for stop in plan.stops:
             runs.append(made.crawl({**_settings(bench), **plan.settings}, stop))
             bench.recorder.note(_shown(runs[-1]))
@@ -240,6 +247,7 @@ def script(bench: Bench, plan: Plan, number: int) -> list[str]:
         f'settings = {{{scheduler}, "SITE": site.url, **{given}}}',
         "lines = []",
     ]
+    lines += plan.before
     for stop in plan.stops[:number]:
         extra = f' | {{"CLOSESPIDER_PAGECOUNT": {stop.closing}}}' if stop.closing else ""
         how = f", [{', '.join(f'signal.{s.name}' for s in stop.signals)}], after={stop.after}, held={stop.held}" if stop.signals else ""
