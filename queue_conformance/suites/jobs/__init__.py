@@ -1,4 +1,4 @@
 """The suite of job directories, with whole crawls."""
 
-MODULES = ("directory", "resume", "forced")
+MODULES = ("directory", "damage", "full", "resume", "forced")
 """The modules of the suite, in the order in which their checks are run."""

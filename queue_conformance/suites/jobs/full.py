@@ -1,0 +1,196 @@
+"""Checks of jobs whose files cannot be written: the disk is full, or the process is killed in a write."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+from queue_conformance.faults import crash, disk
+from queue_conformance.faults.crash import Say
+from queue_conformance.faults.disk import Fault, NoFault, SizeLimit
+from queue_conformance.implementations.kills import kill_in_write
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.jobs.job import Content, Job, many, metadata, some
+from queue_conformance.suites.jobs.resume import JOBS
+from queue_conformance.suites.outcomes import NotExercised
+
+ATOMIC, FULL = "job.atomic-metadata", "job.disk-full"
+
+MANY, FIRST = 60, 10**11
+"""Priorities that make metadata larger than the file with the requests of one."""
+
+LIMITS = 40
+"""Places at which a write is cut, at most."""
+
+SIZES = (100, 20000)
+"""Bytes of the requests that do not fit on the disk."""
+
+
+# --- Metadata --------------------------------------------------------------------------------------------------------
+
+
+@check(ATOMIC, kinds=JOBS)
+def metadata_is_replaced_atomically(bench: Bench) -> None:
+    _need_faults()
+    for content in (some(bench), many(bench, MANY, FIRST)):
+        limits, others = _limits(bench, content)
+        for limit in limits:
+            for killed in (False, True):
+                felt = _replace(bench, content, limit, killed=killed)
+                bench.examined[ATOMIC] += felt and limit >= others
+        if bench.examined[ATOMIC]:
+            return
+    raise NotExercised("no write of metadata alone could be cut")
+
+
+def _need_faults() -> None:
+    if not disk.AVAILABLE or not crash.AVAILABLE:
+        raise NotExercised("this platform cannot limit the size of files")
+
+
+def _limits(bench: Bench, content: Content) -> tuple[list[int], int]:
+    """Return limits that cut the metadata which a close writes, and the size of the largest other file that it writes."""
+    job = Job(bench)
+    job.store(content)
+    before = job.stamps()
+    bench.driver.open(job="job").close("shutdown")
+    after = job.stamps()
+    known = {job.directory / path for path in metadata(job.directory)}
+    written = {path: stamp[2] for path, stamp in after.items() if before.get(path) != stamp}
+    sizes = [size for path, size in written.items() if path in known and size]
+    others = [size for path, size in written.items() if path not in known]
+    return sorted({limit for size in sizes for limit in (0, 1, size // 2, size - 1)}), max(others, default=0)
+
+
+def _replace(bench: Bench, content: Content, limit: int, *, killed: bool) -> bool:
+    """Resume and close a job while files may not grow, and look whether all of it is there; tell whether that was felt."""
+    job = Job(bench)
+    job.store(content)
+    stored = [step.source for step in bench.recorder.steps]
+    old = job.keep("old")
+    if not _close_under(bench, SizeLimit(limit), killed=killed):
+        return False
+    left = job.keep("left")
+    harm = job.harm(content.urls)
+    if not harm:
+        return True
+    opening = [step.source for step in bench.recorder.steps[len(stored) :] if "next_request" not in step.source]
+    opening = opening[: next((n for n, line in enumerate(opening) if line.startswith("left = ")), len(opening))]
+    # Is it the metadata, or another file? Look what comes with the old metadata.
+    job.restore(left)
+    for path in metadata(old):
+        (job.directory / path).write_bytes((old / path).read_bytes())
+    if job.harm(content.urls):
+        return False
+    lines = [*_closing(opening, limit, killed=killed), *opening, "left = drain(scheduler)"]
+    bench.recorder.restart()
+    for line in (*stored, *opening, f"# no file grows beyond {limit} bytes{'; SIGXFSZ kills' if killed else ''}"):
+        bench.recorder.note(line)
+    bench.recorder.note("scheduler.close('shutdown')")
+    bench.recorder.note(opening[-1])
+    body = [*stored, *lines, f"lost = {content.source} - set(left)", "assert not lost, f'lost: {lost}'"]
+    how = "killed in a write" if killed else "the disk was full"
+    bench.fail(ATOMIC, "the job as it was before", f"{harm} after {how} at byte {limit}", [], body=body, final=True)
+
+
+def _close_under(bench: Bench, fault: SizeLimit, *, killed: bool) -> bool:
+    """Resume a job and close it under a fault, in a process that ends with that; tell whether the fault was felt."""
+
+    def close(say: Say) -> None:
+        scheduler = bench.driver.open(job="job")
+        raised = False
+        if killed:
+            kill_in_write(fault.limit)
+        else:
+            fault.begin(bench.driver.directory)
+        try:
+            scheduler.close("shutdown")
+        except OperationRaised:
+            raised = True
+        if not killed:
+            fault.end()
+        say(fault.hit or raised)
+
+    ended = crash.run(close, time_limit=bench.time_limit)
+    return ended.hit if killed else bool(ended.said and ended.said[0])
+
+
+def _closing(opening: Sequence[str], limit: int, *, killed: bool) -> list[str]:
+    """Return lines of a script that resume a job and close it under a fault, in a process that ends with that."""
+    begin = [f"kill_in_write({limit})"] if killed else SizeLimit(limit).begin_source
+    lines = [*opening, *begin, "with suppress(Exception):", "    scheduler.close('shutdown')", "os._exit(0)"]
+    return ["child = os.fork()", "if child == 0:", *(f"    {line}" for line in lines), "os.waitpid(child, 0)"]
+
+
+# --- Requests --------------------------------------------------------------------------------------------------------
+
+
+@check(FULL, kinds=JOBS)
+def a_full_disk_does_no_harm_to_what_was_stored(bench: Bench) -> None:
+    _need_faults()
+    felt = 0
+    for size in SIZES:
+        for resumed in (False, True):
+            usual = NoFault()
+            if harm := _fill(bench, usual, size, resumed=resumed)[1]:
+                raise NotExercised(f"{harm} without a fault of the disk, too")
+            limits = disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)
+            if len(limits) > LIMITS:
+                limits = sorted(random.Random(bench.seed).sample(limits, LIMITS))
+            for limit in limits:
+                hit, harm = _fill(bench, SizeLimit(limit), size, resumed=resumed)
+                felt += hit
+                if hit and harm:
+                    _report_harm(bench, limit, size, harm, resumed=resumed)
+    if not felt:
+        raise NotExercised("no fault of the disk reached enqueue_request")
+    bench.examined[FULL] += felt
+
+
+def _fill(bench: Bench, fault: Fault, size: int, *, resumed: bool) -> tuple[bool, str]:
+    """Enqueue while the disk is full, close when it no longer is, and look whether what was stored before is there.
+
+    Returns:
+        Whether the fault was felt, and what is wrong.
+    """
+    job = Job(bench)
+    content = some(bench)
+    if resumed:
+        job.store(content)
+    scheduler = bench.driver.open(job="job")
+    for item in () if resumed else content.items:
+        scheduler.enqueue(item)
+    big = bench.driver.evaluate(_big(size))
+    raised = False
+    fault.begin(bench.driver.directory)
+    try:
+        scheduler.enqueue(big)
+    except OperationRaised:
+        raised = True
+    finally:
+        fault.end()
+    with suppress(OperationRaised):
+        scheduler.close("shutdown")
+    bench.recorder.release()
+    return fault.hit or raised, job.harm(content.urls)
+
+
+def _big(size: int) -> str:
+    return f'Request("https://example.com/900", body=b"x" * {size})'
+
+
+def _report_harm(bench: Bench, limit: int, size: int, harm: str, *, resumed: bool) -> NoReturn:
+    steps = [step.source for step in bench.recorder.steps]
+    number = next(n for n, line in enumerate(steps) if _big(size) in line)
+    last = max(n for n, line in enumerate(steps) if line.startswith("crawler = "))
+    fault = SizeLimit(limit)
+    full = [*fault.begin_source, "with suppress(Exception):", f"    {steps[number]}", *fault.end_source]
+    closing = ["with suppress(Exception):", "    scheduler.close('shutdown')"]
+    opening = [line for line in steps[last:] if not line.startswith(("left = ", "closed = "))]
+    lines = [*full, *closing, *opening, "left = drain(scheduler)"]
+    body = [*steps[:number], *lines, f"lost = {some(bench).source} - set(left)", "assert not lost, f'lost: {lost}'"]
+    bench.fail(FULL, "every request that was stored before", f"{harm}, after a write was cut at byte {limit}", [], body=body, final=True)
