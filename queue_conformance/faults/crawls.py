@@ -296,7 +296,11 @@ def preload() -> None:
     """Import what every crawl imports, except the reactor, so that no crawl has to."""
     from scrapy.settings import default_settings
 
-    known = (default_settings.EXTENSIONS_BASE, default_settings.SPIDER_MIDDLEWARES_BASE, default_settings.DOWNLOADER_MIDDLEWARES_BASE)
+    known = (
+        default_settings.EXTENSIONS_BASE,
+        default_settings.SPIDER_MIDDLEWARES_BASE,
+        default_settings.DOWNLOADER_MIDDLEWARES_BASE,
+    )
     names = ["scrapy.cmdline", "scrapy.crawler", "scrapy.commands.crawl", "scrapy.core.downloader.handlers.http11"]
     names += [path.rpartition(".")[0] for paths in known for path in paths if "telnet" not in path]
     for name in names:

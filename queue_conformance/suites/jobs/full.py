@@ -193,4 +193,6 @@ def _report_harm(bench: Bench, limit: int, size: int, harm: str, *, resumed: boo
     opening = [line for line in steps[last:] if not line.startswith(("left = ", "closed = "))]
     lines = [*full, *closing, *opening, "left = drain(scheduler)"]
     body = [*steps[:number], *lines, f"lost = {some(bench).source} - set(left)", "assert not lost, f'lost: {lost}'"]
-    bench.fail(FULL, "every request that was stored before", f"{harm}, after a write was cut at byte {limit}", [], body=body, final=True)
+    bench.fail(
+        FULL, "every request that was stored before", f"{harm}, after a write was cut at byte {limit}", [], body=body, final=True
+    )

@@ -186,7 +186,9 @@ def problems(bench: Bench, series: Series) -> Iterator[Problem]:
         yield Problem(STATE, expected, f"{counts[gap] - 1} pages counted", tail, before_last + 1)
     if bench.offers("filters") and (again := series.runs[-1].hits):
         tail = [f"assert len(site.hits) == {len(series.plan.pages)}, f'downloaded {{site.hits}}'"]
-        yield Problem(FINISHED, "nothing downloaded after the job finished", f"downloaded {_listed(again)}", tail, before_last + 2)
+        yield Problem(
+            FINISHED, "nothing downloaded after the job finished", f"downloaded {_listed(again)}", tail, before_last + 2
+        )
     if series.strays:
         known = ["scrapy.cfg", "example_settings.py", "example_spider.py", "__pycache__", *JOB.split("/")[:1]]
         tail = ["files = {str(path.relative_to(directory)) for path in Path(directory).glob('*')}"]
@@ -250,6 +252,10 @@ def script(bench: Bench, plan: Plan, number: int) -> list[str]:
     lines += plan.before
     for stop in plan.stops[:number]:
         extra = f' | {{"CLOSESPIDER_PAGECOUNT": {stop.closing}}}' if stop.closing else ""
-        how = f", [{', '.join(f'signal.{s.name}' for s in stop.signals)}], after={stop.after}, held={stop.held}" if stop.signals else ""
+        how = (
+            f", [{', '.join(f'signal.{s.name}' for s in stop.signals)}], after={stop.after}, held={stop.held}"
+            if stop.signals
+            else ""
+        )
         lines.append(f"lines += site.crawl(lambda: scrapy_crawl(directory, settings{extra}){how})")
     return lines
