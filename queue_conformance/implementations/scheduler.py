@@ -346,6 +346,7 @@ def _with(settings: Settings, values: Mapping[str, Any]) -> Settings:
     changed.attributes = dict(settings.attributes)
     changed.frozen = False
     for name, value in values.items():
+        changed.attributes.pop(name, None)  # set() would change the value that both have
         changed.set(name, value, "cmdline")
     return changed
 
