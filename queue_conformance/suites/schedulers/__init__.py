@@ -1,4 +1,4 @@
 """The suite of schedulers."""
 
-MODULES = ("machine",)
+MODULES = ("interface", "lifecycle", "storing", "ordering", "resuming", "machine")
 """The modules of the suite, in the order in which their checks are run."""
