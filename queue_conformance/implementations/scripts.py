@@ -44,6 +44,7 @@ _IMPORTS: Mapping[str, str] = {
     "load_object": "from scrapy.utils.misc import load_object",
     "logging": "import logging",
     "math": "import math",
+    "multiprocessing": "import multiprocessing",
     "nan": "from math import nan",
     "os": "import os",
     "re": "import re",

@@ -16,7 +16,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.schedulers.layout import settings_of
 from queue_conformance.suites.schedulers.resuming import stored_by_another, with_damaged_files
-from queue_conformance.suites.schedulers.scenes import DEFAULTS, FIFO, SCHEDULERS, case, expect_left, fill, jobs
+from queue_conformance.suites.schedulers.scenes import FIFO, SCHEDULERS, case, expect_left, fill, jobs
 
 NOTED = {"DUPEFILTER_CLASS": "NotedFilter"}
 
@@ -123,17 +123,24 @@ def close_works_after_an_open_that_failed(bench: Bench) -> None:
 
 # --- Settings --------------------------------------------------------------------------------------------------------
 
-CLASSES = {"a path": "{}", "a class": "load_object({})"}
+FORMS = ("{}", "load_object({})")
+"""A path, and a class."""
+
+NAMED = {
+    **FIFO,
+    "SCHEDULER_START_DISK_QUEUE": FIFO["SCHEDULER_DISK_QUEUE"],
+    "SCHEDULER_START_MEMORY_QUEUE": FIFO["SCHEDULER_MEMORY_QUEUE"],
+    "SCHEDULER_PRIORITY_QUEUE": '"scrapy.pqueues.ScrapyPriorityQueue"',
+}
 
 
 @check("scheduler.settings.classes", kinds=SCHEDULERS)
 def settings_take_paths_and_classes(bench: Bench) -> None:
     rule = "scheduler.settings.classes"
-    for form in CLASSES.values():
+    for form in FORMS:
         for job in jobs(bench):
             with case(bench), bench.recorder.blame(rule):
-                named = {**DEFAULTS, **FIFO, "SCHEDULER_PRIORITY_QUEUE": '"scrapy.pqueues.ScrapyPriorityQueue"'}
-                settings = {name: form.format(source.replace("'", '"')) for name, source in named.items()}
+                settings = {name: form.format(source) for name, source in NAMED.items()}
                 scheduler = bench.open(settings, job=job)
                 fill(bench, scheduler, 0, 8, 1)
                 expect_left(bench, rule, scheduler, [0, 1, 8], ordered=False, blamed=True)

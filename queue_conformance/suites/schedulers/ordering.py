@@ -6,7 +6,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.schedulers.pair import run, run_everywhere
-from queue_conformance.suites.schedulers.scenes import DEFAULTS, FIFO, SCHEDULERS, case, expect_left, fill, jobs
+from queue_conformance.suites.schedulers.scenes import FIFO, SCHEDULERS, case, defaults, expect_left, fill, jobs
 from queue_conformance.suites.schedulers.storing import opened
 
 
@@ -47,7 +47,7 @@ def priority_counts_across_memory_and_disk(bench: Bench) -> None:
 def start_requests_come_last_and_in_order(bench: Bench) -> None:
     for job in jobs(bench):
         with case(bench):
-            scheduler = bench.open(DEFAULTS, job=job)
+            scheduler = bench.open(defaults(bench), job=job)
             fill(bench, scheduler, 0, 8, 1, 9, 2, 10)
             expect_left(bench, "scheduler.next.default-order", scheduler, [2, 1, 0, 8, 9, 10])
 
@@ -56,7 +56,7 @@ def start_requests_come_last_and_in_order(bench: Bench) -> None:
 def fifo_queues_give_fifo_order(bench: Bench) -> None:
     for job in jobs(bench):
         with case(bench):
-            scheduler = bench.open({**DEFAULTS, **FIFO}, job=job)
+            scheduler = bench.open({**defaults(bench), **FIFO}, job=job)
             fill(bench, scheduler, 0, 1, 2)
             expect_left(bench, "scheduler.next.fifo-settings", scheduler, [0, 1, 2])
 
@@ -67,6 +67,6 @@ def start_requests_can_be_like_all_others(bench: Bench) -> None:
     for job in jobs(bench):
         for nothing in ("None", '""'):
             with case(bench), bench.recorder.blame("scheduler.next.start-none"):
-                scheduler = bench.open({**DEFAULTS, **dict.fromkeys(names, nothing)}, job=job)
+                scheduler = bench.open({**defaults(bench), **dict.fromkeys(names, nothing)}, job=job)
                 fill(bench, scheduler, 0, 8, 1)
                 expect_left(bench, "scheduler.next.start-none", scheduler, [1, 8, 0])

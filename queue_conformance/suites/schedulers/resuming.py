@@ -15,7 +15,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.schedulers.pair import run
-from queue_conformance.suites.schedulers.scenes import DEFAULTS, SCHEDULERS, case, expect_left, fill, short
+from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, defaults, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened
 
 STORED = (0, 3, 8, 1, 4, 9, 6, 11, 13, 20, 23, 2)
@@ -177,10 +177,10 @@ def other_settings_hide_nothing(bench: Bench) -> None:
     rule = "scheduler.resume.settings-changed"
     for name, change in CHANGES.items():
         with case(bench):
-            scheduler = bench.open(DEFAULTS, job="job")
+            scheduler = bench.open(defaults(bench), job="job")
             fill(bench, scheduler, 0, 3, 8, 11)
             scheduler.close()
-            _comes_or_raises(bench, rule, {**DEFAULTS, **change}, (0, 3, 8, 11), f"{name}: ")
+            _comes_or_raises(bench, rule, {**defaults(bench), **change}, (0, 3, 8, 11), f"{name}: ")
 
 
 def _comes_or_raises(bench: Bench, rule: str, settings: Mapping[str, str], numbers: tuple[int, ...], why: str = "") -> None:
@@ -217,10 +217,10 @@ def stored_by_another(bench: Bench) -> Iterator[Mapping[str, str]]:
         for other in PRIORITY_QUEUES:
             if one != other:
                 bench.restart()
-                scheduler = bench.open({**DEFAULTS, "SCHEDULER_PRIORITY_QUEUE": PRIORITY_QUEUES[one]}, job="job")
+                scheduler = bench.open({**defaults(bench), "SCHEDULER_PRIORITY_QUEUE": PRIORITY_QUEUES[one]}, job="job")
                 fill(bench, scheduler, 0, 3, 20)
                 scheduler.close()
-                yield {**DEFAULTS, "SCHEDULER_PRIORITY_QUEUE": PRIORITY_QUEUES[other]}
+                yield {**defaults(bench), "SCHEDULER_PRIORITY_QUEUE": PRIORITY_QUEUES[other]}
 
 
 def with_damaged_files(bench: Bench) -> Iterator[Mapping[str, str]]:

@@ -14,16 +14,19 @@ from queue_conformance.suites.bench import Bench
 
 SCHEDULERS = {Kind.SCHEDULER}
 
-DEFAULTS: Mapping[str, str] = {
-    name: repr(getattr(default_settings, name))
-    for name in ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
-}
-"""The queues that Scrapy uses by default, whatever the author's settings say, as Python expressions."""
+QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
+"""The settings that name the classes of queues."""
 
 FIFO: Mapping[str, str] = {
     "SCHEDULER_DISK_QUEUE": '"scrapy.squeues.PickleFifoDiskQueue"',
     "SCHEDULER_MEMORY_QUEUE": '"scrapy.squeues.FifoMemoryQueue"',
 }
+
+
+def defaults(bench: Bench) -> dict[str, str]:
+    """Return the settings that name other queues than Scrapy's defaults, with these defaults, as Python expressions."""
+    chosen = {name: getattr(default_settings, name) for name in QUEUES}
+    return {name: f'"{path}"' for name, path in chosen.items() if bench.driver.setting(name) != path}
 
 
 def fill(bench: Bench, scheduler: OpenScheduler, *numbers: int) -> None:
