@@ -3,14 +3,14 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import logging
+import multiprocessing
 import time
 
 from scrapy import Spider
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.test import get_crawler
-from twisted.internet.defer import Deferred
-
 from queue_conformance.implementations.engine import Downloader, Engine
 
 
@@ -170,5 +170,23 @@ class NotedFilter(BaseDupeFilter):
         self.calls.append(f"log {request.url} {spider.name}")
 
 
-def unanswered():
-    return Deferred()
+class Records(logging.Handler):
+    """The texts of what is logged from now on, from warnings upwards."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.texts = []
+        logging.getLogger().addHandler(self)
+
+    def emit(self, record):
+        self.texts.append(record.getMessage())
+
+
+def in_processes(functions):
+    """Call functions at once, each in a process of its own; return what they return."""
+    context = multiprocessing.get_context("fork")
+    pipes = [context.Pipe() for _ in functions]
+    for function, (_, end) in zip(functions, pipes, strict=True):
+        context.Process(target=lambda function=function, end=end: end.send(function()), daemon=True).start()
+        end.close()
+    return [mine.recv() for mine, _ in pipes]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.implementations.engine import Downloader
+from queue_conformance.implementations.engine import Slot
 from queue_conformance.implementations.misbehaving import Trouble
 from queue_conformance.implementations.recording import OperationRaised
 
@@ -90,7 +90,7 @@ def _filters(driver: Any) -> bool:
 def _slots(driver: Any) -> bool:
     """Look whether an idle slot comes before a busy one with a request of higher priority."""
     scheduler = driver.open()
-    scheduler.crawler.engine.downloader = Downloader(**{"example.com": 3})
+    scheduler.crawler.engine.downloader.slots["example.com"] = Slot(3)
     scheduler.enqueue(driver.item(3))
     scheduler.enqueue(driver.item(21))
     first = scheduler.next()

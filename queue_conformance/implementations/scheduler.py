@@ -253,6 +253,13 @@ class SchedulerDriver(CrawlerDriver):
         raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
         return OpenScheduler(raw, variable, self.recorder, crawler)
 
+    def opening(self, settings: Mapping[str, str], job: str | None) -> list[str]:
+        """Return the lines of a script that build and open a scheduler; see ``build``."""
+        source, crawler = self.new_crawler(settings, job)
+        lines = [f"crawler = {source}", f"scheduler = {self.construction(job or 'job', crawler=crawler)[0]}"]
+        can_open = callable(getattr(self.implementation.cls, "open", None))
+        return [*lines, *(["scheduler.open(crawler.spider)"] if can_open else [])]
+
     def open(  # type: ignore[override]
         self,
         settings: Mapping[str, str] | None = None,
@@ -346,6 +353,7 @@ def _with(settings: Settings, values: Mapping[str, Any]) -> Settings:
     changed.attributes = dict(settings.attributes)
     changed.frozen = False
     for name, value in values.items():
+        changed.attributes.pop(name, None)  # set() would change the value that both have
         changed.set(name, value, "cmdline")
     return changed
 

@@ -1,4 +1,4 @@
 """The suite of schedulers."""
 
-MODULES: tuple[str, ...] = ()
+MODULES = ("interface", "lifecycle", "storing", "ordering", "resuming", "crash", "servers", "machine")
 """The modules of the suite, in the order in which their checks are run."""

@@ -1,0 +1,374 @@
+"""A scheduler and its oracle, side by side; each operation runs on both, and every difference breaks a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from queue_conformance.implementations.misbehaving import Trouble
+from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.scheduler import POOL, OpenScheduler, traits
+from queue_conformance.models.scheduler import Place, SchedulerModel
+from queue_conformance.specification import Profile
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken, shown_by
+from queue_conformance.suites.programs import Experiment, Operation, Player, Program, always, drop
+from queue_conformance.suites.schedulers.layout import layout_of, order_rule, settings_of
+
+ENQUEUED = ("scheduler/enqueued", "scheduler/enqueued/disk", "scheduler/enqueued/memory")
+DEQUEUED = ("scheduler/dequeued", "scheduler/dequeued/disk", "scheduler/dequeued/memory")
+
+
+class SchedulerPair:
+    """One scheduler and its oracle; the operations of programs are its methods.
+
+    Args:
+        bench: where the check works.
+        job: the name of its job directory, or ``None`` for a scheduler that keeps everything in memory.
+
+    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, bench: Bench, job: str | None) -> None:
+        self.bench = bench
+        self.job = job
+        self.configurable = bench.offers("configurable")
+        self.on_disk = bool(job) and bench.offers("persistent", "configurable")
+        self.model = SchedulerModel(traits, layout_of(bench))
+        self.settings = settings_of(bench) if self.on_disk else {}
+        self._examined = bench.examined
+        self._rejected: set[int] = set()
+        self._failed: set[int] = set()
+        self._before: set[int] = set()
+        self._lost_sight = False
+        self.scheduler: OpenScheduler = bench.open(self.settings, job=job)
+
+    # --- Operations --------------------------------------------------------------------------------------------------
+
+    def enqueue(self, number: int) -> None:
+        """Enqueue the request of a number, and judge the answer."""
+        if self._lost_sight:
+            return
+        waiting = list(Trouble.pushes)
+        try:
+            result = self.scheduler.enqueue(self.bench.driver.fresh(number))
+        except OperationRaised as raised:
+            error = waiting[0] if len(Trouble.pushes) < len(waiting) else None
+            if raised.error is not error or self._falls_back(error):
+                raise
+            self._examined["scheduler.enqueue.other-propagates"] += 1
+            self.model.fail(number)
+            self._failed.add(number)
+            return
+        error = waiting[0] if len(Trouble.pushes) < len(waiting) else None
+        if error is not None and not self._falls_back(error):
+            tail = _must_raise(self.bench.recorder.steps[-1].source, type(error).__name__)
+            actual = f"returned {describe(result)}"
+            rule = "scheduler.enqueue.other-propagates"
+            self.bench.fail(rule, f"{describe(error)} raised", actual, tail, replaces=True, final=True)
+        refused = self.on_disk and traits(number).refused
+        self._judge_answer(number, result, error)
+        if not result:
+            self._rejected.add(number)
+            return
+        if refused:
+            self.model.stats["scheduler/unserializable"] += 1
+            self._examined["scheduler.enqueue.fallback-serialization"] += 1
+        self.model.enqueue(number, Place.DISK if self.on_disk and not refused and error is None else Place.MEMORY)
+
+    def next(self, _item: int = 0) -> int | None:
+        """Take out the next request, and judge what came."""
+        if self._lost_sight:
+            return None
+        silences = Trouble.silences
+        empty = not self.model.items
+        value = self.scheduler.next("scheduler.next.none-empty" if empty else "scheduler.enqueue.true")
+        if value is None:
+            self._judge_none(silent=Trouble.silences < silences)
+            return None
+        number: int | None = self.bench.driver.identify(value)
+        allowed = self.model.allowed()
+        if number not in allowed or not self.bench.driver.same(value, self.bench.driver.item(number)):
+            self._wrong(number, value, allowed)
+        self._credit(number, allowed)
+        self.model.remove(number)
+        self._before.add(number)
+        return number
+
+    def pending(self, _item: int = 0) -> None:
+        """Compare ``has_pending_requests()``."""
+        if not self._lost_sight:
+            self._examined["scheduler.pending.pure"] += 1
+            pending, expected = bool(self.scheduler.pending()), bool(self.model.items)
+            self._compare("scheduler.pending.exact", pending, expected, f"bool(pending) is {expected}")
+
+    def length(self, _item: int = 0) -> None:
+        """Compare ``len()``, where there is one."""
+        if not self._lost_sight and self.bench.offers("length"):
+            length, expected = self.scheduler.length(), len(self.model)
+            self._compare("scheduler.len", length, expected, f"length == {expected}")
+
+    def breakage(self, _item: int = 0) -> None:
+        """Let the next push into the disk queue raise what nobody knows."""
+        self._trouble('RuntimeError("no")')
+
+    def transient(self, _item: int = 0) -> None:
+        """Let the next push into the disk queue raise the transient error."""
+        self._trouble(self.bench.driver.error("transient-error")[0])
+
+    def silence(self, _item: int = 0) -> None:
+        """Let the next pop of the disk queue return nothing although it holds something."""
+        self.bench.recorder.note("Trouble.silences += 1")
+        Trouble.silences += 1
+
+    def reopen(self, _item: int = 0) -> None:
+        """Stop the crawl and continue it."""
+        if self._lost_sight or not self.job:
+            return
+        self._count()
+        self.scheduler.close()
+        self._no_trouble()
+        self.scheduler = self.bench.open(self.settings, job=self.job, owner="scheduler.resume.all")
+        Trouble.stored = []
+        in_memory = list(self.model.stored(Place.MEMORY))
+        if in_memory and not self._memory_is_lost(len(in_memory)):
+            return
+        self.model.reopen()
+        self._before |= self.model.seen | set(in_memory)
+        if self.bench.offers("length"):
+            length, expected = self.scheduler.length("scheduler.resume.all"), len(self.model)
+            self._compare("scheduler.resume.all", length, expected, f"length == {expected}")
+        self._examined["scheduler.resume.all"] += 1
+
+    def finish(self) -> None:
+        """Take out and judge everything that is left, and close."""
+        if self._lost_sight:
+            return
+        self._no_trouble()
+        for _ in range(len(self.model) + 1):
+            self.next()
+        self.pending()
+        self.length()
+        self._count()
+        self.scheduler.close()
+
+    # --- Trouble -----------------------------------------------------------------------------------------------------
+
+    def _trouble(self, source: str) -> None:
+        error = eval(source, self.bench.driver.names)
+        self.bench.recorder.note(f"Trouble.pushes.append({source})")
+        Trouble.pushes.append(error)
+
+    def _no_trouble(self) -> None:
+        if Trouble.pushes or Trouble.silences:
+            self.bench.recorder.note("Trouble.pushes, Trouble.silences = [], 0")
+            Trouble.pushes, Trouble.silences = [], 0
+
+    def _falls_back(self, error: BaseException) -> bool:
+        return isinstance(error, ValueError) or type(error) is type(self.bench.driver.error("transient-error")[1])
+
+    def _memory_is_lost(self, count: int) -> bool:
+        """Whether nothing is left of what was in memory; if not, nothing more can be judged."""
+        lost = False
+        if self.bench.offers("length"):
+            lost = len(self.scheduler.raw) <= len(self.model) - count
+        self._lost_sight = not lost
+        return lost
+
+    # --- Judgement ---------------------------------------------------------------------------------------------------
+
+    def _judge_answer(self, number: int, result: Any, error: BaseException | None) -> None:
+        """Compare what ``enqueue_request`` returned with what it should."""
+        accepted, either = self.model.accepts(number), number in self.model.unsure and not traits(number).dont_filter
+        if either:
+            if not result:
+                self.model.seen.add(number)
+                self.model.unsure.discard(number)
+            return
+        again = number in self.model.seen
+        if accepted and not result:
+            self.bench.fail(self._rule_of_rejection(number, error), "a true result", result, ["assert accepted, accepted"])
+        if not accepted and result:
+            rule = "scheduler.resume.seen" if number in self._before and self._resumed else "scheduler.enqueue.duplicate"
+            self.bench.fail(rule, "a false result", result, ["assert not accepted, accepted"])
+        for rule, ok in {
+            "scheduler.enqueue.bool": True,
+            "scheduler.enqueue.duplicate": again,
+            "scheduler.enqueue.dont-filter": traits(number).dont_filter,
+            "scheduler.enqueue.false": not accepted,
+            "scheduler.resume.seen": not accepted and number in self._before,
+            "scheduler.enqueue.fallback-transient": error is not None,
+        }.items():
+            self._examined[rule] += ok
+
+    @property
+    def _resumed(self) -> bool:
+        return any(step.source.startswith("closed = ") for step in self.bench.recorder.steps)
+
+    def _rule_of_rejection(self, number: int, error: BaseException | None) -> str:
+        url = self.bench.driver.url(number)
+        count = self.model.items.count(number)
+        steps = list(self.bench.recorder.steps)
+        stored = self.scheduler.drain().count(url) > count
+        self.bench.recorder.steps[:] = steps
+        if stored:
+            return "scheduler.enqueue.bool"
+        if error is not None:
+            return "scheduler.enqueue.fallback-transient"
+        if self.on_disk and traits(number).refused:
+            return "scheduler.enqueue.fallback-serialization"
+        return "scheduler.enqueue.dont-filter" if traits(number).dont_filter else "scheduler.enqueue.duplicate"
+
+    def _judge_none(self, *, silent: bool) -> None:
+        """Decide what it means that nothing came."""
+        if not self.model.items:
+            self._examined["scheduler.next.none-empty"] += 1
+            return
+        if silent:
+            self._examined["scheduler.next.outage"] += 1
+            return
+        steps = list(self.bench.recorder.steps)
+        left = self.scheduler.drain()
+        if sorted(left) == sorted(map(self.bench.driver.url, self.model.items)):
+            self.bench.recorder.steps[:] = steps
+            if self.configurable:
+                expected = f"one of {len(left)} pending requests"
+                tail = ["assert popped is not None, popped"]
+                self.bench.fail("scheduler.next.no-spurious-none", expected, "None", tail, final=True)
+            self._lost_sight = True  # that is permitted, and everything was taken out now
+            return
+        missing = next((n for n in self.model.items if self.bench.driver.url(n) not in left), self.model.items[0])
+        literal = f'"{self.bench.driver.url(missing)}"'
+        tail = [f"assert {literal} in left, left"]
+        self.bench.fail("scheduler.enqueue.true", f"{literal} among what is left", str(left), tail)
+
+    def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> None:
+        """Report a request that should not have come now."""
+        driver = self.bench.driver
+        rule = "scheduler.enqueue.true"
+        if number in allowed:
+            rule = "scheduler.enqueue.true"
+        elif number in self.model.items:
+            rule = order_rule(self.bench, self.model, number, allowed)
+        elif number in self._before and self._resumed:
+            rule = "scheduler.resume.no-dup"
+        elif number in self._failed:
+            rule = "scheduler.enqueue.other-propagates"
+        elif number in self._rejected and number not in self._before:
+            rule = "scheduler.enqueue.false"
+        condition = driver.among_source("popped", [driver.item(n) for n in allowed])
+        expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
+        tail = [f"assert {condition}, f'got {{popped!r}}'"]
+        self.bench.fail(rule, expected, value, tail)
+
+    def _credit(self, number: int, allowed: list[int]) -> None:
+        """Credit the rules that this one showed to be kept."""
+        others = [n for n in self.model.items if n != number]
+        mine = traits(number)
+        equal = [n for n in others if traits(n).priority == mine.priority]
+        self._examined["scheduler.enqueue.true"] += 1
+        self._examined["scheduler.next.priority"] += any(traits(n).priority < mine.priority for n in others)
+        self._examined["scheduler.resume.no-dup"] += self._resumed
+        if not self.configurable:
+            return
+        self._examined["scheduler.next.no-spurious-none"] += 1
+        in_memory = set(self.model.stored(Place.MEMORY))
+        self._examined["scheduler.next.memory-first"] += number in in_memory and any(n not in in_memory for n in equal)
+
+    def _compare(self, rule: str, actual: object, expected: object, assertion: str) -> None:
+        """Report a wrong count, unless the contents are wrong: then the count may well be right."""
+        try:
+            self.bench.expect(rule, actual == expected, str(expected), actual, assertion)
+        except RuleBroken as failure:
+            steps = list(self.bench.recorder.steps)
+            with shown_by("next"):
+                for _ in range(len(self.model) + 1):
+                    self.next()
+            self.bench.recorder.steps[:] = steps
+            raise failure from None
+
+    def _count(self) -> None:
+        """Compare the statistics of this run."""
+        if not self.configurable:
+            return
+        stats = self.scheduler.crawler.stats
+        if self.on_disk:
+            rule, name = "scheduler.enqueue.unserializable-stat", "scheduler/unserializable"
+            expected = self.model.stats[name]
+            self._expect_stat(rule, name, stats.get_value(name, 0), expected)
+            pushed = len(Trouble.stored)
+            on_disk = self.model.stats["scheduler/enqueued/disk"]
+            self.bench.expect(
+                "scheduler.enqueue.disk-first", pushed == on_disk, f"{on_disk} on disk", pushed, f"len(Trouble.stored) == {on_disk}"
+            )
+        for rule, names in {"scheduler.enqueue.stats": ENQUEUED, "scheduler.next.stats": DEQUEUED}.items():
+            for name in names:
+                self._expect_stat(rule, name, stats.get_value(name, 0), self.model.stats[name])
+
+    def _expect_stat(self, rule: str, name: str, actual: Any, expected: int) -> None:
+        text = f"{name} {expected}"
+        self.bench.expect(rule, actual == expected, text, actual, f'crawler.stats.get_value("{name}", 0) == {expected}')
+
+
+def _must_raise(source: str, name: str) -> list[str]:
+    return ["try:", f"    {source}", f"except {name}:", "    pass  # right", "else:", "    raise AssertionError('swallowed')"]
+
+
+# --- Attribution -----------------------------------------------------------------------------------------------------
+
+
+def _without_reopening(play: Any) -> Program:
+    return tuple(operation for operation in play.played if operation.name != "reopen")
+
+
+def _after_reopening(_player: Player, _play: Any, failure: RuleBroken) -> str | None:
+    return None if failure.rule in ("scheduler.resume.no-dup", "scheduler.resume.seen") else "scheduler.resume.all"
+
+
+EXPERIMENTS = (
+    Experiment(drop("breakage"), always("scheduler.enqueue.other-propagates")),
+    Experiment(drop("transient"), always("scheduler.enqueue.fallback-transient")),
+    Experiment(drop("silence"), always("scheduler.next.outage")),
+    Experiment(drop("pending"), always("scheduler.pending.pure")),
+    Experiment(drop("length"), always("scheduler.len")),
+    Experiment(_without_reopening, _after_reopening),
+)
+
+
+def operations(bench: Bench, *, job: bool) -> list[Operation]:
+    """Return what programs are drawn from, simple operations first; enqueue and next are the most frequent."""
+    table = [Operation("enqueue", 0, number) for number in range(len(POOL))]
+    table += [Operation("next"), Operation("pending"), Operation("length")]
+    table += [Operation("reopen")] * 2 * job
+    if job and bench.offers("configurable"):
+        table += [Operation("breakage"), Operation("silence")]
+        table += [Operation("transient")] * (bench.implementation.profile is Profile.EXTERNAL_QUEUE)
+    return [*table, *[Operation("next")] * 8]
+
+
+def player(bench: Bench, *, job: bool | None = None) -> Player:
+    """Return what plays programs of :class:`SchedulerPair`.
+
+    Args:
+        bench: where the check works.
+        job: whether there is a job directory; if not given, where the scheduler can use one.
+    """
+    with_job = bench.offers("persistent") if job is None else job
+    make: Callable[[Bench, int], SchedulerPair] = lambda b, _number: SchedulerPair(b, "job" if with_job else None)  # noqa: E731
+    return Player(bench, make, EXPERIMENTS, operations(bench, job=with_job))
+
+
+def run(bench: Bench, operations: Program, *, job: bool | None = None) -> None:
+    """Play one program on a bench; see :func:`player`.
+
+    Raises:
+        RuleBroken: for a difference, attributed to a rule.
+    """
+    player(bench, job=job).play(operations)
+
+
+def run_everywhere(bench: Bench, operations: Program) -> None:
+    """Play one program in memory, and with a job directory where there can be one."""
+    run(bench, operations, job=False)
+    if bench.offers("persistent"):
+        run(bench, operations, job=True)

@@ -1,0 +1,251 @@
+"""Checks of what a stopped crawl finds when it continues."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+
+from queue_conformance.faults.backend import VARIABLE
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.scripts import lines_of
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.programs import program
+from queue_conformance.suites.schedulers.pair import run
+from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, defaults, expect_left, fill, short
+from queue_conformance.suites.schedulers.storing import opened
+
+STORED = (0, 3, 8, 1, 4, 9, 6, 11, 13, 20, 23, 2)
+"""Requests of several priorities and slots, start requests among them."""
+
+PRIORITY_QUEUES = {
+    "ScrapyPriorityQueue": '"scrapy.pqueues.ScrapyPriorityQueue"',
+    "DownloaderAwarePriorityQueue": '"scrapy.pqueues.DownloaderAwarePriorityQueue"',
+    "NestedPriorityQueue": "NestedPriorityQueue",
+}
+"""Priority queues whose states have different shapes: a list, a dictionary of lists, and one of lists of lists."""
+
+
+@check("scheduler.resume.all", kinds=SCHEDULERS)
+def everything_comes_back_in_order(bench: Bench) -> None:
+    rule = "scheduler.resume.all"
+    run(bench, program("enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen enqueue:1 next reopen next next"))
+    if not bench.offers("configurable"):
+        return
+    for source in PRIORITY_QUEUES.values():
+        with bench.collecting():
+            settings = {"SCHEDULER_PRIORITY_QUEUE": source}
+            bench.restart()
+            scheduler = bench.open(settings, job="job")
+            fill(bench, scheduler, *STORED)
+            for _ in range(2):
+                scheduler.next()
+            uninterrupted = scheduler.drain()
+            bench.restart()
+            scheduler = bench.open(settings, job="job")
+            fill(bench, scheduler, *STORED)
+            for _ in range(2):
+                scheduler.next()
+            scheduler.close()
+            scheduler = bench.open(settings, job="job", owner=rule)
+            if bench.offers("length"):
+                length = scheduler.length(rule)
+                expected = len(uninterrupted)
+                bench.expect(rule, length == expected, f"len {expected}", length, f"length == {expected}")
+            numbers = [number for url in uninterrupted if (number := bench.driver.number(url)) is not None]
+            expect_left(bench, rule, scheduler, numbers, blamed=True)
+
+
+@check("scheduler.resume.seen", kinds=SCHEDULERS)
+def what_was_seen_stays_seen(bench: Bench) -> None:
+    rule = "scheduler.resume.seen"
+    scheduler = bench.open(job="job")
+    fill(bench, scheduler, 0, 3, 8)
+    scheduler.next()
+    scheduler.close()
+    scheduler = bench.open(job="job")
+    for number in (0, 3, 8):
+        accepted = scheduler.enqueue(bench.driver.fresh(number), rule)
+        bench.expect(rule, not accepted, "a false result", accepted, "not accepted")
+
+
+@check("scheduler.resume.no-dup", kinds=SCHEDULERS)
+def what_was_returned_never_comes_again(bench: Bench) -> None:
+    run(bench, program("enqueue:0 enqueue:3 enqueue:8 enqueue:9 next reopen next reopen next next next reopen next"))
+    run(bench, program("enqueue:0 next reopen next enqueue:1 enqueue:2 next reopen next next"))
+
+
+@check("scheduler.close.twice", kinds=SCHEDULERS)
+def a_second_close_loses_nothing(bench: Bench) -> None:
+    rule = "scheduler.close.twice"
+    scheduler = bench.open(job="job")
+    fill(bench, scheduler, 0, 3, 8)
+    scheduler.close()
+    scheduler.close(owner=rule)
+    scheduler = bench.open(job="job", owner=rule)
+    expect_left(bench, rule, scheduler, [3, 0, 8], ordered=False, blamed=True)
+
+
+@check("scheduler.close.memory-unseen", kinds=SCHEDULERS)
+def what_was_lost_can_be_enqueued_again(bench: Bench) -> None:
+    rule = "scheduler.close.memory-unseen"
+    for numbers in ((15,), (0, 18)):
+        with case(bench):
+            scheduler = opened(bench)
+            fill(bench, scheduler, *numbers)
+            scheduler.close()
+            scheduler = opened(bench)
+            kept = bench.driver.url(numbers[-1]) in scheduler.drain()
+            accepted = scheduler.enqueue(bench.driver.fresh(numbers[-1]), rule)
+            bench.expect(rule, kept or bool(accepted), "a true result: it was lost at close", accepted, "accepted")
+
+
+# --- Another process -------------------------------------------------------------------------------------------------
+
+PROCESS_LIMIT = 60.0
+"""Seconds that another process may take to start, import, open and drain."""
+
+
+@check("scheduler.close.persist", kinds=SCHEDULERS)
+def requests_survive_into_another_process(bench: Bench) -> None:
+    rule = "scheduler.close.persist"
+    scheduler = bench.open(job="job")
+    fill(bench, scheduler, 0, 3, 8)
+    scheduler.close("shutdown")
+    lines = _lines_for_two_processes(bench)
+    file = bench.directory / "reader.py"
+    name = scheduler.crawler.spider.name
+    file.write_text(bench.driver.script(rule, lines), "utf-8")
+    server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
+    try:
+        reader = subprocess.run(
+            [sys.executable, str(file), str(bench.driver.directory), name],
+            env=os.environ | server | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            capture_output=True,
+            text=True,
+            timeout=PROCESS_LIMIT,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        bench.fail(rule, "3 requests in another process", f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
+    said = reader.stderr.strip().splitlines()[-1:] or [f"exit status {reader.returncode}"]
+    if "ready" not in reader.stdout:
+        raise NotExercised(f"another process could not import the class: {said[0]}")
+    bench.examined[rule] += 1
+    if reader.returncode:
+        bench.fail(rule, "the 3 requests in another process", said[0], [], body=lines)
+
+
+def _lines_for_two_processes(bench: Bench) -> list[str]:
+    """Return the body of a script that stores in one process, and reads and compares in another one."""
+    steps = bench.recorder.steps
+    opening = [step for step in steps if step.source.startswith(("crawler = ", "scheduler = ", "opened = "))]
+    expected = sorted(map(bench.driver.url, (0, 3, 8)))
+    crawler = opening[0].source
+    if not bench.implementation.server:
+        crawler = crawler.removesuffix(")") + ", name)"
+    return [
+        "if len(sys.argv) == 1:  # the first process",
+        '    name = f"example-{uuid.uuid4().hex}"',
+        *(f"    {crawler if step is opening[0] else line}" for step in steps for line in lines_of([step])),
+        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
+        "    sys.exit(subprocess.run([sys.executable, __file__, directory, name]).returncode)",
+        "directory, name = sys.argv[1:]",
+        "print('ready', flush=True)",
+        crawler,
+        *lines_of(opening[1:]),
+        "left = sorted(drain(scheduler))",
+        f"assert left == {expected!r}, f'in another process: {{left}}'",
+    ]
+
+
+# --- Another configuration -------------------------------------------------------------------------------------------
+
+CHANGES: Mapping[str, Mapping[str, str]] = {
+    "no start queue": {"SCHEDULER_START_DISK_QUEUE": "None"},
+    "another serializer": {"SCHEDULER_DISK_QUEUE": '"scrapy.squeues.MarshalLifoDiskQueue"'},
+    "another order": {"SCHEDULER_DISK_QUEUE": '"scrapy.squeues.PickleFifoDiskQueue"'},
+    "another start queue": {"SCHEDULER_START_DISK_QUEUE": '"scrapy.squeues.PickleLifoDiskQueue"'},
+}
+
+
+@check("scheduler.resume.settings-changed", kinds=SCHEDULERS)
+def other_settings_hide_nothing(bench: Bench) -> None:
+    rule = "scheduler.resume.settings-changed"
+    for name, change in CHANGES.items():
+        with case(bench):
+            scheduler = bench.open(defaults(bench), job="job")
+            fill(bench, scheduler, 0, 3, 8, 11)
+            scheduler.close()
+            _comes_or_raises(bench, rule, {**defaults(bench), **change}, (0, 3, 8, 11), f"{name}: ")
+
+
+def _comes_or_raises(bench: Bench, rule: str, settings: Mapping[str, str], numbers: tuple[int, ...], why: str = "") -> None:
+    """Continue a crawl; everything comes, or something raises."""
+    first = len(bench.recorder.steps)
+    try:
+        scheduler = bench.open(settings, job="job")
+        left = scheduler.drain()
+    except OperationRaised:
+        bench.examined[rule] += 1
+        return
+    for step in bench.recorder.steps[first:]:
+        if step.source.startswith(("scheduler = ", "opened = ", "left = ")):
+            step.refusable = True
+    expected = sorted(map(bench.driver.url, numbers))
+    text = f"{why}{short(expected)}, or an exception"
+    bench.expect(rule, sorted(left) == expected, text, short(sorted(left)), f"sorted(left) == {expected!r}")
+
+
+@check("scheduler.open.incompatible", kinds=SCHEDULERS)
+def state_that_cannot_be_used_is_not_ignored(bench: Bench) -> None:
+    rule = "scheduler.open.incompatible"
+    for settings in stored_by_another(bench):
+        with bench.collecting():
+            _comes_or_raises(bench, rule, settings, (0, 3, 20))
+    for settings in with_damaged_files(bench):
+        with bench.collecting():
+            _comes_or_raises(bench, rule, settings, (0, 3, 20))
+
+
+def stored_by_another(bench: Bench) -> Iterator[Mapping[str, str]]:
+    """Store requests with one priority queue; yield settings with another one to continue with."""
+    for one in PRIORITY_QUEUES:
+        for other in PRIORITY_QUEUES:
+            if one != other:
+                bench.restart()
+                scheduler = bench.open({**defaults(bench), "SCHEDULER_PRIORITY_QUEUE": PRIORITY_QUEUES[one]}, job="job")
+                fill(bench, scheduler, 0, 3, 20)
+                scheduler.close()
+                yield {**defaults(bench), "SCHEDULER_PRIORITY_QUEUE": PRIORITY_QUEUES[other]}
+
+
+def with_damaged_files(bench: Bench) -> Iterator[Mapping[str, str]]:
+    """Store requests where no file holds one, so that all files are about them; yield settings for each damage to one.
+
+    Raises:
+        NotExercised: if there is no file.
+    """
+    settings = {
+        "SCHEDULER_DISK_QUEUE": "ShelfQueue",
+        "SCHEDULER_START_DISK_QUEUE": "ShelfQueue",
+        "DUPEFILTER_CLASS": "NotedFilter",
+    }
+    number = 0
+    while True:
+        bench.restart()
+        scheduler = bench.open(settings, job="job")
+        fill(bench, scheduler, 0, 3, 20)
+        scheduler.close()
+        files = sorted(path for path in bench.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
+        if number >= 2 * len(files):
+            return
+        path, keep = files[number // 2], number % 2
+        size = path.stat().st_size // 2 * keep
+        os.truncate(path, size)
+        bench.recorder.note(f'os.truncate(directory + "/{path.relative_to(bench.driver.directory)}", {size})')
+        yield settings
+        number += 1
