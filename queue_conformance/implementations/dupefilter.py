@@ -172,13 +172,13 @@ class DupeFilterDriver(ComponentDriver):
             items = [self.item(number) for number in (1, 2, 3)]
             for item in items:
                 dupefilter.seen(item)
-            filters = any([dupefilter.seen(item) for item in items])
+            filters = any(dupefilter.seen(item) for item in items)
             dupefilter.close()
             filesystem = bool(files_in(self.job()))
             dupefilter = self.open()
             # What takes everything for seen remembers nothing.
-            persistent = filters and any([dupefilter.seen(item) for item in items])
-            persistent = persistent and not all([dupefilter.seen(self.item(number)) for number in (4, 5, 6)])
+            persistent = filters and any(dupefilter.seen(item) for item in items)
+            persistent = persistent and not all(dupefilter.seen(self.item(number)) for number in (4, 5, 6))
             dupefilter.close()
         except OperationRaised as raised:
             if not isinstance(raised.error, Exception):

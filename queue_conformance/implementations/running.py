@@ -3,6 +3,7 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import asyncio
 import logging
 import os
 from pathlib import Path
@@ -25,18 +26,12 @@ def wait(result):
     """Wait for the end of what open, close or a handler began."""
     if not isinstance(result, Deferred):
         return result
-    done = []
-    result.addBoth(done.append)
-    if not done:
-        from twisted.internet import reactor
+    from twisted.internet import reactor
 
-        if not reactor._started:
-            reactor.startRunning()  # begins to run threads
-    while not done:
-        reactor.iterate(0)
-    if hasattr(done[0], "raiseException"):
-        done[0].raiseException()
-    return done[0]
+    if not (result.called or reactor.running):
+        reactor.startRunning(False)  # lets threads run
+    loop = asyncio.get_event_loop()
+    return loop.run_until_complete(result.asFuture(loop))
 
 
 # --- Duplicates filters ----------------------------------------------------------------------------------------------
@@ -105,19 +100,19 @@ def files_below(directory):
     return sorted(path for path in Path(directory).rglob("*") if path.is_file())
 
 
-def cut(directory, number):
+def cut_files(directory, number):
     """Cut that many bytes off the end of each file."""
     for path in files_below(directory):
         os.truncate(path, max(0, path.stat().st_size - number))
 
 
-def append(directory, data):
+def extend_files(directory, data):
     """Write bytes behind the end of each file."""
     for path in files_below(directory):
         path.write_bytes(path.read_bytes() + data)
 
 
-def replace(directory, data):
+def overwrite_files(directory, data):
     """Put other bytes in the place of the content of each file."""
     for path in files_below(directory):
         path.write_bytes(data)

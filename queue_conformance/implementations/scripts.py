@@ -27,6 +27,7 @@ _IMPORTS: Mapping[str, str] = {
     "Spider": "from scrapy import Spider",
     "XmlRpcRequest": "from scrapy.http import XmlRpcRequest",
     "array": "from array import array",
+    "asyncio": "import asyncio",
     "build_from_crawler": "from scrapy.utils.misc import build_from_crawler",
     "ctypes": "import ctypes",
     "datetime": "import datetime",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,7 @@ class SpiderState:
             if not isinstance(state, dict):
                 raise TypeError(f"{type(state).__name__} instead of dict")
         except Exception:  # unpickling damaged data may raise anything
-            aside = next(path for number in range(1, 10**6) if not (path := self._path.with_suffix(f".damaged-{number}")).exists())
+            aside = self._path.with_suffix(f".damaged-{time.time_ns()}")
             logger.exception("%s cannot be read: it is kept as %s, and the state is empty", self._path, aside)
             self._path.rename(aside)
             return {}

@@ -129,10 +129,10 @@ def damage_makes_nothing_up(bench: Bench) -> None:
     if not size:
         return
     drawn = random.Random(bench.seed)
-    damages = [f"cut({bench.driver.job_source()}, {number})" for number in _places(size, PLACES, bench.seed)]
+    damages = [f"cut_files({bench.driver.job_source()}, {number})" for number in _places(size, PLACES, bench.seed)]
     for length in (1, 2, 3, 7, 20, 50):
-        damages += [f"append({bench.driver.job_source()}, {drawn.randbytes(length)!r})"]
-        damages += [f"append({bench.driver.job_source()}, bytes({length}))"]
+        damages += [f"extend_files({bench.driver.job_source()}, {drawn.randbytes(length)!r})"]
+        damages += [f"extend_files({bench.driver.job_source()}, bytes({length}))"]
     for damage in damages:
         with bench.collecting():
             _prepare(bench)
@@ -263,7 +263,7 @@ def _forgets(bench: Bench, number: int) -> bool | None:
     dupefilter.all_seen(*bench.driver.requests(_REQUEST, 0, 3))
     dupefilter.close()
     if number:
-        _hurt(bench, f"cut({bench.driver.job_source()}, {number})")
+        _hurt(bench, f"cut_files({bench.driver.job_source()}, {number})")
     try:
         dupefilter = bench.open()
         dupefilter.all_seen(*requests)
@@ -281,4 +281,3 @@ def _forgets(bench: Bench, number: int) -> bool | None:
         actual = f"{sum(not answer for answer in seen)} of {len(_LATER)} not seen"
         bench.expect(CLEAN, all(seen), "all seen that a clean close has stored", actual, "all(seen)", final=True)
     return not all(seen)
-

@@ -94,8 +94,8 @@ class FilterPair:
         if self.refused:
             return
         self.dupefilter.close()
-        self.bench.recorder.note(f"cut({self.bench.driver.job_source(self.job)}, {number})")
-        running.cut(self.bench.driver.job(self.job), number)
+        self.bench.recorder.note(f"cut_files({self.bench.driver.job_source(self.job)}, {number})")
+        running.cut_files(self.bench.driver.job(self.job), number)
         self.model.forget()
         self._torn = True
         try:

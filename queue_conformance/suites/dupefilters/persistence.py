@@ -119,8 +119,8 @@ def _give(bench: Bench, name: str, content: str) -> None:
     fingerprints = [fingerprinter.fingerprint(request) for request in requests]
     record.note(f"fingerprints = [spider.crawler.request_fingerprinter.fingerprint(request) for request in {source}]")
     dupefilter.close()
-    record.note(f"replace({driver.job_source()}, {content})")
-    running.replace(driver.job(), eval(content, {"fingerprints": fingerprints}))
+    record.note(f"overwrite_files({driver.job_source()}, {content})")
+    running.overwrite_files(driver.job(), eval(content, {"fingerprints": fingerprints}))
     root = logging.getLogger()
     level = root.level
     records = running.Records(logging.WARNING)
@@ -153,7 +153,7 @@ def _give(bench: Bench, name: str, content: str) -> None:
         "except Exception:",
         "    sys.exit()  # refused, which is right",
         "if not records.texts:  # nobody was told",
-        "    assert all(seen) and not any(other), f'{sum(map(bool, seen))} of {len(seen)} understood, {sum(map(bool, other))} made up'",
+        "    assert all(seen) and not any(other), f'misread: seen {seen}, never seen {other}'",
     ]
     bench.examined[UNKNOWN] += 1
     if not understood and not records.texts:
