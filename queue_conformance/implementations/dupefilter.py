@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
 
 from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler
@@ -15,6 +17,27 @@ from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.component import ComponentDriver, files_in
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
+
+_OPENED = re.compile(r"\bopened\(")
+_CLOSE = re.compile(r"(\w+\.close\(\"finished\"\))")
+
+
+class Requests(NamedTuple):
+    """Many requests.
+
+    Attributes:
+        values: the requests.
+        source: a Python expression for the one of number ``n``.
+        numbers: a Python expression for their numbers.
+    """
+
+    values: list[Any]
+    source: str
+    numbers: str
+
+    def asked(self, variable: str) -> str:
+        """Return a Python expression that asks a filter for all of them."""
+        return f"[{variable}.request_seen({self.source}) for n in {self.numbers}]"
 
 
 class OpenFilter:
@@ -41,16 +64,12 @@ class OpenFilter:
         source = f"seen = {self.variable}.request_seen({item.source})"
         return self._recorder.call(source, owner, lambda: self.raw.request_seen(item.value))
 
-    def all_seen(self, requests: Sequence[Any], source: str, owner: str = "dupefilter.seen.first") -> list[Any]:
-        """Ask for many requests.
-
-        Args:
-            requests: the requests.
-            source: a Python expression that makes all of them.
-            owner: the rule that is broken if it raises.
-        """
-        line = f"seen = [{self.variable}.request_seen(request) for request in {source}]"
-        asked: list[Any] = self._recorder.call(line, owner, lambda: [self.raw.request_seen(request) for request in requests])
+    def all_seen(self, requests: Requests, owner: str = "dupefilter.seen.first", variable: str = "seen") -> list[Any]:
+        """Ask for many requests; scripts keep the answers in a variable."""
+        line = f"{variable} = {requests.asked(self.variable)}"
+        asked: list[Any] = self._recorder.call(
+            line, owner, lambda: [self.raw.request_seen(request) for request in requests.values]
+        )
         return asked
 
     def log(self, item: Item, owner: str = "dupefilter.log.first") -> None:
@@ -61,7 +80,7 @@ class OpenFilter:
 
     def close(self, owner: str = "dupefilter.close.releases") -> None:
         """Close, and wait for the end."""
-        source = f'wait({self.variable}.close("finished"))'
+        source = f'{self.variable}.close("finished")'
         self._recorder.call(source, owner, lambda: self._driver.waited(self.raw.close("finished")))
 
 
@@ -85,18 +104,20 @@ class DupeFilterDriver(ComponentDriver):
         finally:
             self._replacement = None
 
-    def requests(self, source: str, start: int, stop: int) -> tuple[list[Any], str]:
+    def requests(self, source: str, start: int, stop: int) -> Requests:
         """Make many requests.
 
         Args:
             source: a Python expression for the one of number ``n``.
             start, stop: the numbers.
-
-        Returns:
-            The requests, and a Python expression that makes all of them.
         """
-        generator = f"({source} for n in range({start}, {stop}))"
-        return list(eval(generator, self.names)), generator
+        numbers = f"range({start}, {stop})" if start else f"range({stop})"
+        return Requests(eval(f"[{source} for n in {numbers}]", self.names), source, numbers)
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        if self.asynchronous:
+            lines = [_CLOSE.sub(r"wait(\1)", _OPENED.sub("opened_later(", line)) for line in lines]
+        return super().script(title, lines, *definitions)
 
     def construction(self, name: str | None, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a filter is built and opened.

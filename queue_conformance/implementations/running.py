@@ -41,6 +41,14 @@ def opened(cls, settings, name="example", build=build_from_crawler):
     """Build a duplicates filter as the scheduler does, and open it; return it, and the spider."""
     crawler = crawler_with(settings, name)
     dupefilter = build(cls, crawler)
+    dupefilter.open()
+    return dupefilter, crawler.spider
+
+
+def opened_later(cls, settings, name="example", build=build_from_crawler):
+    """Build a duplicates filter as the scheduler does, and wait until it is open; return it, and the spider."""
+    crawler = crawler_with(settings, name)
+    dupefilter = build(cls, crawler)
     wait(dupefilter.open())
     return dupefilter, crawler.spider
 

@@ -68,8 +68,11 @@ class DupeFilter(BaseDupeFilter):
             os.write(file, HEADER)
         elif end < len(data):
             logger.warning("%s: the last %d bytes are no complete record", path, len(data) - end)
-            os.ftruncate(file, end)
+            self._repair(file, end)
         return file
+
+    def _repair(self, file: int, end: int) -> None:
+        os.ftruncate(file, end)
 
     def request_seen(self, request: Request) -> bool:
         """Tell whether a request with the same fingerprint was seen; from now on it was.
@@ -77,19 +80,25 @@ class DupeFilter(BaseDupeFilter):
         Raises:
             OSError: if the fingerprint cannot be stored; it then was not seen.
         """
-        fingerprinter = self._crawler.request_fingerprinter
-        assert fingerprinter is not None
-        fingerprint = fingerprinter.fingerprint(request)
+        fingerprint = self._fingerprint(request)
         if fingerprint in self._seen:
             return True
         if self._file is not None:
-            data = record(fingerprint)
-            start = os.fstat(self._file).st_size
-            if os.write(self._file, data) != len(data):  # the disk is full
-                os.ftruncate(self._file, start)
-                raise OSError(f"the fingerprint of {request} cannot be stored")
+            self._store(self._file, fingerprint)
         self._seen.add(fingerprint)
         return False
+
+    def _fingerprint(self, request: Request) -> bytes:
+        fingerprinter = self._crawler.request_fingerprinter
+        assert fingerprinter is not None
+        return fingerprinter.fingerprint(request)
+
+    def _store(self, file: int, fingerprint: bytes) -> None:
+        data = record(fingerprint)
+        start = os.fstat(file).st_size
+        if os.write(file, data) != len(data):  # the disk is full
+            os.ftruncate(file, start)
+            raise OSError("a fingerprint cannot be stored")
 
     def log(self, request: Request, spider: Spider) -> None:
         """Count a duplicate, and log it: the first one, or with ``DUPEFILTER_DEBUG`` each of them."""

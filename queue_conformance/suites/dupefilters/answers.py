@@ -21,8 +21,8 @@ def the_second_is_a_duplicate(bench: Bench) -> None:
     for job in (None, "job"):
         bench.restart()
         dupefilter = bench.open(job)
-        dupefilter.all_seen(*requests)
-        seen = dupefilter.all_seen(*requests)
+        dupefilter.all_seen(requests)
+        seen = dupefilter.all_seen(requests)
         bench.expect(FIRST, all(seen), "all 300 seen", f"{seen.count(False)} of 300 not seen", "all(seen)")
 
 
@@ -36,7 +36,7 @@ def what_was_never_seen_is_not_rejected(bench: Bench) -> None:
     size, count = 1000, 100 * bench.examples
     for start in range(bench.seed * 10**7, bench.seed * 10**7 + count, size):
         source = "Request(f'https://{n % 97}.example.com/{n}?page={n % 7}')"
-        seen = [bool(answer) for answer in dupefilter.all_seen(*bench.driver.requests(source, start, start + size))]
+        seen = [bool(answer) for answer in dupefilter.all_seen(bench.driver.requests(source, start, start + size))]
         bench.expect(FRESH, not any(seen), "none of them seen", f"{sum(seen)} of {size} seen", "not any(seen)", final=True)
     bench.notes.append(f"no false positive among {count} requests")
 
@@ -113,5 +113,5 @@ def nothing_is_ever_rejected(bench: Bench) -> None:
     dupefilter = bench.open(None)
     requests = bench.driver.requests("Request(f'https://example.com/{n}')", 0, 1000)
     for _ in range(2):
-        seen = dupefilter.all_seen(*requests, owner="dupefilter.base.never")
+        seen = dupefilter.all_seen(requests, owner="dupefilter.base.never")
         bench.expect("dupefilter.base.never", not any(seen), "none of them seen", f"{sum(seen)} of 1000 seen", "not any(seen)")

@@ -81,7 +81,7 @@ def _cycle(bench: Bench) -> tuple[str, Callable[[int], None]]:
     lines = [
         f"dupefilter, spider = {construction}",
         f"dupefilter.request_seen({item.source})",
-        'wait(dupefilter.close("finished"))',
+        'dupefilter.close("finished")',
         "kept.append(dupefilter)",
     ]
     return textwrap.indent("\n".join(lines), "    "), cycle

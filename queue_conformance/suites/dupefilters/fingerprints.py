@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+from scrapy.exceptions import ScrapyDeprecationWarning
 
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.dupefilter import OpenFilter
@@ -101,7 +104,8 @@ def a_subclass_may_override_request_fingerprint(bench: Bench) -> None:
             return str(request.url)
 
     bench.recorder.note(f"class ByURL({name}):\n    def request_fingerprint(self, request):\n        return request.url\n")
-    with bench.driver.replaced(ByURL, "ByURL"), bench.recorder.blame(SUBCLASS):
+    with bench.driver.replaced(ByURL, "ByURL"), bench.recorder.blame(SUBCLASS), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScrapyDeprecationWarning)
         dupefilter = bench.open(None)
         requests = [bench.driver.evaluate(f'Request("https://example.com/{path}")') for path in ("a", "b", "a", "b#c")]
         for request, duplicate in zip(requests, (False, False, True, False), strict=True):

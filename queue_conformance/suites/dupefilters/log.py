@@ -21,10 +21,19 @@ STAT = "dupefilter.log.stat"
 FILTERED = (1, 1, 2)
 """The requests that are filtered."""
 
+_LOGGED: tuple[tuple[dict[str, Any], list[int]], ...] = (
+    ({}, [1, 0, 0]),
+    ({"DUPEFILTER_DEBUG": False}, [1, 0, 0]),
+    ({"DUPEFILTER_DEBUG": "False"}, [1, 0, 0]),  # as the command line sets it
+    ({"DUPEFILTER_DEBUG": True}, [1, 1, 1]),
+    ({"DUPEFILTER_DEBUG": "True"}, [1, 1, 1]),
+)
+"""Settings, and which of three duplicates are then logged."""
+
 
 @check(LOG, kinds=FILTERS)
 def one_duplicate_is_logged_or_all_are(bench: Bench) -> None:
-    for debug, expected in (({}, [1, 0, 0]), ({"DUPEFILTER_DEBUG": False}, [1, 0, 0]), ({"DUPEFILTER_DEBUG": True}, [1, 1, 1])):
+    for debug, expected in _LOGGED:
         with bench.collecting():
             bench.restart()
             _ensure_own_log(bench)
@@ -38,7 +47,7 @@ def one_duplicate_is_logged_or_all_are(bench: Bench) -> None:
                     _filter(bench, dupefilter, number)
                     bench.recorder.note("left.append(min(1, len(records.texts) - before))")
                     logged.append(min(1, len(records.texts) - before))
-            which = "every duplicate logged" if debug.get("DUPEFILTER_DEBUG") else "only the first duplicate logged"
+            which = "every duplicate logged" if all(expected) else "only the first duplicate logged"
             actual = f"of three, {', '.join(_ORDINALS[index] for index in range(3) if logged[index]) or 'none'} logged"
             bench.expect(LOG, logged == expected, which, actual, f"left == {expected}", final=True)
 
@@ -48,7 +57,8 @@ _ORDINALS = ("the first", "the second", "the third")
 
 @check(STAT, kinds=FILTERS)
 def each_duplicate_is_counted(bench: Bench) -> None:
-    for debug in ({}, {"DUPEFILTER_DEBUG": True}):
+    choices: tuple[dict[str, Any], ...] = ({}, {"DUPEFILTER_DEBUG": True})
+    for debug in choices:
         with bench.collecting():
             bench.restart()
             _ensure_own_log(bench)

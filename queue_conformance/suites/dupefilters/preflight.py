@@ -35,11 +35,16 @@ def preflight(bench: Bench) -> None:
     bench.expect(rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)
     result = record.call("result = dupefilter.open()", rule, lambda: raw.open())
     _expect_deferred(bench, result)
-    record.call("wait(result)", rule, driver.waited, result)
+    _wait(bench, result)
     _expect_truth(bench, raw)
     result = record.call('result = dupefilter.close("finished")', rule, lambda: raw.close("finished"))
     _expect_deferred(bench, result)
-    record.call("wait(result)", rule, driver.waited, result)
+    _wait(bench, result)
+
+
+def _wait(bench: Bench, result: Any) -> None:
+    if result is not None:
+        bench.recorder.call("wait(result)", "dupefilter.iface", bench.driver.waited, result)
 
 
 def _expect_deferred(bench: Bench, result: Any) -> None:

@@ -29,7 +29,7 @@ def one_of_several_processes_is_first(bench: Bench) -> None:
         raise NotExercised("this platform cannot fork")
     bench.restart()
     count = 2 * bench.examples
-    requests, source = bench.driver.requests("Request(f'https://example.com/{n}')", 0, count)
+    requests = bench.driver.requests("Request(f'https://example.com/{n}')", 0, count)
     bench.driver.job()
     begun = time.monotonic()
 
@@ -38,7 +38,7 @@ def one_of_several_processes_is_first(bench: Bench) -> None:
             time.sleep(max(0.0, begun + LATER - time.monotonic()))
         dupefilter = bench.open(owner=ATOMIC)
         time.sleep(max(0.0, begun + LATER + 0.2 - time.monotonic()))
-        return [bool(dupefilter.raw.request_seen(request)) for request in requests]
+        return [bool(dupefilter.raw.request_seen(request)) for request in requests.values]
 
     answers = side_by_side(ask, PROCESSES, bench.time_limit)
     failed = next((answer for answer in answers if isinstance(answer, str)), None)
@@ -49,7 +49,7 @@ def one_of_several_processes_is_first(bench: Bench) -> None:
     actual = f"of {count} requests {several} were new to more than one process, {never} to none"
     construction = bench.driver.construction("job")[0]
     bench.recorder.note(f"dupefilter, spider = {construction}  # in each of {PROCESSES} processes")
-    bench.recorder.note(f"seen = [dupefilter.request_seen(request) for request in {source}]")
+    bench.recorder.note(f"seen = {requests.asked('dupefilter')}")
     body = [
         "begun = time.monotonic()",
         "readers = []",
@@ -60,7 +60,7 @@ def one_of_several_processes_is_first(bench: Bench) -> None:
         f"        time.sleep({LATER} if number else 0)",
         f"        dupefilter, spider = {construction}",
         f"        time.sleep(max(0, begun + {LATER + 0.2:.1f} - time.monotonic()))",
-        f"        os.write(writer, bytes(bool(dupefilter.request_seen(request)) for request in {source}))",
+        f"        os.write(writer, bytes(map(bool, {requests.asked('dupefilter')})))",
         "        os._exit(0)",
         "    os.close(writer)",
         f"seen = [os.read(reader, {count}) for reader in readers]",
