@@ -175,7 +175,7 @@ def draw_pages(draw: random.Random, number: int) -> dict[int, list[int]]:
     pages: dict[int, list[int]] = {page: [] for page in range(number)}
     for page in range(1, number):
         pages[draw.choice((0, draw.randrange(page), page // 2))].append(page)
-    for page, links in pages.items():
+    for links in pages.values():
         links += draw.sample(range(number), k=draw.randrange(3))  # there and back, and some more than once
         draw.shuffle(links)
     return pages
@@ -211,7 +211,7 @@ class Process:
         if self._pid == 0:
             _crawl(parent, directory, ["scrapy", *arguments], writer)
         os.close(writer)
-        self.stdout: IO[str] = open(reader, encoding="utf-8", errors="replace")
+        self.stdout: IO[str] = open(reader, encoding="utf-8", errors="replace")  # noqa: SIM115
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
@@ -238,7 +238,7 @@ def _crawl(parent: int, directory: Path, command: list[str], writer: int) -> NoR
         os.setsid()
         die_with_parent()
         if os.getppid() != parent:
-            return
+            os._exit(status)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(writer, 1)
         os.dup2(writer, 2)

@@ -2,17 +2,206 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
 
-from queue_conformance.implementations.crawling import CrawlerDriver
+from scrapy.crawler import Crawler
+from scrapy.utils.misc import build_from_crawler
+
+from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.component import ComponentDriver, files_in
+from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
+
+_OPENED = re.compile(r"\bopened\(")
+_CLOSE = re.compile(r"(\w+\.close\(\"finished\"\))")
 
 
-class DupeFilterDriver(CrawlerDriver):
-    """Builds duplicates filters as Scrapy does."""
+class Requests(NamedTuple):
+    """Many requests.
+
+    Attributes:
+        values: the requests.
+        source: a Python expression for the one of number ``n``.
+        numbers: a Python expression for their numbers.
+    """
+
+    values: list[Any]
+    source: str
+    numbers: str
+
+    def asked(self, variable: str) -> str:
+        """Return a Python expression that asks a filter for all of them."""
+        return f"[{variable}.request_seen({self.source}) for n in {self.numbers}]"
+
+
+class OpenFilter:
+    """One duplicates filter in a run of its own; every operation goes through the recorder.
+
+    Args:
+        raw: the object of the implementation.
+        crawler: what it was built from.
+        variable: its name in scripts; its spider is ``spider`` there.
+        driver: what opened it.
+
+    Each operation raises ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, raw: Any, crawler: Crawler, variable: str, driver: DupeFilterDriver) -> None:
+        self.raw = raw
+        self.crawler = crawler
+        self.variable = variable
+        self._driver = driver
+        self._recorder: Recorder = driver.recorder
+
+    def seen(self, item: Item, owner: str = "dupefilter.seen.first") -> Any:
+        """Ask whether a request was seen."""
+        source = f"seen = {self.variable}.request_seen({item.source})"
+        return self._recorder.call(source, owner, lambda: self.raw.request_seen(item.value))
+
+    def all_seen(self, requests: Requests, owner: str = "dupefilter.seen.first", variable: str = "seen") -> list[Any]:
+        """Ask for many requests; scripts keep the answers in a variable."""
+        line = f"{variable} = {requests.asked(self.variable)}"
+        asked: list[Any] = self._recorder.call(
+            line, owner, lambda: [self.raw.request_seen(request) for request in requests.values]
+        )
+        return asked
+
+    def log(self, item: Item, owner: str = "dupefilter.log.first") -> None:
+        """Log that a request was filtered."""
+        spider = self.crawler.spider
+        source = f"{self.variable}.log({item.source}, spider)"
+        self._recorder.call(source, owner, lambda: self.raw.log(item.value, spider))
+
+    def close(self, owner: str = "dupefilter.close.releases") -> None:
+        """Close, and wait for the end."""
+        source = f'{self.variable}.close("finished")'
+        self._recorder.call(source, owner, lambda: self._driver.waited(self.raw.close("finished")))
+
+
+class DupeFilterDriver(ComponentDriver):
+    """Builds duplicates filters as Scrapy's scheduler does."""
 
     constructor_rule: ClassVar[str] = "dupefilter.iface"
     interface_rule: ClassVar[str] = "dupefilter.iface"
+    _replacement: tuple[str, type[Any]] | None = None
 
-    def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
-        raise NotImplementedError
+    @property
+    def class_name(self) -> str:
+        return self._replacement[0] if self._replacement else super().class_name
+
+    @contextmanager
+    def replaced(self, cls: type[Any], name: str) -> Iterator[None]:
+        """Build another class meanwhile, which scripts call by a name."""
+        self._replacement = (name, cls)
+        try:
+            yield
+        finally:
+            self._replacement = None
+
+    def requests(self, source: str, start: int, stop: int) -> Requests:
+        """Make many requests.
+
+        Args:
+            source: a Python expression for the one of number ``n``.
+            start, stop: the numbers.
+        """
+        numbers = f"range({start}, {stop})" if start else f"range({stop})"
+        return Requests(eval(f"[{source} for n in {numbers}]", self.names), source, numbers)
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        if self.asynchronous:
+            lines = [_CLOSE.sub(r"wait(\1)", _OPENED.sub("opened_later(", line)) for line in lines]
+        return super().script(title, lines, *definitions)
+
+    def construction(self, name: str | None, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a filter is built and opened.
+
+        Args:
+            name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            options: settings.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+        values, source = self.settings_of(name, **options)
+
+        def build() -> tuple[Any, Crawler]:
+            crawler = self.crawler_with(values)
+            raw = self.build(crawler)
+            self.waited(raw.open())
+            return raw, crawler
+
+        return f"opened({self.class_name}, {source}{self.name_source}{self._build_source})", build
+
+    def build(self, crawler: Crawler) -> Any:
+        """Build a filter, and do not open it."""
+        opener = self.implementation.opener
+        cls = self._replacement[1] if self._replacement else self.implementation.cls
+        if opener is None:
+            return build_from_crawler(cls, crawler)
+        values = {"cls": cls, "crawler": crawler, "key": ""}
+        return opener(**{name: values[name] for name in inspect.signature(opener).parameters})
+
+    @property
+    def _build_source(self) -> str:
+        """The argument with the author's function that builds a filter in scripts, if there is one."""
+        opener = self.implementation.opener
+        if opener is None:
+            return ""
+        sources = {"cls": "cls", "crawler": "crawler", "key": "''"}
+        names = inspect.signature(opener).parameters
+        arguments = ", ".join(f"{name}={sources[name]}" for name in names)
+        return f", build=lambda cls, crawler: {opener.__name__}({arguments})"
+
+    def open(  # type: ignore[override]
+        self, name: str | None = "job", variable: str = "dupefilter", owner: str | None = None, **options: Any
+    ) -> OpenFilter:
+        """Build a filter and open it.
+
+        Args:
+            name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            variable: its name in scripts.
+            owner: the rule that is broken if this raises, if not the one on construction.
+            options: settings.
+        """
+        source, build = self.construction(name, **options)
+        raw, crawler = self.recorder.call(f"{variable}, spider = {source}", owner or self.constructor_rule, build)
+        self.recorder.steps[-1].result = NOTHING
+        return OpenFilter(raw, crawler, variable, self)
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        dupefilter = self.open()
+        before = count()
+        dupefilter.seen(self.item(1))
+        stored = count() > before
+        dupefilter.close()
+        return stored
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out whether it filters, and whether it remembers in the next run and where."""
+        filters = persistent = filesystem = False
+        self.renew(room())
+        self.recorder.restart()
+        try:
+            dupefilter = self.open()
+            items = [self.item(number) for number in (1, 2, 3)]
+            for item in items:
+                dupefilter.seen(item)
+            filters = any(dupefilter.seen(item) for item in items)
+            dupefilter.close()
+            filesystem = bool(files_in(self.job()))
+            dupefilter = self.open()
+            # What takes everything for seen remembers nothing.
+            persistent = filters and any(dupefilter.seen(item) for item in items)
+            persistent = persistent and not all(dupefilter.seen(self.item(number)) for number in (4, 5, 6))
+            dupefilter.close()
+        except OperationRaised as raised:
+            if not isinstance(raised.error, Exception):
+                raise
+        return Capabilities(filters=filters, persistent=persistent, filesystem=filesystem)

@@ -1,4 +1,9 @@
 """The suite of duplicates filters."""
 
-MODULES: tuple[str, ...] = ()
+from queue_conformance.specification import Kind
+
+MODULES = ("answers", "fingerprints", "log", "files", "persistence", "crash", "shared", "machine")
 """The modules of the suite, in the order in which their checks are run."""
+
+FILTERS = frozenset({Kind.DUPEFILTER})
+"""What the checks of this suite drive."""

@@ -1,4 +1,9 @@
 """The suite of extensions that keep the state of spiders."""
 
-MODULES: tuple[str, ...] = ()
+from queue_conformance.specification import Kind
+
+MODULES = ("runs", "damage", "machine")
 """The modules of the suite, in the order in which their checks are run."""
+
+STATES = frozenset({Kind.SPIDER_STATE})
+"""What the checks of this suite drive."""

@@ -1,0 +1,128 @@
+"""What the drivers of components have in common that belong to one run of a crawl and may keep files in a job directory."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from scrapy.crawler import Crawler
+from scrapy.settings import SettingsAttribute
+from scrapy.signalmanager import SignalManager
+from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.reactor import install_reactor
+from twisted.internet.defer import Deferred
+
+from queue_conformance.implementations import example, kills, running
+from queue_conformance.implementations.crawling import CrawlerDriver
+from queue_conformance.implementations.scripts import (
+    quoted,
+    source_of_backend,
+    source_of_opener,
+    source_of_settings,
+)
+
+REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+"""The reactor of every crawl that does not choose another one."""
+
+PRIORITY = 20
+"""The priority of settings of a project."""
+
+_JOB = re.compile(r'"JOBDIR": directory \+ "/(\w+)"')
+
+
+class ComponentDriver(CrawlerDriver):
+    """Builds components, each from a crawler of its own.
+
+    Attributes:
+        asynchronous: whether something had to be waited for, so that scripts need a reactor.
+    """
+
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills, running)
+    asynchronous = False
+
+    def job(self, name: str = "job") -> Path:
+        """Return a job directory of that name below the scratch directory, which is there: a scheduler would make it."""
+        path = self.directory / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    @property
+    def spider_name(self) -> str:
+        """The name of the spider; behind a server, another one in each scratch directory."""
+        return f"example-{self.directory.parent.name}-{self.directory.name}" if self.implementation.server else "example"
+
+    def crawler_with(self, settings: Mapping[str, Any]) -> Crawler:
+        """Return a new crawler with a spider; about 0.1 ms.
+
+        Args:
+            settings: what differs from those of the implementation.
+        """
+        if "twisted.internet.reactor" not in sys.modules:
+            install_reactor(REACTOR)
+        if not logging.root.handlers:  # what components log, logging would print on the standard error stream
+            logging.root.addHandler(logging.NullHandler())
+        base = self.crawler
+        crawler = copy.copy(base)
+        crawler.settings = copy.copy(base.settings)
+        added = {name: SettingsAttribute(value, PRIORITY) for name, value in settings.items()}
+        crawler.settings.attributes = {**base.settings.attributes, **added}
+        crawler.signals = SignalManager(crawler)
+        assert base.stats is not None
+        crawler.stats = type(base.stats)(crawler)
+        if "REQUEST_FINGERPRINTER_CLASS" in settings:
+            fingerprinter = load_object(settings["REQUEST_FINGERPRINTER_CLASS"])
+            crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
+        crawler.spider = crawler.spidercls.from_crawler(crawler, self.spider_name)
+        return crawler
+
+    def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
+        """Return settings as they are, and as Python.
+
+        Args:
+            job: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            settings: other ones; classes are written by their names.
+        """
+        values, sources = dict(settings), []
+        if job is not None:
+            values["JOBDIR"] = str(self.job(job)) if job else job
+            sources.append(f'"JOBDIR": {self.job_source(job) if job else quoted("")}')
+        sources += [f"{quoted(name)}: {getattr(value, '__name__', None) or repr(value)}" for name, value in settings.items()]
+        given = source_of_settings(self.implementation.settings)[1:-1]
+        return values, f"{{{', '.join([*([given] if given else []), *sources])}}}"
+
+    def job_source(self, job: str = "job") -> str:
+        """Return a Python expression for the path of a job directory."""
+        return f"directory + {quoted('/' + job)}"
+
+    @property
+    def name_source(self) -> str:
+        """The argument with the name of the spider in scripts, if it matters."""
+        return ", name=name" if self.implementation.server else ""
+
+    def waited(self, result: Any) -> Any:
+        """Wait for the end of what an operation began."""
+        self.asynchronous |= isinstance(result, Deferred)
+        return running.wait(result)
+
+    def setup(self, body: str) -> list[str]:
+        lines = [
+            *(source_of_opener(self.implementation.opener) if self.implementation.opener else []),
+            *([f"install_reactor({quoted(REACTOR)})"] if self.asynchronous else []),
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body)))),
+            *source_of_backend(self.implementation.server),
+        ]
+        return [*lines, *(["name = os.path.basename(directory)"] if self.implementation.server else [])]
+
+
+def files_in(directory: Path) -> dict[str, bytes]:
+    """Return the contents of all files below a directory, by their paths relative to it."""
+    return {os.path.relpath(path, directory): path.read_bytes() for path in running.files_below(directory)}

@@ -1,0 +1,47 @@
+"""The oracle of duplicates filters: a set of fingerprints for each job directory."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+
+class DupeFilterModel:
+    """What a filter may answer.
+
+    Args:
+        filters: whether it filters at all.
+
+    Attributes:
+        runs: the number of the run that is in progress, from 0.
+    """
+
+    def __init__(self, filters: bool = True) -> None:
+        self._filters = filters
+        self._seen: dict[Hashable, int] = {}
+        self._uncertain: set[Hashable] = set()
+        self.runs = 0
+
+    def allowed(self, fingerprint: Hashable) -> set[bool]:
+        """Return the answers that are right."""
+        if not self._filters:
+            return {False}
+        return {True, False} if fingerprint in self._uncertain else {fingerprint in self._seen}
+
+    def runs_since(self, fingerprint: Hashable) -> int:
+        """Return in how many runs ago a request was first seen; 0 is this one."""
+        return self.runs - self._seen[fingerprint]
+
+    def see(self, fingerprint: Hashable) -> None:
+        """Note that a request was seen."""
+        self._uncertain.discard(fingerprint)
+        self._seen.setdefault(fingerprint, self.runs)
+
+    def reopen(self) -> None:
+        """Note that another run began after a clean close."""
+        self.runs += 1
+
+    def forget(self) -> None:
+        """Note that everything that was seen may be forgotten; either answer is right, once."""
+        self._uncertain |= self._seen.keys()
+        self._seen.clear()
+        self.runs += 1

@@ -1,0 +1,117 @@
+"""Checks of what is a duplicate."""
+
+from __future__ import annotations
+
+from queue_conformance.implementations.driver import Item
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.dupefilters import FILTERS
+from queue_conformance.suites.dupefilters.pair import run
+from queue_conformance.suites.programs import program
+
+FIRST = "dupefilter.seen.first"
+EQUIVALENCE = "dupefilter.seen.equivalence"
+FRESH = "dupefilter.seen.no-false-positive"
+
+
+@check(FIRST, kinds=FILTERS)
+def the_second_is_a_duplicate(bench: Bench) -> None:
+    run(bench, program("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 log:2 seen:2 seen:3 seen:0"))
+    requests = bench.driver.requests("Request(f'https://example.com/{n}')", 0, 300)
+    for job in (None, "job"):
+        bench.restart()
+        dupefilter = bench.open(job)
+        dupefilter.all_seen(requests)
+        seen = dupefilter.all_seen(requests)
+        bench.expect(FIRST, all(seen), "all 300 seen", f"{seen.count(False)} of 300 not seen", "all(seen)")
+
+
+@check(FRESH, kinds=FILTERS)
+def what_was_never_seen_is_not_rejected(bench: Bench) -> None:
+    run(bench, program("seen:0 seen:1 seen:2 seen:0 seen:3 log:0 seen:4 seen:5"))
+    if not bench.offers("server"):  # there, two filters may well share what they have seen
+        run(bench, program("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1"))
+    bench.restart()
+    dupefilter = bench.open(None)
+    size, count = 1000, 100 * bench.examples
+    for start in range(bench.seed * 10**7, bench.seed * 10**7 + count, size):
+        source = "Request(f'https://{n % 97}.example.com/{n}?page={n % 7}')"
+        seen = [bool(answer) for answer in dupefilter.all_seen(bench.driver.requests(source, start, start + size))]
+        bench.expect(FRESH, not any(seen), "none of them seen", f"{sum(seen)} of {size} seen", "not any(seen)", final=True)
+    bench.notes.append(f"no false positive among {count} requests")
+
+
+# --- What counts -----------------------------------------------------------------------------------------------------
+
+SAME = (
+    ('Request("https://example.com/?a=1&b=2")', 'Request("https://example.com/?b=2&a=1")'),
+    ('Request("https://example.com/?a=2&a=1&c=3")', 'Request("https://example.com/?c=3&a=2&a=1")'),
+    ('Request("https://example.com/caf%C3%A9")', 'Request("https://example.com/caf%c3%a9")'),
+    ('Request("https://example.com/caf%C3%A9")', 'Request("https://example.com/café")'),
+    ('Request("https://example.com/a b")', 'Request("https://example.com/a%20b")'),
+    ('Request("https://example.com/page")', 'Request("https://example.com/page#top")'),
+    ('Request("https://example.com/")', 'Request("https://example.com/", headers={"Accept": "text/html"})'),
+    ('Request("https://example.com/")', 'Request("https://example.com/", cookies={"session": "1"})'),
+    ('Request("https://example.com/")', 'Request("https://example.com/", meta={"depth": 1})'),
+    ('Request("https://example.com/")', 'Request("https://example.com/", priority=5)'),
+    ('Request("https://example.com/")', 'Request("https://example.com/", callback=spider.parse, cb_kwargs={"a": 1})'),
+    (
+        'Request("https://example.com/", method="POST", body=b"a")',
+        'Request("https://example.com/", method="POST", body=b"a", headers={"Accept": "text/html"})',
+    ),
+)
+"""Pairs of requests that are duplicates."""
+
+OTHER = (
+    ('Request("https://example.com/a")', 'Request("https://example.com/b")'),
+    ('Request("https://example.com/a")', 'Request("https://example.com/A")'),
+    ('Request("https://example.com/a")', 'Request("https://example.org/a")'),
+    ('Request("https://example.com/?a=1")', 'Request("https://example.com/?a=2")'),
+    ('Request("https://example.com/?a=1")', 'Request("https://example.com/?a=1&b=1")'),
+    ('Request("https://example.com/?a=1")', 'Request("https://example.com/?a=1&a=1")'),
+    ('Request("https://example.com/")', 'Request("https://example.com/", method="POST")'),
+    ('Request("https://example.com/")', 'Request("https://example.com/", method="HEAD")'),
+    (
+        'Request("https://example.com/", method="POST", body=b"a")',
+        'Request("https://example.com/", method="POST", body=b"b")',
+    ),
+    ('Request("https://example.com/", body=b"a")', 'Request("https://example.com/")'),
+)
+"""Pairs of requests that are not."""
+
+
+@check(EQUIVALENCE, kinds=FILTERS)
+def duplicates_are_equal_in_url_method_and_body(bench: Bench) -> None:
+    for pairs, duplicates in ((SAME, True), (OTHER, False)):
+        for sources in pairs:
+            first, second = map(bench.driver.evaluate, sources)
+            for order in ((first, second), (second, first)):
+                with bench.collecting():
+                    bench.restart()
+                    _compare(bench, EQUIVALENCE, *order, duplicates)
+
+
+def _compare(bench: Bench, rule: str, first: Item, second: Item, duplicates: bool) -> None:
+    """Show two requests to a filter, unless it is wrong about requests in general."""
+    dupefilter = bench.open(None)
+    if dupefilter.seen(first):
+        return
+    seen = dupefilter.seen(second)
+    if bool(seen) != duplicates and bool(dupefilter.seen(first if duplicates else bench.driver.item(9))) != duplicates:
+        return
+    del bench.recorder.steps[3:]
+    if duplicates:
+        bench.expect(rule, bool(seen), f"{second.source} seen", seen, "seen")
+    else:
+        bench.expect(rule, not seen, f"{second.source} not seen", seen, "not seen")
+
+
+@check("dupefilter.base.never", kinds=FILTERS)
+def nothing_is_ever_rejected(bench: Bench) -> None:
+    run(bench, program("seen:0 seen:0 seen:1 reopen seen:0 seen:1 seen:2 seen:2"))
+    bench.restart()
+    dupefilter = bench.open(None)
+    requests = bench.driver.requests("Request(f'https://example.com/{n}')", 0, 1000)
+    for _ in range(2):
+        seen = dupefilter.all_seen(requests, owner="dupefilter.base.never")
+        bench.expect("dupefilter.base.never", not any(seen), "none of them seen", f"{sum(seen)} of 1000 seen", "not any(seen)")

@@ -1,0 +1,284 @@
+"""Checks of what SIGKILL, and files that were damaged, leave of a duplicates filter."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from queue_conformance.faults import crash
+from queue_conformance.faults.crash import Kill, Say, When
+from queue_conformance.implementations import running
+from queue_conformance.implementations.component import files_in
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.dupefilters import FILTERS
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
+
+MADE_UP = "dupefilter.crash.no-false-positive"
+CLEAN = "dupefilter.crash.then-clean"
+LOSS = "dupefilter.crash.loss"
+
+COUNTS = (1, 10, 100)
+"""Requests after which a process is killed."""
+
+LINES = 25
+"""Lines of the implementation, in the call that a process is killed in, that are tried at most."""
+
+PLACES = 24
+"""Places at which a file is cut."""
+
+_REQUEST = "Request(f'https://example.com/{n}')"
+
+FRESH = range(1000, 1030)
+"""The numbers of requests that are never seen before they are asked for."""
+
+
+# --- SIGKILL ---------------------------------------------------------------------------------------------------------
+
+
+@check(LOSS, kinds=FILTERS)
+def crash_safe_filters_lose_nothing(bench: Bench) -> None:
+    for count in COUNTS:
+        with bench.collecting():
+            lost = _lost(bench, count)
+            _expect_no_loss(bench, count, lost, Kill())
+    for line in range(1, LINES + 1):
+        with bench.collecting():
+            kill = Kill(When.LINE, line)
+            found = _lost(bench, 4, kill)
+            if found is None:
+                return
+            # Whether the one that was in flight is remembered, nobody was told.
+            _expect_no_loss(bench, 4, [number for number in found if number != 3], kill)
+
+
+def _expect_no_loss(bench: Bench, count: int, lost: list[int] | None, kill: Kill) -> None:
+    if lost is None:
+        raise NotExercised("the process was not killed")
+    driver, construction = bench.driver, bench.driver.construction("job")[0]
+    sure = count if kill.when is When.AFTER else count - 1
+    last = f"    dupefilter.request_seen(Request('https://example.com/{count - 1}'))"
+    body = [
+        "child = os.fork()",
+        "if child == 0:",
+        f"    dupefilter, spider = {construction}",
+        f"    for n in range({sure}):",
+        "        dupefilter.request_seen(Request(f'https://example.com/{n}'))",
+        *([f"    kill_at_line({driver.class_name}, {kill.number})", last] if kill.when is When.LINE else []),
+        "    os.kill(os.getpid(), signal.SIGKILL)",
+        "os.waitpid(child, 0)",
+        f"dupefilter, spider = {construction}",
+        f"lost = [n for n in range({sure}) if not dupefilter.request_seen(Request(f'https://example.com/{{n}}'))]",
+        "assert not lost, f'lost after SIGKILL: {lost}'",
+    ]
+    bench.examined[LOSS] += 1
+    if lost:
+        bench.restart()
+        where = "after it" if kill.when is When.AFTER else f"at its line {kill.number}"
+        bench.recorder.note(f"dupefilter, spider = {construction}")
+        bench.recorder.note(f"seen = {bench.driver.requests(_REQUEST, 0, count).asked('dupefilter')}")
+        bench.recorder.steps[-1].source += f"  # SIGKILL {where}"
+        bench.recorder.note(f"dupefilter, spider = {construction}")
+        expected = "every request seen that was answered before SIGKILL"
+        bench.fail(LOSS, expected, f"{len(lost)} of {sure} not seen", [], body=body)
+
+
+def _lost(bench: Bench, count: int, kill: Kill | None = None) -> list[int] | None:
+    """Kill a process that has seen some requests, and return the numbers of those that are not seen any more.
+
+    Args:
+        bench: where the check works.
+        count: how many requests; their numbers begin at 0.
+        kill: where in the call with the last one; by default after it.
+
+    Returns:
+        The numbers, or ``None`` if the process was not killed.
+
+    Raises:
+        OperationRaised: if the filter cannot be opened any more.
+    """
+    if not crash.AVAILABLE:
+        raise NotExercised("this platform cannot fork")
+    bench.restart()
+    *first, last = bench.driver.requests(_REQUEST, 0, count).values
+    bench.driver.job()
+
+    def live(say: Say) -> None:
+        dupefilter = bench.open()
+        for request in first:
+            dupefilter.raw.request_seen(request)
+        place = kill or Kill()
+        place.strike(bench.implementation.cls, bench.driver.directory, lambda: dupefilter.raw.request_seen(last), say)
+
+    if not crash.run(live, time_limit=bench.time_limit).hit:
+        return None
+    bench.recorder.restart()
+    dupefilter = bench.open(owner=LOSS)
+    seen = [dupefilter.raw.request_seen(request) for request in (*first, last)]
+    return [number for number, answer in enumerate(seen) if not answer]
+
+
+# --- Damaged files ---------------------------------------------------------------------------------------------------
+
+
+@check(MADE_UP, kinds=FILTERS)
+def damage_makes_nothing_up(bench: Bench) -> None:
+    bench.notes.append(_note_on_losses(bench))
+    _after_sigkill(bench)
+    size = _prepare(bench)
+    if not size:
+        return
+    drawn = random.Random(bench.seed)
+    damages = [f"cut_files({bench.driver.job_source()}, {number})" for number in _places(size, PLACES, bench.seed)]
+    for length in (1, 2, 3, 7, 20, 50):
+        damages += [f"extend_files({bench.driver.job_source()}, {drawn.randbytes(length)!r})"]
+        damages += [f"extend_files({bench.driver.job_source()}, bytes({length}))"]
+    for damage in damages:
+        with bench.collecting():
+            _prepare(bench)
+            _hurt(bench, damage)
+            _expect_fresh(bench)
+
+
+def _prepare(bench: Bench) -> int:
+    """See requests and close; return the size of the largest file."""
+    bench.restart()
+    dupefilter = bench.open()
+    dupefilter.all_seen(bench.driver.requests(_REQUEST, 0, 8))
+    dupefilter.close()
+    return max(map(len, files_in(bench.driver.job()).values()), default=0)
+
+
+def _hurt(bench: Bench, source: str) -> None:
+    """Damage the files of a job, and note how."""
+    bench.recorder.note(source)
+    names: dict[str, Any] = {**vars(running), "directory": str(bench.driver.directory)}
+    exec(source, names)
+
+
+def _expect_fresh(bench: Bench) -> None:
+    """Ask for requests that were never seen; an exception is right too: nobody is deceived by it."""
+    try:
+        dupefilter = bench.open()
+        seen = dupefilter.all_seen(bench.driver.requests(_REQUEST, FRESH.start, FRESH.stop))
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        bench.examined[MADE_UP] += 1
+        return
+    bench.recorder.steps[-2].refusable = bench.recorder.steps[-1].refusable = True
+    actual = f"{sum(map(bool, seen))} of {len(FRESH)} seen"
+    bench.expect(MADE_UP, not any(seen), "none of the new requests seen", actual, "not any(seen)", final=True)
+
+
+def _after_sigkill(bench: Bench) -> None:
+    with bench.collecting():
+        if _killed(bench, 20):
+            bench.recorder.note("# a process that had seen 20 other requests was killed by SIGKILL")
+            _expect_fresh(bench)
+
+
+def _killed(bench: Bench, count: int) -> bool:
+    try:
+        return _lost(bench, count) is not None
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        return False
+
+
+def _note_on_losses(bench: Bench) -> str:
+    """Say how many fingerprints a SIGKILL loses, which is no rule unless the author claims that it is none."""
+    said = []
+    for count in COUNTS:
+        try:
+            lost = _lost(bench, count)
+        except OperationRaised:
+            return f"after SIGKILL it cannot be opened: {count} seen before"
+        if lost is None:
+            return "how much SIGKILL loses is not known: the process was not killed"
+        said.append(f"{len(lost)} of {count}")
+    return f"lost after SIGKILL: {', '.join(said)} fingerprints"
+
+
+def _places(size: int, number: int, seed: int) -> list[int]:
+    """Return how many bytes to cut off: some of all numbers up to a size, always the first few and the last ones."""
+    numbers = range(1, size + 1)
+    if size <= number:
+        return list(numbers)
+    drawn = random.Random(seed).sample(numbers[6:-3], number - 9)
+    return [*numbers[:6], *sorted(drawn), *numbers[-3:]]
+
+
+# --- The run after a torn record -------------------------------------------------------------------------------------
+
+_LATER = range(100, 104)
+"""The numbers of the requests that are seen after a record was torn."""
+
+
+@check(CLEAN, kinds=FILTERS)
+def runs_after_a_torn_record_are_remembered(bench: Bench) -> None:
+    length = _last_record(bench)
+    if _forgets(bench, 0):
+        raise NotExercised("fingerprints are lost even where nothing is cut")
+    refused = 0
+    places = _places(length - 1, PLACES // 2, bench.seed)
+    for number in places:
+        with bench.collecting():
+            lost = _forgets(bench, number)
+            refused += lost is None
+    if refused == len(places):
+        raise NotApplicable("it refuses files that are cut")
+
+
+def _last_record(bench: Bench) -> int:
+    """Return the size in bytes of what is appended for the last request.
+
+    Raises:
+        NotApplicable: if nothing is appended, so that no record can be torn by a crash.
+    """
+    contents: list[dict[str, bytes]] = []
+    for count in (8, 9):
+        bench.restart()
+        dupefilter = bench.open()
+        dupefilter.all_seen(bench.driver.requests(_REQUEST, 0, count))
+        dupefilter.close()
+        contents.append(files_in(bench.driver.job()))
+    before, after = contents
+    grown = [len(after[name]) - len(data) for name, data in before.items() if after.get(name, b"").startswith(data)]
+    if not (length := max(grown, default=0)) > 1:
+        raise NotApplicable("no file is only appended to, so no record can be torn")
+    return length
+
+
+def _forgets(bench: Bench, number: int) -> bool | None:
+    """Cut the last record, see other requests, close, and ask for these; ``None`` if a file that was cut is refused.
+
+    Raises:
+        RuleBroken: if requests that were seen after a cut are forgotten.
+    """
+    requests = bench.driver.requests(_REQUEST, _LATER.start, _LATER.stop)
+    bench.restart()
+    dupefilter = bench.open()
+    dupefilter.all_seen(bench.driver.requests(_REQUEST, 0, 3))
+    dupefilter.close()
+    if number:
+        _hurt(bench, f"cut_files({bench.driver.job_source()}, {number})")
+    try:
+        dupefilter = bench.open()
+        dupefilter.all_seen(requests)
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        return None
+    steps = bench.recorder.steps[-2:]
+    dupefilter.close(CLEAN)
+    dupefilter = bench.open(owner=CLEAN)
+    seen = dupefilter.all_seen(requests, owner=CLEAN)
+    if number:
+        for step in steps:
+            step.refusable = True
+        actual = f"{sum(not answer for answer in seen)} of {len(_LATER)} not seen"
+        bench.expect(CLEAN, all(seen), "all seen that a clean close has stored", actual, "all(seen)", final=True)
+    return not all(seen)

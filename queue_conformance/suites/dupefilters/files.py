@@ -1,0 +1,104 @@
+"""Checks of what is written, and of what close leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from queue_conformance.implementations.running import files_below
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.dupefilters import FILTERS
+from queue_conformance.suites.outcomes import NotExercised
+
+NOTHING = "dupefilter.no-jobdir"
+RELEASES = "dupefilter.close.releases"
+TWICE = "dupefilter.close.twice"
+
+CYCLES = 30
+"""Times that a filter is opened and closed to find what close leaves behind."""
+
+_DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if Path(path).is_dir()), None)
+
+
+@check(NOTHING, kinds=FILTERS)
+def nothing_is_written_without_a_job_directory(bench: Bench) -> None:
+    for name, settings in ((None, {}), ("", {}), (None, {"JOBDIR": None})):
+        with bench.collecting():
+            bench.restart()
+            directory = bench.driver.directory
+            bench.recorder.note("os.chdir(directory)")
+            with contextlib.chdir(directory):
+                dupefilter = bench.open(name, owner=NOTHING, **settings)
+                for number in (1, 2, 1):
+                    dupefilter.seen(bench.driver.item(number))
+                left = [path.name for path in files_below(directory)]  # before it is closed: that may remove them again
+                bench.recorder.note("left = files_below(directory)")
+                bench.expect(NOTHING, not left, "no file", f"{', '.join(left)} in the working directory", "not left")
+                dupefilter.close(NOTHING)
+                left = [path.name for path in files_below(directory)]
+                bench.recorder.note("left = files_below(directory)")
+                bench.expect(NOTHING, not left, "no file", f"{', '.join(left)} in the working directory", "not left")
+
+
+@check(RELEASES, kinds=FILTERS)
+def close_releases_the_files(bench: Bench) -> None:
+    if not _DESCRIPTORS:
+        raise NotExercised("this platform does not tell which files are open")
+    source, cycle = _cycle(bench)
+    bench.recorder.call("kept = []", RELEASES, list)
+    bench.recorder.call(f"for _ in range(2):\n{source}", RELEASES, cycle, 2)  # a cache or a pool is made once
+    gc.collect()
+    before = len(os.listdir(_DESCRIPTORS))
+    bench.recorder.note(f"files = len(os.listdir({_DESCRIPTORS!r}))")
+    bench.recorder.call(f"for _ in range({CYCLES}):\n{source}", RELEASES, cycle, CYCLES)
+    left = len(os.listdir(_DESCRIPTORS)) - before
+    bench.recorder.note(f"left = len(os.listdir({_DESCRIPTORS!r})) - files")
+    actual = f"{left} more after {CYCLES} filters were opened, used and closed"
+    bench.expect(RELEASES, left < CYCLES / 2, "no more open files", actual, f"left < {CYCLES // 2}")
+
+
+def _cycle(bench: Bench) -> tuple[str, Callable[[int], None]]:
+    """Return what opens, uses and closes filters, as lines of a loop and as a function of how often.
+
+    The objects are kept, because only close may release what they hold.
+    """
+    construction, build = bench.driver.construction("job")
+    item = bench.driver.item(1)
+    kept = []
+
+    def cycle(times: int) -> None:
+        for _ in range(times):
+            raw, crawler = build()
+            raw.request_seen(item.value)
+            bench.driver.waited(raw.close("finished"))
+            kept.append((raw, crawler))
+
+    lines = [
+        f"dupefilter, spider = {construction}",
+        f"dupefilter.request_seen({item.source})",
+        'dupefilter.close("finished")',
+        "kept.append(dupefilter)",
+    ]
+    return textwrap.indent("\n".join(lines), "    "), cycle
+
+
+@check(TWICE, kinds=FILTERS)
+def close_twice_is_harmless(bench: Bench) -> None:
+    for job in (None, "job"):
+        with bench.collecting():
+            bench.restart()
+            dupefilter = bench.open(job)
+            item = bench.driver.item(1)
+            dupefilter.seen(item)
+            dupefilter.close()
+            dupefilter.close(TWICE)
+            if job and bench.offers("persistent"):
+                dupefilter = bench.open(job, owner=TWICE)
+                seen = dupefilter.seen(item)
+                bench.expect(TWICE, bool(seen), "True in the next run", seen, "seen")
+            bench.examined[TWICE] += 1

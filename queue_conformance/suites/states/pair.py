@@ -1,0 +1,187 @@
+"""The state of a spider and its oracle, side by side, over several runs of one job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queue_conformance.implementations import running
+from queue_conformance.implementations.example import same
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.spiderstate import Run
+from queue_conformance.models.state import StateModel
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
+
+FRESH = "state.fresh"
+RESTORED = "state.restored"
+SAVED = "state.saved"
+MUTATION = "state.mutation"
+KEEPS = "state.failed-save-keeps"
+TORN = "state.torn"
+
+REASONS = ("shutdown", "finished", "cancelled", "closespider_timeout", "my own reason")
+"""Reasons for which spiders are closed."""
+
+VALUES = ("1", "'text'", "(1, 2)", "{'a', 'b'}", "{1: [2, {'three': None}]}", "datetime.datetime(2026, 1, 2)")
+"""Values that callbacks set."""
+
+UNSTORABLE = "lambda: None"
+
+
+class StatePair:
+    """The runs of a job and their oracle; the operations of programs are its methods.
+
+    Args:
+        bench: where the check works.
+        number: which of the jobs that are open side by side this is; only one is used.
+
+    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        self.bench = bench
+        self.model = StateModel()
+        self.runs = 0
+        self._events: set[str] = set()
+        self._lost_track = False
+        self.run: Run = bench.open()
+        self._look()
+
+    # --- Operations --------------------------------------------------------------------------------------------------
+
+    def put(self, item: int) -> None:
+        """Set a value."""
+        name, value = f"key{item % 3}", VALUES[item]
+        self._do(f"spider.state[{name!r}] = {value}")
+        if not self._lost_track:
+            self.model.put(name, self.bench.driver.evaluate(value).value)
+
+    def grow(self, item: int) -> None:
+        """Change a value in place."""
+        self._do(f"spider.state.setdefault('list', []).append({item})")
+        if not self._lost_track:
+            self.model.grow("list", item)
+
+    def assign(self, item: int) -> None:
+        """Make the same change as ``grow``, but not in place; only experiments do that."""
+        self._do(f"spider.state['list'] = [*spider.state.get('list', []), {item}]")
+        if not self._lost_track:
+            self.model.grow("list", item)
+
+    def poison(self, _item: int = 0) -> None:
+        """Set a value that cannot be stored; it is gone in the next run."""
+        self._do(f"spider.state['poison'] = {UNSTORABLE}")
+        self.model.poisoned = True
+
+    def reopen(self, reason: int) -> None:
+        """End the run cleanly, and begin the next one."""
+        self._close(REASONS[reason])
+        self._open()
+
+    def tear(self, number: int) -> None:
+        """End the run, cut the end of the files, and begin the next run, which may be refused."""
+        self._close(REASONS[0])
+        job = self.bench.driver.job()
+        self.bench.recorder.note(f"cut_files({self.bench.driver.job_source()}, {number})")
+        running.cut_files(job, number)
+        self._events.add("tear")
+        self.model.damaged()
+        try:
+            self._open(torn=True)
+        except OperationRaised as raised:
+            if not isinstance(raised.error, Exception):
+                raise
+            self._lost_track = True  # refused before the spider ran
+
+    def finish(self) -> None:
+        """End the run, look at what the next one finds, and end that."""
+        self.reopen(0)
+        self._close(REASONS[0])
+
+    # --- Judgement ---------------------------------------------------------------------------------------------------
+
+    def _do(self, source: str) -> None:
+        if not self._lost_track:
+            self.run.do(source, FRESH)
+
+    def _close(self, reason: str) -> None:
+        if not self._lost_track:
+            self.run.finish(reason)
+            self._events.discard("poison")
+            if self.model.poisoned:
+                self._events.add("poison")
+                # Of a run that began with a file that could not be read, nothing says what its failed save leaves.
+                self._lost_track = "tear" in self._events
+            else:
+                self._events.discard("tear")
+            self.model.close()
+
+    def _open(self, *, torn: bool = False) -> None:
+        if self._lost_track:
+            return
+        self.run = self.bench.open(owner=RESTORED)
+        self.runs += 1
+        self.model.open()
+        self._look(torn=torn)
+
+    def _look(self, *, torn: bool = False) -> None:
+        """Compare the state that a run begins with."""
+        state: Any = getattr(self.run.spider, "state", None)
+        rule = self._rule()
+        self.bench.recorder.note('left = getattr(spider, "state", None)')
+        if torn:
+            assertion = "isinstance(left, dict)"
+            self.bench.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
+            self.model.adopt(state)  # whatever could be read
+            return
+        if "poison" in self._events and isinstance(state, dict) and callable(state.get("poison")):
+            # It can store what pickle cannot.
+            self._lost_track = True
+            return
+        expected = self.model.current
+        assertion = f"same(left, {expected!r})" if state == expected else f"left == {expected!r}"
+        self.bench.expect(rule, same(state, expected), repr(expected), state, assertion)
+
+    def _rule(self) -> str:
+        if not self.runs:
+            return FRESH
+        return KEEPS if "poison" in self._events else RESTORED
+
+
+def _not_in_place(play: Play) -> Program:
+    return tuple(operation._replace(name="assign") if operation.name == "grow" else operation for operation in play.played)
+
+
+def _without_reasons(play: Play) -> Program:
+    """Let every run end for the first reason."""
+    return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
+
+
+EXPERIMENTS = (
+    Experiment(drop("tear"), always(TORN)),
+    Experiment(drop("poison"), always(KEEPS)),
+    Experiment(_without_reasons, always(SAVED)),
+    Experiment(_not_in_place, always(MUTATION)),
+)
+
+
+def operations() -> list[Operation]:
+    """Return what programs are drawn from, simple operations first."""
+    table = [Operation("put", 0, item) for item in range(len(VALUES))]
+    table += [Operation("grow", 0, item) for item in range(3)]
+    table += [Operation("reopen", 0, reason) for reason in range(len(REASONS))]
+    return [*table, Operation("poison"), Operation("tear", 0, 1), Operation("tear", 0, 4)]
+
+
+def player(bench: Bench) -> Player:
+    """Return what plays programs of :class:`StatePair`."""
+    return Player(bench, StatePair, EXPERIMENTS, operations())
+
+
+def run(bench: Bench, operations: Program) -> None:
+    """Play one program on a bench.
+
+    Raises:
+        RuleBroken: for a difference, attributed to a rule.
+    """
+    player(bench).play(operations)

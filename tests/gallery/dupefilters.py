@@ -1,0 +1,402 @@
+"""Broken duplicates filters."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import time
+from contextlib import suppress
+from functools import partial
+from typing import ClassVar
+from urllib.parse import urlsplit
+from weakref import WeakSet
+
+from redis import Redis
+from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.job import job_dir
+from scrapy.utils.request import fingerprint
+
+from gallery import breaks
+from queue_reference.dupefilter import HEADER, DupeFilter, ForeignFileError, record
+
+RIGHT = "queue_reference.dupefilter.DupeFilter"
+
+logger = logging.getLogger(__name__)
+
+
+# --- Interface -------------------------------------------------------------------------------------------------------
+
+
+@breaks("dupefilter.iface", right=RIGHT)
+class CannotLog(DupeFilter):
+    """It has no method log."""
+
+    log = None
+
+
+@breaks("dupefilter.iface", right=RIGHT)
+class WantsAPath(DupeFilter):
+    """It cannot be built from a crawler alone."""
+
+    @classmethod
+    def from_crawler(cls, crawler, path):
+        return cls(crawler)
+
+
+@breaks("dupefilter.open.result", right=RIGHT)
+class OpensInACoroutine(DupeFilter):
+    """Its open is a coroutine function."""
+
+    async def open(self):
+        pass
+
+
+@breaks("dupefilter.open.result", right=RIGHT)
+class TellsHowManyItHasSeen(DupeFilter):
+    """Its close returns a number."""
+
+    def close(self, reason):
+        super().close(reason)
+        return len(self._seen)
+
+
+# --- Answers ---------------------------------------------------------------------------------------------------------
+
+
+@breaks("dupefilter.seen.bool", right=RIGHT)
+class AnswersLater(DupeFilter):
+    """Its request_seen is a coroutine function."""
+
+    async def request_seen(self, request):
+        return super().request_seen(request)
+
+
+@breaks("dupefilter.seen.first", right=RIGHT)
+class RemembersOneHundred(DupeFilter):
+    """It forgets everything whenever it knows 200 fingerprints."""
+
+    def request_seen(self, request):
+        if len(self._seen) >= 200:
+            self._seen.clear()
+        return super().request_seen(request)
+
+
+@breaks("dupefilter.seen.equivalence", right=RIGHT)
+class IgnoresMethodAndBody(DupeFilter):
+    """It takes requests with the same URL for duplicates."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(method="GET", body=b""))
+
+
+@breaks("dupefilter.seen.equivalence", right=RIGHT)
+class CountsFragments(DupeFilter):
+    """It takes requests with other fragments for other requests."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request) + urlsplit(request.url).fragment.encode()
+
+
+@breaks("dupefilter.seen.equivalence", right=RIGHT)
+class CountsHeaders(DupeFilter):
+    """It takes requests with other headers for other requests."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request) + request.headers.to_string()
+
+
+@breaks("dupefilter.seen.custom-fingerprinter", right=RIGHT)
+class UsesTheFunction(DupeFilter):
+    """It does not ask the fingerprinter of the crawler."""
+
+    def _fingerprint(self, request):
+        return fingerprint(request)
+
+
+@breaks("dupefilter.seen.fingerprint-shape", right=RIGHT)
+class LosesLongFingerprints(DupeFilter):
+    """It does not store fingerprints of more than 255 bytes."""
+
+    def _store(self, file, fingerprint):
+        if len(fingerprint) <= 255:
+            super()._store(file, fingerprint)
+
+
+@breaks("dupefilter.seen.fingerprint-shape", right=RIGHT)
+class RefusesEmptyFingerprints(DupeFilter):
+    """It raises an exception if a fingerprint is empty."""
+
+    def _fingerprint(self, request):
+        found = super()._fingerprint(request)
+        if not found:
+            raise ValueError("no fingerprint")
+        return found
+
+
+@breaks("dupefilter.seen.no-false-positive", right=RIGHT)
+class ShortensFingerprints(DupeFilter):
+    """It keeps two bytes of a hash of each fingerprint."""
+
+    def _fingerprint(self, request):
+        return hashlib.sha256(super()._fingerprint(request)).digest()[:2]
+
+
+@breaks("dupefilter.seen.no-false-positive", right=RIGHT)
+class SharesAcrossCrawls(DupeFilter):
+    """It also rejects what another crawl in the same process has seen."""
+
+    alive: ClassVar = WeakSet()
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.alive.add(self)
+
+    def request_seen(self, request):
+        seen = super().request_seen(request)
+        return seen or any(self._fingerprint(request) in other._seen for other in self.alive if other is not self)
+
+    def close(self, reason):
+        self.alive.discard(self)
+        super().close(reason)
+
+
+@breaks("dupefilter.base.never", right="scrapy.dupefilters.BaseDupeFilter")
+class LimitsTheCrawl(BaseDupeFilter):
+    """It does not filter, but rejects every request after the thousandth."""
+
+    count = 0
+
+    def request_seen(self, request):
+        self.count += 1
+        return self.count > 1000
+
+
+class WithRequestFingerprint(DupeFilter):
+    """A right one, whose subclasses may say what identifies a request."""
+
+    def request_fingerprint(self, request):
+        return super()._fingerprint(request).hex()
+
+    def _fingerprint(self, request):
+        return self.request_fingerprint(request).encode()
+
+
+@breaks("dupefilter.subclass.fingerprint", right="gallery.dupefilters.WithRequestFingerprint")
+class WantsHexadecimal(WithRequestFingerprint):
+    """It takes the string that identifies a request for a hexadecimal number."""
+
+    def _fingerprint(self, request):
+        return bytes.fromhex(self.request_fingerprint(request))
+
+
+# --- Files -----------------------------------------------------------------------------------------------------------
+
+
+@breaks("dupefilter.no-jobdir", right=RIGHT)
+class WritesHere(DupeFilter):
+    """Without a job directory it writes into the working directory."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        if not job_dir(crawler.settings):
+            with open("seen", "wb"):
+                pass
+
+
+@breaks("dupefilter.persist.resume", right=RIGHT)
+class ForgetsTheLast(DupeFilter):
+    """Its close loses the last fingerprint."""
+
+    last = b""
+
+    def _store(self, file, fingerprint):
+        super()._store(file, fingerprint)
+        self.last = record(fingerprint)
+
+    def close(self, reason):
+        if self._file is not None and self.last:
+            os.ftruncate(self._file, os.fstat(self._file).st_size - len(self.last))
+        super().close(reason)
+
+
+@breaks("dupefilter.persist.resume", right=RIGHT)
+class StoresHashes(DupeFilter):
+    """It stores the results of hash(), which are other ones in another process."""
+
+    def _fingerprint(self, request):
+        return hash(super()._fingerprint(request)).to_bytes(8, "big", signed=True)
+
+
+@breaks("dupefilter.persist.append", right=RIGHT)
+class KeepsOneRun(DupeFilter):
+    """Its close leaves only what this run has seen."""
+
+    def __init__(self, crawler):
+        self.new = b""
+        super().__init__(crawler)
+
+    def _store(self, file, fingerprint):
+        super()._store(file, fingerprint)
+        self.new += record(fingerprint)
+
+    def close(self, reason):
+        if self._file is not None and self.new:
+            os.ftruncate(self._file, len(HEADER))
+            os.write(self._file, self.new)
+        super().close(reason)
+
+
+@breaks("dupefilter.crash.no-false-positive", right=RIGHT)
+class SeenWhenInDoubt(DupeFilter):
+    """If a record is torn, it takes every request for one that was seen."""
+
+    doubt = False
+
+    def _repair(self, file, end):
+        super()._repair(file, end)
+        self.doubt = True
+
+    def request_seen(self, request):
+        return super().request_seen(request) or self.doubt
+
+
+@breaks("dupefilter.crash.then-clean", right=RIGHT)
+class AppendsToTornRecords(DupeFilter):
+    """It appends to a file whose last record is torn."""
+
+    def _repair(self, file, end):
+        pass
+
+
+@breaks("dupefilter.crash.loss", right=RIGHT, claims={"crash-safe": "yes"})
+class StoresWhenItCloses(DupeFilter):
+    """It keeps fingerprints in memory until it is closed."""
+
+    def __init__(self, crawler):
+        self.waiting = []
+        super().__init__(crawler)
+
+    def _store(self, file, fingerprint):
+        self.waiting.append(fingerprint)
+
+    def close(self, reason):
+        if self._file is not None:
+            for waiting in self.waiting:
+                super()._store(self._file, waiting)
+        super().close(reason)
+
+
+@breaks("dupefilter.format.unknown", right=RIGHT)
+class DeletesForeignFiles(DupeFilter):
+    """It begins anew, without a word, if the file is none of its own."""
+
+    def _resumed(self, path):
+        try:
+            return super()._resumed(path)
+        except ForeignFileError:
+            path.unlink()
+            return super()._resumed(path)
+
+
+# --- Log and statistics ----------------------------------------------------------------------------------------------
+
+
+@breaks("dupefilter.log.first", right=RIGHT)
+class LogsEachDuplicate(DupeFilter):
+    """It logs every duplicate."""
+
+    def log(self, request, spider):
+        self._logged = False
+        super().log(request, spider)
+
+
+@breaks("dupefilter.log.first", right=RIGHT)
+class TakesTextForTruth(DupeFilter):
+    """It takes DUPEFILTER_DEBUG=False on the command line for true, because it is not empty."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._debug = bool(crawler.settings["DUPEFILTER_DEBUG"])
+
+
+@breaks("dupefilter.log.stat", right=RIGHT)
+class CountsWhatItLogs(DupeFilter):
+    """It counts only the duplicates that it logs."""
+
+    def log(self, request, spider):
+        if self._debug or not self._logged:
+            super().log(request, spider)
+
+
+# --- Close -----------------------------------------------------------------------------------------------------------
+
+
+@breaks("dupefilter.close.releases", right=RIGHT)
+class NeverCloses(DupeFilter):
+    """It leaves its file open."""
+
+    def close(self, reason):
+        pass
+
+
+@breaks("dupefilter.close.twice", right=RIGHT)
+class ClosesOnce(DupeFilter):
+    """It closes its file a second time, which raises."""
+
+    def close(self, reason):
+        if self._file is not None:
+            os.close(self._file)
+
+
+# --- A store that processes share ------------------------------------------------------------------------------------
+
+
+class SharedDupeFilter(DupeFilter):
+    """A right one, for all processes that crawl with one spider."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._server = Redis.from_url(crawler.settings["REDIS_URL"])
+        self._key = f"{crawler.spider.name}:seen"
+
+    def request_seen(self, request):
+        return not self._server.sadd(self._key, self._fingerprint(request))
+
+    def close(self, reason):
+        self._server.close()
+
+
+shared = partial(
+    breaks,
+    right="gallery.dupefilters.SharedDupeFilter",
+    claims={"shared": "yes"},
+    settings={"REDIS_URL": "redis://{host}:{port}/0"},
+    server="redis",
+)
+
+
+@shared("dupefilter.shared.atomic")
+class AsksThenAdds(SharedDupeFilter):
+    """It asks, and adds in another command."""
+
+    def request_seen(self, request):
+        found = self._fingerprint(request)
+        if self._server.sismember(self._key, found):
+            return True
+        self._server.sadd(self._key, found)
+        return False
+
+
+@shared("dupefilter.shared.atomic")
+class NamedAfterTheTime(SharedDupeFilter):
+    """It names its set after the second in which it is built, so processes that start later use other sets."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._key = f"dupefilter:{int(time.time())}"
+
+    def close(self, reason):
+        with suppress(Exception):
+            self._server.delete(self._key)
+        super().close(reason)
