@@ -56,8 +56,9 @@ def _limits(bench: Bench, content: Content) -> tuple[list[int], int]:
     """Return limits that cut the metadata which a close writes, and the size of the largest other file that it writes."""
     job = Job(bench)
     job.store(content)
+    scheduler = bench.driver.open(job="job")
     before = job.stamps()
-    bench.driver.open(job="job").close("shutdown")
+    scheduler.close("shutdown")
     after = job.stamps()
     known = {job.directory / path for path in metadata(job.directory)}
     written = {path: stamp[2] for path, stamp in after.items() if before.get(path) != stamp}
