@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Sequence
+import sys
+from collections.abc import Sequence, Set
 from contextlib import suppress
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from queue_conformance.faults import crash, disk
 from queue_conformance.faults.crash import Say
@@ -14,14 +17,14 @@ from queue_conformance.implementations.kills import kill_in_write
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.jobs.job import Content, Job, many, metadata, some
+from queue_conformance.suites.jobs.job import Content, Job, files, many, metadata, some
 from queue_conformance.suites.jobs.resume import JOBS
 from queue_conformance.suites.outcomes import NotExercised
 
 ATOMIC, FULL = "job.atomic-metadata", "job.disk-full"
 
 MANY, FIRST = 60, 10**11
-"""Priorities that make metadata larger than the file with the requests of one."""
+"""Priorities that make metadata larger than the file with the requests of one, so that only its write is cut."""
 
 LIMITS = 40
 """Places at which a write is cut, at most."""
@@ -37,14 +40,12 @@ SIZES = (100, 20000)
 def metadata_is_replaced_atomically(bench: Bench) -> None:
     _need_faults()
     for content in (some(bench), many(bench, MANY, FIRST)):
-        limits, others = _limits(bench, content)
-        for limit in limits:
+        for limit in _limits(bench, content):
             for killed in (False, True):
-                felt = _replace(bench, content, limit, killed=killed)
-                bench.examined[ATOMIC] += felt and limit >= others
+                bench.examined[ATOMIC] += _replace(bench, content, limit, killed=killed)
         if bench.examined[ATOMIC]:
             return
-    raise NotExercised("no write of metadata alone could be cut")
+    raise NotExercised("no write of metadata could be cut")
 
 
 def _need_faults() -> None:
@@ -52,28 +53,27 @@ def _need_faults() -> None:
         raise NotExercised("this platform cannot limit the size of files")
 
 
-def _limits(bench: Bench, content: Content) -> tuple[list[int], int]:
-    """Return limits that cut the metadata which a close writes, and the size of the largest other file that it writes."""
+def _limits(bench: Bench, content: Content) -> list[int]:
+    """Return limits that cut the metadata which a close writes."""
     job = Job(bench)
     job.store(content)
     scheduler = bench.driver.open(job="job")
     before = job.stamps()
     scheduler.close("shutdown")
     after = job.stamps()
-    known = {job.directory / path for path in metadata(job.directory)}
-    written = {path: stamp[2] for path, stamp in after.items() if before.get(path) != stamp}
-    sizes = [size for path, size in written.items() if path in known and size]
-    others = [size for path, size in written.items() if path not in known]
-    return sorted({limit for size in sizes for limit in (0, 1, size // 2, size - 1)}), max(others, default=0)
+    known = [job.directory / path for path in metadata(job.directory)]
+    sizes = [after[path][2] for path in known if before.get(path) != after[path] and after[path][2]]
+    return sorted({limit for size in sizes for limit in (0, 1, size // 2, size - 1)})
 
 
 def _replace(bench: Bench, content: Content, limit: int, *, killed: bool) -> bool:
-    """Resume and close a job while files may not grow, and look whether all of it is there; tell whether that was felt."""
+    """Resume and close a job while files may not grow, and look whether all of it is there; tell whether metadata was hit."""
     job = Job(bench)
     job.store(content)
     stored = [step.source for step in bench.recorder.steps]
     old = job.keep("old")
-    if not _close_under(bench, SizeLimit(limit), killed=killed):
+    requests = {job.directory / path.relative_to(old) for path in files(old)} - {job.directory / path for path in metadata(old)}
+    if not _close_under(bench, SizeLimit(limit), requests, killed=killed):
         return False
     left = job.keep("left")
     harm = job.harm(content.urls)
@@ -98,11 +98,30 @@ def _replace(bench: Bench, content: Content, limit: int, *, killed: bool) -> boo
     bench.fail(ATOMIC, "the job as it was before", f"{harm} after {how} at byte {limit}", [], body=body, final=True)
 
 
-def _close_under(bench: Bench, fault: SizeLimit, *, killed: bool) -> bool:
-    """Resume a job and close it under a fault, in a process that ends with that; tell whether the fault was felt."""
+def _close_under(bench: Bench, fault: SizeLimit, requests: Set[Path], *, killed: bool) -> bool:
+    """Resume a job and close it under a fault, in a process that ends with that.
+
+    Args:
+        bench: where.
+        fault: the fault.
+        requests: the files that are not metadata.
+        killed: whether it ends in the write.
+
+    Returns:
+        Whether the fault was felt, and metadata, or a file that would have replaced it, was opened to write.
+    """
 
     def close(say: Say) -> None:
         scheduler = bench.driver.open(job="job")
+        directory = str(bench.driver.job("job"))
+
+        def notice(event: str, arguments: tuple[Any, ...]) -> None:
+            if event == "open" and isinstance(arguments[0], str) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+                path = os.path.abspath(arguments[0])
+                if path.startswith(directory) and Path(path) not in requests:
+                    say("metadata")
+
+        sys.addaudithook(notice)
         raised = False
         if killed:
             kill_in_write(fault.limit)
@@ -117,7 +136,7 @@ def _close_under(bench: Bench, fault: SizeLimit, *, killed: bool) -> bool:
         say(fault.hit or raised)
 
     ended = crash.run(close, time_limit=bench.time_limit)
-    return ended.hit if killed else bool(ended.said and ended.said[0])
+    return "metadata" in ended.said and (ended.hit if killed else ended.said[-1] is True)
 
 
 def _closing(opening: Sequence[str], limit: int, *, killed: bool) -> list[str]:
