@@ -41,6 +41,7 @@ _IMPORTS: Mapping[str, str] = {
     "inf": "from math import inf",
     "io": "import io",
     "itertools": "import itertools",
+    "job_dir": "from scrapy.utils.job import job_dir",
     "load_object": "from scrapy.utils.misc import load_object",
     "logging": "import logging",
     "math": "import math",
