@@ -9,6 +9,7 @@ import time
 
 from scrapy import Spider
 from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.test import get_crawler
 from queue_conformance.implementations.engine import Downloader, Engine
@@ -190,3 +191,29 @@ def in_processes(functions):
         context.Process(target=lambda function=function, end=end: end.send(function()), daemon=True).start()
         end.close()
     return [mine.recv() for mine, _ in pipes]
+
+
+class LastingFilter(BaseDupeFilter):
+    """It writes what it has seen to a file of the job directory at once."""
+
+    def __init__(self, path):
+        self.file = open(path, "a+")
+        self.file.seek(0)
+        self.urls = set(self.file.read().split())
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(f"{job_dir(crawler.settings)}/seen")
+
+    def request_seen(self, request):
+        seen = request.url in self.urls
+        self.urls.add(request.url)
+        self.file.write(f"{request.url}\n")
+        self.file.flush()
+        return seen
+
+    def close(self, reason):
+        self.file.close()
+
+    def log(self, request, spider):
+        pass

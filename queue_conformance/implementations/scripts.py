@@ -47,6 +47,7 @@ _IMPORTS: Mapping[str, str] = {
     "install_reactor": "from scrapy.utils.reactor import install_reactor",
     "io": "import io",
     "itertools": "import itertools",
+    "job_dir": "from scrapy.utils.job import job_dir",
     "json": "import json",
     "load_object": "from scrapy.utils.misc import load_object",
     "logging": "import logging",

@@ -104,7 +104,7 @@ def _die(bench: Bench, program: tuple[int | None, ...], kill: Kill) -> Iterator[
     bench.restart()
 
     def live(say: Say) -> None:
-        scheduler = bench.open(settings_of(bench), job="job")
+        scheduler = bench.open(_settings(bench), job="job")
         for number in program[:-1]:
             say(_perform(bench, scheduler, number))
         directory = bench.driver.directory
@@ -113,6 +113,11 @@ def _die(bench: Bench, program: tuple[int | None, ...], kill: Kill) -> Iterator[
     ended = crash.run(live, time_limit=bench.time_limit)
     if ended.hit:
         yield Death(program, kill, ended.said)
+
+
+def _settings(bench: Bench) -> dict[str, str]:
+    """Return settings with queues that can refuse a request, and a filter that forgets nothing."""
+    return {**settings_of(bench), "DUPEFILTER_CLASS": "LastingFilter"} if bench.offers("configurable") else {}
 
 
 def _perform(bench: Bench, scheduler: OpenScheduler, number: int | None) -> Any:
@@ -124,7 +129,7 @@ def _perform(bench: Bench, scheduler: OpenScheduler, number: int | None) -> Any:
 def _look(bench: Bench, death: Death) -> None:
     """Continue the crawl, and compare."""
     try:
-        scheduler = bench.open(settings_of(bench), job="job")
+        scheduler = bench.open(_settings(bench), job="job")
         left = scheduler.drain()
     except OperationRaised as raised:
         tail = ["left = drain(scheduler)"]
@@ -149,7 +154,7 @@ def _look(bench: Bench, death: Death) -> None:
 
 
 def _fail(bench: Bench, rule: str, death: Death, expected: str, actual: str, tail: Sequence[str]) -> None:
-    opening = bench.driver.opening(settings_of(bench), "job")
+    opening = bench.driver.opening(_settings(bench), "job")
     *before, last = [_source(bench, number) for number in death.program]
     arm = [f"    kill_at_line({bench.driver.class_name}, {death.kill.number})"] if death.kill.when is When.LINE else []
     body = [

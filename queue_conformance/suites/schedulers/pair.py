@@ -41,6 +41,7 @@ class SchedulerPair:
         self._failed: set[int] = set()
         self._before: set[int] = set()
         self._lost_sight = False
+        self._fell_back = False
         self.scheduler: OpenScheduler = bench.open(self.settings, job=job)
 
     # --- Operations --------------------------------------------------------------------------------------------------
@@ -55,6 +56,8 @@ class SchedulerPair:
         except OperationRaised as raised:
             error = waiting[0] if len(Trouble.pushes) < len(waiting) else None
             if raised.error is not error or self._falls_back(error):
+                if rule := self._rule_of_fallback(number, error):
+                    raised.owner = rule
                 raise
             self._examined["scheduler.enqueue.other-propagates"] += 1
             self.model.fail(number)
@@ -71,6 +74,7 @@ class SchedulerPair:
         if not result:
             self._rejected.add(number)
             return
+        self._fell_back |= refused or error is not None
         if refused:
             self.model.stats["scheduler/unserializable"] += 1
             self._examined["scheduler.enqueue.fallback-serialization"] += 1
@@ -129,7 +133,7 @@ class SchedulerPair:
         self.scheduler.close()
         self._no_trouble()
         self.scheduler = self.bench.open(self.settings, job=self.job, owner="scheduler.resume.all")
-        Trouble.stored = []
+        Trouble.stored, self._fell_back = [], False
         in_memory = list(self.model.stored(Place.MEMORY))
         if in_memory and not self._memory_is_lost(len(in_memory)):
             return
@@ -213,11 +217,14 @@ class SchedulerPair:
         self.bench.recorder.steps[:] = steps
         if stored:
             return "scheduler.enqueue.bool"
+        if rule := self._rule_of_fallback(number, error):
+            return rule
+        return "scheduler.enqueue.dont-filter" if traits(number).dont_filter else "scheduler.enqueue.duplicate"
+
+    def _rule_of_fallback(self, number: int, error: BaseException | None) -> str:
         if error is not None:
             return "scheduler.enqueue.fallback-transient"
-        if self.on_disk and traits(number).refused:
-            return "scheduler.enqueue.fallback-serialization"
-        return "scheduler.enqueue.dont-filter" if traits(number).dont_filter else "scheduler.enqueue.duplicate"
+        return "scheduler.enqueue.fallback-serialization" if self.on_disk and traits(number).refused else ""
 
     def _judge_none(self, *, silent: bool) -> None:
         """Decide what it means that nothing came."""
@@ -227,6 +234,7 @@ class SchedulerPair:
         if silent:
             self._examined["scheduler.next.outage"] += 1
             return
+        self._expect_on_disk()
         steps = list(self.bench.recorder.steps)
         left = self.scheduler.drain()
         if sorted(left) == sorted(map(self.bench.driver.url, self.model.items)):
@@ -244,6 +252,7 @@ class SchedulerPair:
 
     def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> None:
         """Report a request that should not have come now."""
+        self._expect_on_disk()
         driver = self.bench.driver
         rule = "scheduler.enqueue.true"
         if number in allowed:
@@ -254,7 +263,7 @@ class SchedulerPair:
             rule = "scheduler.resume.no-dup"
         elif number in self._failed:
             rule = "scheduler.enqueue.other-propagates"
-        elif number in self._rejected and number not in self._before:
+        elif number in self._rejected:
             rule = "scheduler.enqueue.false"
         condition = driver.among_source("popped", [driver.item(n) for n in allowed])
         expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
@@ -296,14 +305,18 @@ class SchedulerPair:
             rule, name = "scheduler.enqueue.unserializable-stat", "scheduler/unserializable"
             expected = self.model.stats[name]
             self._expect_stat(rule, name, stats.get_value(name, 0), expected)
-            pushed = len(Trouble.stored)
-            on_disk = self.model.stats["scheduler/enqueued/disk"]
-            self.bench.expect(
-                "scheduler.enqueue.disk-first", pushed == on_disk, f"{on_disk} on disk", pushed, f"len(Trouble.stored) == {on_disk}"
-            )
+            self._expect_on_disk()
         for rule, names in {"scheduler.enqueue.stats": ENQUEUED, "scheduler.next.stats": DEQUEUED}.items():
             for name in names:
                 self._expect_stat(rule, name, stats.get_value(name, 0), self.model.stats[name])
+
+    def _expect_on_disk(self) -> None:
+        """Compare how many requests went to disk in this run."""
+        if self.on_disk:
+            rule = "scheduler.enqueue.fallback-once" if self._fell_back else "scheduler.enqueue.disk-first"
+            pushed, expected = len(Trouble.stored), self.model.stats["scheduler/enqueued/disk"]
+            assertion = f"len(Trouble.stored) == {expected}"
+            self.bench.expect(rule, pushed == expected, f"{expected} requests on disk", str(pushed), assertion, final=True)
 
     def _expect_stat(self, rule: str, name: str, actual: Any, expected: int) -> None:
         text = f"{name} {expected}"

@@ -8,9 +8,18 @@ from typing import Any
 from scrapy.core.scheduler import BaseScheduler
 from twisted.internet.defer import Deferred
 
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.scheduler import OpenScheduler
 from queue_conformance.suites.bench import Bench
 
-RULES = ("scheduler.ctor.from-crawler", "scheduler.iface", "scheduler.open.result", "scheduler.enqueue.true")
+RULES = (
+    "scheduler.ctor.from-crawler",
+    "scheduler.iface",
+    "scheduler.open.result",
+    "scheduler.next.none-empty",
+    "scheduler.enqueue.true",
+    "scheduler.enqueue.bool",
+)
 CLAIMS = "scheduler.claims.true"
 METHODS = ("has_pending_requests", "enqueue_request", "next_request")
 
@@ -33,10 +42,23 @@ def preflight(bench: Bench) -> None:
     scheduler = driver.build()
     bench.expect(driver.constructor_rule, scheduler.raw is not None, "a scheduler", scheduler.raw, "scheduler is not None")
     expect_result(bench, "opened", scheduler.open(settled=False))
-    scheduler.enqueue(driver.item(0))
+    _expect_nothing(bench, scheduler)
+    accepted = scheduler.enqueue(driver.item(0))
     left = scheduler.drain()
     bench.expect("scheduler.enqueue.true", left == [driver.url(0)], f"[{driver.url(0)!r}]", left, f"left == {[driver.url(0)]!r}")
+    bench.expect("scheduler.enqueue.bool", bool(accepted), "a true result for what was stored", accepted, "accepted")
     expect_result(bench, "closed", scheduler.close(settled=False))
+
+
+def _expect_nothing(bench: Bench, scheduler: OpenScheduler) -> None:
+    """Take out what is not there; a scheduler that waits for it breaks another rule than one that raises."""
+    rule = "scheduler.next.none-empty"
+    try:
+        popped = scheduler.next("scheduler.next.bounded-time")
+    except OperationRaised as raised:
+        raised.owner = rule
+        raise
+    bench.expect(rule, popped is None, "None", popped, "popped is None")
 
 
 def expect_result(bench: Bench, name: str, result: Any) -> None:

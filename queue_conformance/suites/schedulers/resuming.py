@@ -15,10 +15,10 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.schedulers.pair import run
-from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, defaults, expect_left, fill, short
+from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, compare_left, defaults, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened
 
-STORED = (0, 3, 8, 1, 4, 9, 6, 11, 13, 20, 23, 2)
+STORED = (0, 3, 8, 1, 4, 9, 6, 11, 20, 23, 2)
 """Requests of several priorities and slots, start requests among them."""
 
 PRIORITY_QUEUES = {
@@ -47,16 +47,17 @@ def everything_comes_back_in_order(bench: Bench) -> None:
             bench.restart()
             scheduler = bench.open(settings, job="job")
             fill(bench, scheduler, *STORED)
-            for _ in range(2):
-                scheduler.next()
+            returned = [bench.driver.identify(scheduler.next()) for _ in range(2)]
             scheduler.close()
             scheduler = bench.open(settings, job="job", owner=rule)
-            if bench.offers("length"):
-                length = scheduler.length(rule)
-                expected = len(uninterrupted)
-                bench.expect(rule, length == expected, f"len {expected}", length, f"length == {expected}")
+            length = scheduler.length(rule) if bench.offers("length") else None
             numbers = [number for url in uninterrupted if (number := bench.driver.number(url)) is not None]
-            expect_left(bench, rule, scheduler, numbers, blamed=True)
+            left = scheduler.drain(rule)
+            if any(bench.driver.number(url) in returned for url in left):
+                return  # that is a matter of scheduler.resume.no-dup
+            compare_left(bench, rule, left, numbers, blamed=True)
+            if length is not None:
+                bench.expect(rule, length == len(numbers), f"len {len(numbers)}", length, f"length == {len(numbers)}")
 
 
 @check("scheduler.resume.seen", kinds=SCHEDULERS)

@@ -64,8 +64,15 @@ def expect_left(
     Raises:
         RuleBroken: if something else came.
     """
-    expected = [bench.driver.url(number) for number in numbers]
     left = scheduler.drain(rule if blamed else "scheduler.enqueue.true")
+    compare_left(bench, rule, left, numbers, ordered=ordered, blamed=blamed)
+
+
+def compare_left(
+    bench: Bench, rule: str, left: Sequence[str], numbers: Sequence[int], *, ordered: bool = True, blamed: bool = False
+) -> None:
+    """Examine what came; see :func:`expect_left`."""
+    expected = [bench.driver.url(number) for number in numbers]
     same = sorted(left) == sorted(expected)
     final = rule if blamed or not ordered else "scheduler.enqueue.true"
     if not same:
