@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -105,16 +107,50 @@ def mounts() -> bool:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "reference")])}
+
+
 def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:
     """Run a script with plain Python in an empty directory."""
     file = directory / "script.py"
     file.write_text(text, "utf-8")
-    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "reference")])
     return subprocess.run(
         [sys.executable, str(file)],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": path},
+        env=_ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=time_limit,
     )
+
+
+class Zygote:
+    """A process that runs many scripts sooner than as many interpreters would; see ``zygote.py``."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def run_script(self, text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:
+        """Run a script in an empty directory."""
+        file = directory / "script.py"
+        file.write_text(text, "utf-8")
+        if self._process is None:
+            command = [sys.executable, str(TESTS / "zygote.py")]
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            self._process = subprocess.Popen(command, env=_ENVIRONMENT, text=True, start_new_session=True, **pipes)
+        process = self._process
+        process.stdin.write(f"{file}\n")
+        process.stdin.flush()
+        if not select.select([process.stdout], [], [], time_limit)[0]:
+            self.close()
+            raise subprocess.TimeoutExpired(str(file), time_limit)
+        status = int(process.stdout.readline())
+        said = {name: file.with_name(f"{file.name}.{name}").read_text("utf-8", "replace") for name in ("stdout", "stderr")}
+        return subprocess.CompletedProcess([str(file)], status, **said)
+
+    def close(self) -> None:
+        """End the process and what it started."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.communicate()
+            self._process = None

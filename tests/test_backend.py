@@ -44,6 +44,26 @@ def test_refuse_ends_connections_and_refuses_new_ones(backend, client):
     assert client.ping()
 
 
+def test_a_child_that_has_inherited_everything_changes_nothing(backend, client):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(writer)
+        os.read(reader, 1)  # until the parent ends it
+        os._exit(0)
+    try:
+        for _ in range(3):
+            backend.refuse()
+            with pytest.raises(GONE):
+                client.ping()
+            backend.recover()
+            assert client.ping()
+    finally:
+        os.close(writer)
+        os.waitpid(child, 0)
+        os.close(reader)
+
+
 def test_a_reset_ends_connections_and_welcomes_new_ones(backend, client):
     accepted = backend.proxy.accepted
     with socket.create_connection((backend.host, backend.port)) as connection:

@@ -1,7 +1,7 @@
 """Each broken implementation is reported broken under exactly the rules that it breaks, and its scripts show it."""
 
 import pytest
-from kit import broken, examine, mounts, run_script
+from kit import Zygote, broken, examine, mounts
 
 from gallery import Exhibit, exhibits
 from queue_conformance.specification import Level, load
@@ -18,8 +18,15 @@ def parameter(exhibit):
     return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=marks)
 
 
+@pytest.fixture(scope="module")
+def zygote():
+    found = Zygote()
+    yield found
+    found.close()
+
+
 @pytest.mark.parametrize("exhibit", [parameter(exhibit) for exhibit in exhibits()])
-def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path):
+def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, zygote):
     report = examine(
         exhibit.path,
         exhibit.claims,
@@ -34,7 +41,7 @@ def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path):
     for verdict in report.verdicts:
         if verdict.verdict is Verdict.BROKEN:
             the_message_names_expected_and_actual(verdict.violation)
-            the_script_fails_on_it_and_passes_on_a_right_one(exhibit, verdict.violation.script, tmp_path)
+            the_script_fails_on_it_and_passes_on_a_right_one(exhibit, verdict.violation.script, tmp_path, zygote)
 
 
 def the_message_names_expected_and_actual(violation):
@@ -44,12 +51,12 @@ def the_message_names_expected_and_actual(violation):
     assert violation.operations
 
 
-def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, script: str, directory):
-    assert run_script(script, directory).returncode != 0, script
+def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, script: str, directory, zygote):
+    assert zygote.run_script(script, directory).returncode != 0, script
     module, _, name = exhibit.path.rpartition(".")
     right_module, _, right_name = exhibit.right.rpartition(".")
     line = f"from {module} import {name}\n"
     assert line in script
     right = script.replace(line, f"from {right_module} import {right_name} as {name}\n")
-    on_right = run_script(right, directory)
+    on_right = zygote.run_script(right, directory)
     assert on_right.returncode == 0, f"{on_right.stderr}\n{right}"

@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -18,9 +17,9 @@ from scrapy.settings import Settings
 
 redis = pytest.importorskip("redis", reason="the extra 'redis' is not installed")
 
-from redis_servers import CuttingProxy, fake_server, real_server, redis_executable, serving  # noqa: E402
-
 from queue_conformance import SerializationError, TransientError  # noqa: E402
+from queue_conformance.faults import servers  # noqa: E402
+from queue_conformance.faults.network import FaultProxy  # noqa: E402
 from queue_reference.bytequeues import WrongStorageError  # noqa: E402
 from queue_reference.redis import FifoRedisQueue, LifoRedisQueue  # noqa: E402
 
@@ -32,49 +31,51 @@ QUEUES = (FifoRedisQueue, LifoRedisQueue)
 class Server:
     """A server, a client that reaches it directly, and a proxy before it."""
 
-    name: str
-    url: str
+    backend: servers.Server
     client: Any
-    proxy: CuttingProxy
-    pid: int | None = None
+    proxy: FaultProxy
+
+    @property
+    def is_real(self):
+        return isinstance(self.backend, servers.RedisServer)
 
     def crawler(self, **settings):
         """Return a crawler whose queues go through the proxy."""
-        host, port = self.proxy.server_address
-        given = {"REDIS_URL": f"redis://{host}:{port}/0", "REDIS_TIMEOUT": 5, **settings}
+        given = {"REDIS_URL": f"redis://{self.proxy.host}:{self.proxy.port}/0", "REDIS_TIMEOUT": 5, **settings}
         return SimpleNamespace(settings=Settings(given), spider=Spider("example"))
 
     @contextmanager
     def queue(self, cls, *urls, key="key", **settings):
-        """Give a queue that holds requests; close it after the proxy was healed."""
+        """Give a queue that holds requests; close it after the proxy has recovered."""
         with closing(cls.from_crawler(self.crawler(**settings), key)) as queue:
             for url in urls:
                 queue.push(request(url))
             yield queue
-            self.proxy.heal()
+            self.proxy.recover()
 
 
 @contextmanager
-def server_at(name, address, pid=None):
-    url = f"redis://{address[0]}:{address[1]}/0" if isinstance(address, tuple) else f"unix://{address}"
-    with CuttingProxy(address) as proxy, serving(proxy), closing(redis.Redis.from_url(url)) as client:
-        yield Server(name, url, client, proxy, pid)
+def server_called(name, directory):
+    with closing(servers.start(name, directory)) as backend, closing(FaultProxy(backend.address)) as proxy:
+        address = backend.address
+        url = f"redis://{address[0]}:{address[1]}/0" if isinstance(address, tuple) else f"unix://{address}"
+        with closing(redis.Redis.from_url(url)) as client:
+            yield Server(backend, client, proxy)
 
 
 @pytest.fixture(scope="module")
 def real_or_none(tmp_path_factory):
-    executable = redis_executable()
-    if executable is None:
+    if servers.redis_executable() is None:
         yield None
         return
-    with real_server(executable, tmp_path_factory.mktemp("redis")) as (address, pid), server_at("real", address, pid) as server:
+    with server_called("redis-server", tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def fake_or_none():
+def fake_or_none(tmp_path_factory):
     pytest.importorskip("fakeredis")
-    with fake_server() as address, server_at("fake", address) as server:
+    with server_called("fakeredis", tmp_path_factory.mktemp("fakeredis")) as server:
         yield server
 
 
@@ -86,7 +87,7 @@ def server(request):
         pytest.skip(NO_REAL_SERVER)
     server.client.flushall()
     yield server
-    server.proxy.heal()
+    server.proxy.recover()
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def real(real_or_none):
         pytest.skip(NO_REAL_SERVER)
     real_or_none.client.flushall()
     yield real_or_none
-    real_or_none.proxy.heal()
+    real_or_none.proxy.recover()
 
 
 def request(name):
@@ -123,11 +124,29 @@ def in_order(cls, *names):
     return list(names if cls is FifoRedisQueue else reversed(names))
 
 
+def passed(proxy):
+    return {"request": proxy.requested, "reply": proxy.replied}
+
+
 def bytes_of(server, operation):
     """Return how many bytes an operation sends and receives."""
-    server.proxy.heal()
+    before = passed(server.proxy)
     operation()
-    return {direction: server.proxy.passed[direction] for direction in ("request", "reply")}
+    return {direction: count - before[direction] for direction, count in passed(server.proxy).items()}
+
+
+def cut(proxy, direction, position):
+    """Cut the connection once, after some bytes more."""
+    (proxy.cut_request if direction == "request" else proxy.cut_reply)(position, refuse=False)
+
+
+@contextmanager
+def is_cut(server, direction, position):
+    """Cut the connection once, after some bytes more; it is a mistake of the test if that does not happen."""
+    before = server.proxy.cuts
+    cut(server.proxy, direction, position)
+    yield
+    assert server.proxy.cuts == before + 1
 
 
 # Ordinary use.
@@ -178,11 +197,11 @@ def test_what_cannot_be_serialized_is_refused_before_anything_is_sent(server):
         pass
 
     with server.queue(FifoRedisQueue, "a") as queue:
-        server.proxy.heal()
+        before = passed(server.proxy)
         for refused in (request("b").replace(meta={"a": lambda: 1}), LocalRequest("https://example.com/")):
             with pytest.raises(SerializationError):
                 queue.push(refused)
-        assert not server.proxy.passed
+        assert passed(server.proxy) == before
         assert drained(queue) == ["a"]
 
 
@@ -219,13 +238,13 @@ def test_settings_that_make_no_sense_are_reported_at_once(settings):
 
 
 def test_a_wrong_password_is_reported_at_once(real):
-    host, port = real.proxy.server_address
+    host, port = real.proxy.host, real.proxy.port
     with pytest.raises(redis.AuthenticationError):
         FifoRedisQueue.from_crawler(real.crawler(REDIS_URL=f"redis://user:wrong@{host}:{port}"), "key")
 
 
 def test_a_server_that_is_down_is_reported_at_once_and_not_as_temporary(server):
-    server.proxy.refusing = True
+    server.proxy.refuse()
     with pytest.raises(redis.ConnectionError):
         FifoRedisQueue.from_crawler(server.crawler(), "key")
 
@@ -261,8 +280,8 @@ def test_storage_of_the_other_order_is_refused_and_left_alone(server, writer, re
 
 def positions(server, cls, direction, length):
     """Return where to cut: at every byte of a reply, but only once, and at some elsewhere."""
-    every_byte = server.name == "real" and cls is FifoRedisQueue and direction == "reply"
-    return range(length) if every_byte else [*range(min(length, 12)), *range(12, length, 29 if server.name == "real" else 97)]
+    every_byte = server.is_real and cls is FifoRedisQueue and direction == "reply"
+    return range(length) if every_byte else [*range(min(length, 12)), *range(12, length, 29 if server.is_real else 97)]
 
 
 @pytest.mark.parametrize("direction", ["request", "reply"])
@@ -274,11 +293,8 @@ def test_a_push_may_be_cut_at_every_byte(server, cls, direction):
     for position in positions(server, cls, direction, length):
         with server.queue(cls, "a", "b", "c", key=f"at {position}") as queue:
             assert name(queue.pop()) == in_order(cls, "a", "b", "c")[0]
-            server.proxy.heal()
-            server.proxy.cut = direction, position
-            with pytest.raises(TransientError):
+            with is_cut(server, direction, position), pytest.raises(TransientError):
                 queue.push(request("d"))
-            assert server.proxy.hits == 1
             found = drained(queue)
             rest = in_order(cls, "a", "b", "c")[1:]
             assert found in (rest, in_order(cls, *in_order(cls, *rest), "d"))
@@ -295,10 +311,8 @@ def test_a_pop_may_be_cut_at_every_byte(server, cls, direction):
     for position in positions(server, cls, direction, length):
         with server.queue(cls, "a", "b", "c", key=f"at {position}") as queue:
             assert name(queue.pop()) == in_order(cls, "a", "b", "c")[0]
-            server.proxy.heal()
-            server.proxy.cut = direction, position
-            assert queue.pop() is None
-            assert server.proxy.hits == 1
+            with is_cut(server, direction, position):
+                assert queue.pop() is None
             assert len(queue) == 2
             assert drained(queue) == in_order(cls, "a", "b", "c")[1:]
 
@@ -307,7 +321,7 @@ def test_a_pop_may_be_cut_at_every_byte(server, cls, direction):
 def test_an_outage_is_no_error_and_loses_nothing(server, cls):
     with server.queue(cls, "a", "b", "c") as queue:
         first = name(queue.pop())
-        server.proxy.refusing = True
+        server.proxy.refuse()
         for _ in range(2):
             assert queue.pop() is None
             assert queue.peek() is None
@@ -315,7 +329,7 @@ def test_an_outage_is_no_error_and_loses_nothing(server, cls):
             with pytest.raises(TransientError):
                 queue.push(request("d"))
             assert len(queue) == 2
-        server.proxy.heal()
+        server.proxy.recover()
         assert [first, *drained(queue)] == in_order(cls, "a", "b", "c")
 
 
@@ -325,10 +339,10 @@ def test_close_during_an_outage_loses_nothing(server, cls):
     for pushed in "abc":
         queue.push(request(pushed))
     delivered = name(queue.pop())
-    server.proxy.refusing = True
+    server.proxy.refuse()
     queue.close()
     queue.close()
-    server.proxy.heal()
+    server.proxy.recover()
     with server.queue(cls) as queue:
         assert drained(queue) == in_order(cls, "a", "b", "c")
     assert delivered == in_order(cls, "a", "b", "c")[0]
@@ -336,12 +350,11 @@ def test_close_during_an_outage_loses_nothing(server, cls):
 
 def test_a_push_without_reply_is_counted_once_the_server_answers(server):
     with server.queue(FifoRedisQueue) as queue:
-        server.proxy.cut = "reply", 0
-        with pytest.raises(TransientError):
+        with is_cut(server, "reply", 0), pytest.raises(TransientError):
             queue.push(request("a"))
-        server.proxy.refusing = True
+        server.proxy.refuse()
         assert len(queue) == 0
-        server.proxy.heal()
+        server.proxy.recover()
         assert len(queue) == server.client.llen("key")
         assert len(drained(queue)) <= 1
 
@@ -358,9 +371,9 @@ def test_a_frozen_server_stops_no_operation_for_long(real, frozen):
     with real.queue(FifoRedisQueue, "a", "b", REDIS_TIMEOUT=0.2) as queue:
         assert name(queue.pop()) == "a"
         if frozen == "server":
-            os.kill(real.pid, signal.SIGSTOP)
+            real.backend.freeze()
         else:
-            real.proxy.flowing.clear()
+            real.proxy.stall()
         try:
             for _ in range(2):  # with the connection that there was, and with a new one
                 with at_once(0.55):
@@ -372,8 +385,8 @@ def test_a_frozen_server_stops_no_operation_for_long(real, frozen):
             with at_once(0.55), pytest.raises(redis.TimeoutError):
                 FifoRedisQueue.from_crawler(real.crawler(REDIS_TIMEOUT=0.2), "key")
         finally:
-            os.kill(real.pid, signal.SIGCONT)
-            real.proxy.heal()
+            real.backend.thaw()
+            real.proxy.recover()
         assert name(queue.pop()) == "b"  # what was sent late has done no harm
         assert set(drained(queue)) <= {"c"}
 
@@ -409,10 +422,10 @@ def test_damaged_items_are_reported_and_stay(server, cls, size):
                 operation()
             assert not isinstance(caught.value, TransientError)
         assert len(queue) == 2
-        server.proxy.refusing = True
+        server.proxy.refuse()
         with pytest.raises(TransientError):
             queue.push(request("c"))
-        server.proxy.heal()
+        server.proxy.recover()
         assert len(queue) == 2
     assert server.client.lindex("key", 0) == damaged
 
@@ -431,9 +444,9 @@ def test_a_password_that_is_wanted_later_is_reported(real):
     with real.queue(FifoRedisQueue, "a", "b") as queue:
         real.client.config_set("requirepass", "secret")
         try:
-            real.proxy.refusing = True
+            real.proxy.refuse()
             assert queue.pop() is None  # so that the next operation connects anew
-            real.proxy.heal()
+            real.proxy.recover()
             for operation in (lambda: queue.push(request("c")), queue.pop, queue.peek):
                 with is_permanent(redis.AuthenticationError):
                     operation()
@@ -473,18 +486,19 @@ def test_a_server_out_of_memory_is_reported_by_push_and_can_be_emptied_by_pop(re
 
 
 def test_a_server_that_comes_back_empty_is_reported(tmp_path):
-    executable = redis_executable()
-    if executable is None:
+    if servers.redis_executable() is None:
         pytest.skip(NO_REAL_SERVER)
-    with real_server(executable, tmp_path) as (address, _):
-        crawler = SimpleNamespace(settings=Settings({"REDIS_URL": f"unix://{address}"}), spider=Spider("example"))
+    with closing(servers.RedisServer(tmp_path)) as server:
+        crawler = SimpleNamespace(settings=Settings({"REDIS_URL": f"unix://{server.address}"}), spider=Spider("example"))
         queue = FifoRedisQueue.from_crawler(crawler, "key")
         queue.push(request("a"))
     assert queue.pop() is None
     with pytest.raises(TransientError):
         queue.push(request("b"))
     assert len(queue) == 1
-    with real_server(executable, tmp_path), pytest.raises(LookupError):
+    for file in tmp_path.rglob("*.aof"):
+        file.unlink()
+    with closing(servers.RedisServer(tmp_path)), pytest.raises(LookupError):
         queue.pop()
     queue.close()
 
@@ -521,19 +535,22 @@ def run_program(server, cls, seed):
     model, names, key = Model(0 if cls is FifoRedisQueue else -1), map(str, count()), f"{cls.__name__} {seed}"
     queue, crawler = None, server.crawler()
     for _ in range(draw.randint(4, 30)):
-        server.proxy.heal()
+        server.proxy.recover()
         if queue is None:
             queue = cls.from_crawler(crawler, key)
         fault = draw.choice(["none", "none", "refuse", "request", "reply"])
-        server.proxy.refusing = fault == "refuse"
-        server.proxy.cut = (fault, draw.choice([0, 1, 5, 9, draw.randrange(700)])) if fault in ("request", "reply") else None
+        cuts = server.proxy.cuts
+        if fault == "refuse":
+            server.proxy.refuse()
+        elif fault != "none":
+            cut(server.proxy, fault, draw.choice([0, 1, 5, 9, draw.randrange(700)]))
         operation = draw.choice(["push", "push", "push", "pop", "pop", "pop", "peek", "len", "close"])
         if operation == "push":
             pushed, sure = next(names), True
             try:
                 queue.push(request(pushed))
             except TransientError:
-                assert server.proxy.hits
+                assert fault == "refuse" or server.proxy.cuts > cuts
                 sure = False
             model.items.append((pushed, sure))
         elif operation == "len":
@@ -541,7 +558,7 @@ def run_program(server, cls, seed):
         elif operation == "close":
             queue.close()
             queue = None
-            if server.proxy.hits and model.delivered:
+            if (fault == "refuse" or server.proxy.cuts > cuts) and model.delivered:
                 model.items.insert(model.delivered[0], (model.delivered[1], False))
             model.delivered = None
         else:
@@ -551,11 +568,11 @@ def run_program(server, cls, seed):
                 if operation == "peek":
                     model.items.insert(model.delivered[0], (found, True))
                     model.delivered = None
-            elif not server.proxy.hits:
+            elif fault != "refuse" and server.proxy.cuts == cuts:
                 assert not model.sure, "nothing came, and nothing was wrong"
                 model.items.clear()
                 model.delivered = None
-    server.proxy.heal()
+    server.proxy.recover()
     with closing(cls.from_crawler(crawler, key) if queue is None else queue) as queue:
         for found in drained(queue):
             model.take(found)
@@ -565,7 +582,7 @@ def run_program(server, cls, seed):
 @pytest.mark.parametrize("part", range(5))
 @pytest.mark.parametrize("cls", QUEUES)
 def test_random_programs_under_random_faults_lose_and_double_nothing(server, cls, part):
-    programs = 20 if server.name == "real" else 4
+    programs = 20 if server.is_real else 4
     for seed in range(part * programs, (part + 1) * programs):
         try:
             run_program(server, cls, seed)

@@ -78,7 +78,9 @@ class FaultProxy:
         self._wake_reader, self._wake_writer = socket.socketpair()
         self._wake_reader.setblocking(False)
         self._selector.register(self._wake_reader, selectors.EVENT_READ)
-        self._listener = self._bound(0)
+        with contextlib.closing(self._bound(0)) as found:
+            port = found.getsockname()[1]
+        self._listener = self._bound(port)  # a port that was asked for by number stays ours when it does not listen
         self.host, self.port = self._listener.getsockname()
         self._listen()
         self._thread = threading.Thread(target=self._run, name="fault proxy", daemon=True)
@@ -183,8 +185,11 @@ class FaultProxy:
         self._cut_all()
         if self._listener in self._watched():
             self._selector.unregister(self._listener)
-            self._listener.close()
-            self._listener = self._bound(self.port)  # a port that is bound and does not listen refuses, and stays ours
+            try:
+                self._listener.shutdown(socket.SHUT_RDWR)  # also where a child of this process has inherited it
+            except OSError:  # not on every system
+                self._listener.close()
+                self._listener = self._bound(self.port)
 
     def _cut_all(self) -> None:
         self.cuts += len(self._links)

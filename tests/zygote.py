@@ -1,0 +1,33 @@
+"""Runs scripts in children of a process that has imported Scrapy already, which takes longer than most scripts.
+
+Each line of standard input names a script; the answer is its exit status. The children are as fresh as an interpreter that
+has imported Scrapy, and end as an interpreter ends.
+"""
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+import queuelib  # noqa: F401
+import scrapy.squeues
+import scrapy.utils.test  # noqa: F401
+
+
+def main():
+    while line := sys.stdin.readline():
+        child = os.fork()
+        if child == 0:
+            return line.rstrip("\n")
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    return None
+
+
+if script := main():
+    os.chdir(Path(script).parent)
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        os.dup2(os.open(os.devnull if number == 0 else f"{script}.{name}", flags), number)
+    sys.argv = [script]
+    sys.path[0] = str(Path(script).parent)
+    runpy.run_path(script, run_name="__main__")
