@@ -56,6 +56,7 @@ def a_signal_is_a_clean_stop(bench: Bench) -> None:
     for number, plan in enumerate(_with_signals(bench)):
         series = play(bench, plan)
         _judge(bench, series)
+        bench.broken.clear()  # what is wrong besides is reported elsewhere
         run = series.runs[0]
         bench.examined[SIGNAL] += bool(run.sent and run.waiting)
         if not run.sent and number < 2:
@@ -87,13 +88,18 @@ def _with_signals(bench: Bench) -> Iterator[Plan]:
 
 
 def _judge(bench: Bench, series: Series) -> None:
-    """Report the first thing that is wrong, under the rule that an experiment says; of what a job leaves behind, more."""
-    found = next(problems(bench, series), None)
-    if found is None:
-        return
-    if found.rule in (COMMAND, SIGNAL):
-        _attribute(bench, series)
-    report(bench, series, found)
+    """Report what is wrong.
+
+    Raises:
+        RuleBroken: if pages are lost or repeated, under the rule that an experiment says. All else is kept.
+    """
+    for found in problems(bench, series):
+        if found.rule in (COMMAND, SIGNAL):
+            _attribute(bench, series)
+            report(bench, series, found)
+        if found.rule not in bench.broken:
+            with bench.collecting():
+                report(bench, series, found)
 
 
 def _attribute(bench: Bench, series: Series) -> None:
