@@ -43,7 +43,7 @@ def _unusable(series: Series) -> Problem | None:
     number = len(series.runs)
     expected = f"crawl {number} starts, and ends when nothing is left to do"
     actual = "it did not end" if last.hung else last.trouble or f"it ended with status {last.status}"
-    tail = ["assert any('Spider closed (finished)' in line for line in lines), ended(lines)"]
+    tail = ["assert any('Spider closed (finished)' in line for line in runs[-1]), ended(runs[-1])"]
     return Problem(SECOND, expected, actual, tail, number)
 
 
@@ -134,7 +134,7 @@ def _account(bench: Bench, series: Series) -> None:
     kills = sum(bool(run.sent) for run in series.runs)
     if not last.finished:
         actual = "it did not end" if last.hung else last.trouble or f"it ended with status {last.status}"
-        tail = ["assert any('Spider closed (finished)' in line for line in lines), ended(lines)"]
+        tail = ["assert any('Spider closed (finished)' in line for line in runs[-1]), ended(runs[-1])"]
         report(bench, series, Problem(KILLED, "the job goes on after SIGKILL", actual, tail, number))
     found = toll(series.plan.pages, series.runs, 1)
     if len(found.lost) > found.spared:

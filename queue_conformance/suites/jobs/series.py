@@ -181,7 +181,7 @@ def problems(bench: Bench, series: Series) -> Iterator[Problem]:
     counts = [number for run in series.runs[: before_last + 1] for number in run.counts]
     if counts != list(range(1, len(counts) + 1)):
         gap = next(number for number, found in enumerate(counts) if found != number + 1)
-        tail = ["counts = [int(line.split()[2]) for line in lines if line.startswith('parsed ')]"]
+        tail = ["counts = [int(line.split()[2]) for run in runs for line in run if line.startswith('parsed ')]"]
         tail += ["assert counts == list(range(1, len(counts) + 1)), counts"]
         expected = f"{gap} pages counted in spider.state when the next one comes"
         yield Problem(STATE, expected, f"{counts[gap] - 1} pages counted", tail, before_last + 1)
@@ -202,11 +202,11 @@ def _problems_of_run(series: Series, number: int, run: Crawled, *, finishes: boo
         tail = ["assert site.process.returncode != -signal.SIGKILL, 'the crawl did not end'"]
         yield Problem(rule, "a crawl that ends", "it was still running when the time was over", tail, number + 1)
     if finishes and not run.finished:
-        tail = ["assert any('Spider closed (finished)' in line for line in lines), ended(lines)"]
+        tail = ["assert any('Spider closed (finished)' in line for line in runs[-1]), ended(runs[-1])"]
         actual = run.trouble or f"it ended with status {run.status}"
         yield Problem(rule, f"crawl {number + 1} goes on to the end of the job", actual, tail, number + 1)
     elif missing := [page for page in run.hits if page not in run.parsed]:
-        tail = ["parsed = {int(line.split()[1]) for line in lines if line.startswith('parsed ')}"]
+        tail = ["parsed = {int(line.split()[1]) for run in runs for line in run if line.startswith('parsed ')}"]
         tail += ["assert parsed >= set(site.hits), f'no callback for {set(site.hits) - parsed}'"]
         expected = "the callback for every page in flight"
         yield Problem(rule, expected, f"no callback for {_listed(missing)}", tail, number + 1)
@@ -245,8 +245,8 @@ def script(bench: Bench, plan: Plan, number: int) -> list[str]:
     lines = [
         f"site = Site({dict(plan.pages)})",
         "make_project(directory)",
-        f'settings = {{{scheduler}, "SITE": site.url, **{given}}}',
-        "lines = []",
+        f'settings = {{{scheduler}, "SITE": site.url, {given[1:-1]}}}',
+        "runs = []",
     ]
     lines += plan.before
     for stop in plan.stops[:number]:
@@ -256,5 +256,5 @@ def script(bench: Bench, plan: Plan, number: int) -> list[str]:
             if stop.signals
             else ""
         )
-        lines.append(f"lines += site.crawl(lambda: scrapy_crawl(directory, settings{extra}){how})")
+        lines.append(f"runs.append(site.crawl(lambda: scrapy_crawl(directory, settings{extra}){how}))")
     return lines

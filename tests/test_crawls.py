@@ -1,0 +1,175 @@
+"""Crawls of the site on the loopback address: what they download, how they are stopped, and what their process inherits."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from queue_conformance.faults import crawls
+from queue_conformance.faults.crawls import CONCURRENCY, FREELY, Crawled, Stop, draw_pages
+from queue_conformance.faults.filesystem import obey_modes
+from queue_conformance.suites.jobs.forced import toll
+
+PAGES = {0: [1, 2, 3, 4], 1: [5, 0], 2: [6], 3: [7], 4: [], 5: [], 6: [2], 7: []}
+ALL = sorted(PAGES)
+JOB = {"JOBDIR": "job"}
+BUFFERED = {"EXTENSIONS": '{"test_crawls.LeavesAFileOpen": 0}'}
+
+
+class LeavesAFileOpen:
+    """It writes a file, and does not close it."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        extension = cls()
+        extension.file = open("buffered", "w")
+        extension.file.write("text")
+        return extension
+
+
+@pytest.fixture
+def project(tmp_path):
+    with crawls.project(tmp_path, PAGES, 30) as made:
+        yield made
+
+
+def test_a_crawl_downloads_every_page_once(project):
+    run = project.crawl({})
+    assert sorted(run.hits) == sorted(run.parsed) == ALL
+    assert run.finished
+    assert (run.status, run.hung, run.trouble) == (0, False, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("held", [1, 2, CONCURRENCY])
+def test_a_signal_comes_after_some_pages_while_others_are_in_flight(project, number, held):
+    run = project.crawl(JOB, Stop((number,), after=2, held=held))
+    assert run.sent == 1
+    assert len(run.hits) - len(run.waiting) == 2
+    assert len(run.waiting) >= held
+    assert set(run.parsed) == set(run.hits)
+    assert not run.finished
+    rest = project.crawl(JOB)
+    assert sorted(run.hits + rest.hits) == ALL
+    assert rest.finished
+    assert run.counts + rest.counts == tuple(range(1, len(ALL) + 1))
+
+
+def test_fewer_are_in_flight_where_fewer_are_known(project):
+    run = project.crawl(JOB, Stop((signal.SIGINT,), after=0, held=3))
+    assert run.hits == run.waiting == run.parsed == (0,)
+
+
+def test_a_signal_that_comes_too_late_is_not_sent(project):
+    run = project.crawl(JOB, Stop((signal.SIGINT,), after=len(PAGES)))
+    assert run.sent == 0
+    assert run.finished
+
+
+def test_a_spider_is_closed_after_some_pages(project):
+    run = project.crawl({**JOB, "CONCURRENT_REQUESTS": 1}, Stop(closing=2))
+    assert 2 <= len(run.hits) < len(PAGES)
+    assert not run.finished
+    assert run.status == 0
+
+
+def test_a_second_signal_comes_when_the_first_was_received(project):
+    run = project.crawl(JOB, Stop((signal.SIGINT, signal.SIGINT), after=1, held=2))
+    assert run.sent == 2
+    assert set(run.parsed) == set(run.hits) - set(run.waiting)
+    assert any("SIGINT twice" in line for line in run.log)
+
+
+def test_a_crawl_is_killed(project):
+    run = project.crawl(JOB, Stop((signal.SIGKILL,), after=2))
+    assert run.status == -signal.SIGKILL
+    assert not run.hung
+    assert not run.finished
+
+
+def test_a_crawl_that_does_not_end_is_ended(tmp_path):
+    with crawls.project(tmp_path, PAGES, 1.5) as made:
+        run = made.crawl({}, Stop((signal.SIGCONT,), after=1))
+    assert run.hung
+    assert run.status == -signal.SIGKILL
+
+
+def test_the_log_tells_what_went_wrong(project):
+    run = project.crawl({"SCHEDULER": "nowhere.Scheduler"})
+    assert not run.hits
+    assert run.trouble == "ModuleNotFoundError: No module named 'nowhere'"
+
+
+def test_a_crawl_is_the_same_in_a_new_interpreter(project, monkeypatch):
+    stop = Stop((signal.SIGTERM,), after=2, held=2)
+    monkeypatch.setitem(sys.modules, "twisted.internet.reactor", ModuleType("twisted.internet.reactor"))
+    run = project.crawl(JOB, stop)
+    assert (run.sent, run.status, len(run.hits) - len(run.waiting)) == (1, 0, 2)
+    assert sorted(run.hits + project.crawl(JOB).hits) == ALL
+
+
+def test_buffered_files_are_written_at_the_end_as_by_an_interpreter(project):
+    assert project.crawl(BUFFERED).finished
+    assert (project.directory / "buffered").read_text() == "text"
+
+
+def test_a_crawl_leaves_nothing_in_this_process(project, tmp_path):
+    files = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
+    before = (Path.cwd(), signal.getsignal(signal.SIGINT), list(sys.path))
+    project.crawl(JOB, Stop((signal.SIGINT,), after=1))
+    assert (Path.cwd(), signal.getsignal(signal.SIGINT), list(sys.path)) == before
+    assert not files or len(os.listdir("/proc/self/fd")) == files
+
+
+def test_preloading_installs_no_reactor():
+    code = "import sys, queue_conformance.suites.jobs.series; sys.exit('twisted.internet.reactor' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_drawn_page_can_be_reached(seed):
+    pages = draw_pages(random.Random(seed), 15)
+    reached, new = {0}, [0]
+    while new:
+        new = [link for page in new for link in pages[page] if link not in reached]
+        reached.update(new)
+    assert reached == set(pages) == set(range(15))
+
+
+def crawled(hits, parsed, stop=FREELY):
+    sent = len(stop.signals)
+    return Crawled(stop, sent, hits, (), parsed, tuple(range(len(parsed))), (), 0, False)
+
+
+KILLED = Stop((signal.SIGKILL,))
+
+
+def test_what_was_in_flight_in_a_kill_may_come_again_or_get_lost():
+    found = toll({0: [1, 2], 1: [], 2: []}, [crawled((0, 1), (0,), KILLED), crawled((0, 1, 2), (0, 1, 2))], 1)
+    assert (found.lost, found.again) == ((), ())
+
+
+def test_what_was_done_with_may_not_come_again():
+    found = toll({0: [1, 2], 1: [], 2: []}, [crawled((0, 1, 2), (0, 1), KILLED), crawled((0, 2), (0, 2))], 1)
+    assert found.again == (0,)
+
+
+def test_what_is_linked_from_what_was_done_with_may_not_get_lost():
+    found = toll({0: [1, 2, 3], 1: [], 2: [], 3: []}, [crawled((0, 1), (0, 1), KILLED), crawled((), ())], 1)
+    assert found.lost == (2, 3)
+    assert found.spared == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+def test_modes_count_for_root_too_if_it_says_so(tmp_path):
+    tmp_path.chmod(0o555)
+    child = os.fork()
+    if child == 0:
+        obey_modes()
+        os._exit(int(os.access(tmp_path, os.W_OK)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
