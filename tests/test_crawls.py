@@ -27,7 +27,7 @@ class LeavesAFileOpen:
     @classmethod
     def from_crawler(cls, crawler):
         extension = cls()
-        extension.file = open("buffered", "w")
+        extension.file = open("buffered", "w")  # noqa: SIM115
         extension.file.write("text")
         return extension
 

@@ -26,6 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, NoReturn
 
+from queue_conformance.faults import network
 from queue_conformance.implementations.site import Site, make_project
 from queue_conformance.isolation import die_with_parent
 
@@ -117,6 +118,8 @@ class Project:
         self._time_limit = time_limit
         self._name = name
         self.site = Site(dict(pages))
+        self._address = ("127.0.0.1", int(self.site.server_port))
+        network.DIRECT.add(self._address)
         make_project(str(directory), name)
 
     def crawl(self, settings: Mapping[str, object], stop: Stop = FREELY) -> Crawled:
@@ -139,7 +142,7 @@ class Project:
         process = self.site.process
         return Crawled(
             stop,
-            len(stop.signals) - len(self.site.signals),
+            self.site.sent,
             tuple(self.site.hits[known:]),
             tuple(self.site.waiting),
             tuple(int(page) for _, page, _ in said),
@@ -151,6 +154,7 @@ class Project:
 
     def close(self) -> None:
         """Stop the site."""
+        network.DIRECT.discard(self._address)
         self.site.shutdown()
         self.site.server_close()
 
@@ -179,6 +183,17 @@ def draw_pages(draw: random.Random, number: int) -> dict[int, list[int]]:
         links += draw.sample(range(number), k=draw.randrange(3))  # there and back, and some more than once
         draw.shuffle(links)
     return pages
+
+
+def tree(pages: Pages) -> dict[int, list[int]]:
+    """Return a site with the same pages, in which only one link leads to each page."""
+    reached, first = {0}, dict[int, list[int]]()
+    todo = [0]
+    for page in todo:
+        first[page] = [link for link in dict.fromkeys(pages[page]) if link not in reached]
+        reached.update(first[page])
+        todo += first[page]
+    return first
 
 
 # --- The process -----------------------------------------------------------------------------------------------------
@@ -285,6 +300,7 @@ def _executed(command: list[str]) -> int:
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
     atexit._run_exitfuncs()
+    gc.collect()  # some errors are only told by what forgets them
     for found in gc.get_objects():
         if isinstance(found, io.IOBase):
             with suppress(Exception):

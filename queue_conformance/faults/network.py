@@ -321,6 +321,10 @@ class _Link:
                 selector.unregister(end)
 
 
+DIRECT: set[Address] = set()
+"""Addresses of the kit's own, which :func:`redirected` leaves alone."""
+
+
 @contextlib.contextmanager
 def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Iterator[None]:
     """Let every connection that Python code of this process opens by TCP go to another address.
@@ -336,6 +340,8 @@ def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Itera
         if end.family not in (socket.AF_INET, socket.AF_INET6) or end.type != socket.SOCK_STREAM:
             return address
         asked = (str(address[0]), int(address[1]))
+        if asked in DIRECT:
+            return address
         if asked not in seen and asked != to:
             seen.append(asked)
         if to is None:

@@ -23,12 +23,12 @@ class LinkSpider(Spider):
         yield Request(self.settings["SITE"])
 
     def parse(self, response):
-        state = getattr(self, "state", {})
-        state["parsed"] = state.get("parsed", 0) + 1
-        print("parsed", urlsplit(response.url).path[1:], state["parsed"], flush=True)
         for page in json.loads(response.text):
             meta = {"download_slot": f"slot{page % 2}"}
             yield Request(response.urljoin(f"/{page}"), callback=self.parse, priority=page % 3, meta=meta)
+        state = getattr(self, "state", {})
+        state["parsed"] = state.get("parsed", 0) + 1
+        print("parsed", urlsplit(response.url).path[1:], state["parsed"], flush=True)
 
 
 def make_project(directory, name="example"):
@@ -68,24 +68,27 @@ class Site(ThreadingHTTPServer):
 
     def __init__(self, pages):
         super().__init__(("127.0.0.1", 0), Visit)
-        self.pages, self.hits, self.signals, self.lock = pages, [], [], threading.RLock()
+        self.pages, self.hits, self.lock = pages, [], threading.RLock()
         self.url = f"http://127.0.0.1:{self.server_port}/0"
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def crawl(self, start, signals=(), after=0, held=1, limit=60):
         """Run a crawl to its end, and return what it wrote; after some pages, answer no more until it got signals."""
         with self.lock:
-            self.answered, self.waiting, self.interrupted, self.open = set(self.hits), [], False, threading.Event()
-            self.signals, self.after, self.held = list(signals), len(self.hits) + after, held
+            self.answered, self.parsed, self.waiting, self.open = set(self.hits), set(self.hits), [], threading.Event()
+            self.signals, self.after, self.held, self.sent = list(signals), len(self.hits) + after, held, 0
             self.process = start()
         watchdog = threading.Timer(limit, self.process.kill)
         watchdog.start()
         lines = []
         for line in self.process.stdout:
             lines.append(line.rstrip())
-            if "Received SIG" in line and self.signals:
-                self.process.send_signal(self.signals.pop(0))
-            elif "Closing spider" in line and not self.signals:
+            if line.startswith("parsed "):
+                self.parsed.add(int(line.split()[1]))
+                self.interrupt()
+            elif "Received SIG" in line and self.sent < len(self.signals):
+                self.send()
+            elif "Closing spider" in line and self.sent == len(self.signals):
                 self.open.set()
         self.open.set()
         self.process.wait()
@@ -95,22 +98,27 @@ class Site(ThreadingHTTPServer):
     def visit(self, page):
         with self.lock:
             self.hits.append(page)
-            if len(self.hits) <= self.after or not (self.signals or self.waiting):
+            if not self.signals or len(self.hits) <= self.after:
                 self.answered.add(page)
                 return self.pages[page]
             self.waiting.append(page)
-            linked = {0, *(link for known in self.answered for link in self.pages[known])} - self.answered
-            enough = len(self.waiting) == min(self.held, len(linked))
-        if enough or (page == self.waiting[0] and not self.open.wait(3)):
-            self.interrupt()
+        self.interrupt()
+        if page == self.waiting[0] and not self.open.wait(3):
+            self.interrupt(anyway=True)
         self.open.wait()
         return self.pages[page]
 
-    def interrupt(self):
+    def interrupt(self, anyway=False):
+        """Send the first signal, if enough pages wait, and all others are done with."""
         with self.lock:
-            if self.signals and not self.interrupted:
-                self.interrupted = True
-                self.process.send_signal(self.signals.pop(0))
+            linked = {0, *(link for page in self.answered for link in self.pages[page])} - self.answered
+            enough = self.waiting and len(self.waiting) >= min(self.held, len(linked))
+            if self.signals and not self.sent and (anyway or (enough and self.answered <= self.parsed)):
+                self.send()
+
+    def send(self):
+        self.sent += 1
+        self.process.send_signal(self.signals[self.sent - 1])
 
     def handle_error(self, *arguments): ...
 

@@ -68,8 +68,8 @@ class Toll:
 def toll(pages: Pages, runs: Sequence[Crawled], concurrency: int) -> Toll:
     """Account for the pages of a job that was killed.
 
-    What is in flight is at most what the downloader holds; but when the callback for a page had begun, nobody knows
-    whether the links of that page had been stored.
+    What is in flight is at most what the downloader holds; but of the last page whose callback had ended, nobody knows
+    whether the links of it had been stored.
 
     Args:
         pages: the site.
@@ -80,9 +80,9 @@ def toll(pages: Pages, runs: Sequence[Crawled], concurrency: int) -> Toll:
     done = set()
     for run in runs:
         killed = bool(run.sent)
-        begun = run.parsed[-concurrency:] if killed else ()
-        unsure.update({page for page in run.hits if page not in run.parsed or page in begun} if killed else ())
-        done |= {page for page in run.parsed if page not in begun}
+        last = run.parsed[-concurrency:] if killed else ()
+        unsure.update({page for page in run.hits if page not in run.parsed or page in last} if killed else ())
+        done |= {page for page in run.parsed if page not in last}
     hits = Counter(page for run in runs for page in run.hits)
     linked = {0, *(link for page in done for link in pages[page])}
     lost = tuple(sorted(page for page in linked if not hits[page]))

@@ -83,8 +83,11 @@ def _replace(bench: Bench, content: Content, limit: int, *, killed: bool) -> boo
     opening = opening[: next((n for n, line in enumerate(opening) if line.startswith("left = ")), len(opening))]
     # Is it the metadata, or another file? Look what comes with the old metadata.
     job.restore(left)
+    cut = []
     for path in metadata(old):
-        (job.directory / path).write_bytes((old / path).read_bytes())
+        before, after = (old / path).read_bytes(), (left / path).read_bytes() if (left / path).exists() else b""
+        cut += [f"job/{path}"] if before != after else []
+        (job.directory / path).write_bytes(before)
     if job.harm(content.urls):
         return False
     lines = [*_closing(opening, limit, killed=killed), *opening, "left = drain(scheduler)"]
@@ -94,8 +97,8 @@ def _replace(bench: Bench, content: Content, limit: int, *, killed: bool) -> boo
     bench.recorder.note("scheduler.close('shutdown')")
     bench.recorder.note(opening[-1])
     body = [*stored, *lines, f"lost = {content.source} - set(left)", "assert not lost, f'lost: {lost}'"]
-    how = "killed in a write" if killed else "the disk was full"
-    bench.fail(ATOMIC, "the job as it was before", f"{harm} after {how} at byte {limit}", [], body=body, final=True)
+    how = f"{'killed in a write of' if killed else 'the disk was full for'} {' and '.join(cut) or 'metadata'}"
+    bench.fail(ATOMIC, "the job as it was before", f"{harm}: {how} at byte {limit}", [], body=body, final=True)
 
 
 def _close_under(bench: Bench, fault: SizeLimit, requests: Set[Path], *, killed: bool) -> bool:
