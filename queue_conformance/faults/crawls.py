@@ -13,7 +13,6 @@ import io
 import logging
 import os
 import random
-import re
 import signal
 import sys
 import threading
@@ -35,9 +34,6 @@ AVAILABLE = hasattr(os, "fork")
 
 CONCURRENCY = 4
 """Requests that a crawl has in flight at most."""
-
-_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception)\b")
-"""The last line of a traceback."""
 
 Pages = Mapping[int, Sequence[int]]
 """The links of each page."""
@@ -100,7 +96,10 @@ class Crawled:
         """The first error that its log tells of, or ``""``."""
         lines = iter(self.log)
         first = next((line.partition("] ")[2] for line in lines if "] ERROR: " in line or "] CRITICAL: " in line), "")
-        return next((line for line in lines if first and _EXCEPTION.match(line)), first)
+        for line in lines:
+            if first and line.startswith("Traceback "):
+                return next((line for line in lines if not line.startswith(" ")), first)
+        return first
 
 
 class Project:

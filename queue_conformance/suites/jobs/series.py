@@ -177,6 +177,9 @@ def problems(bench: Bench, series: Series) -> Iterator[Problem]:
     expected = f"every page once: {', '.join(map(str, series.plan.pages))}"
     downloaded = "sorted(site.hits)" if bench.offers("filters") else "sorted(set(site.hits))"
     tail = [f"assert {downloaded} == {sorted(series.plan.pages)}, f'downloaded {{site.hits}}'"]
+    first = series.runs[0]
+    if not first.hits:
+        yield Problem(COMMAND, "a crawl that downloads page 0", first.trouble or "it downloads nothing", tail, 1)
     if lost := [page for page in series.plan.pages if not count[page]]:
         yield Problem(COMMAND, expected, f"never downloaded: {_listed(lost)}", tail, before_last + 1)
     if bench.offers("filters") and (repeated := [page for page in series.plan.pages if count[page] > 1]):

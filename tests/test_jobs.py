@@ -1,0 +1,102 @@
+"""Checks of jobs: what they attribute to whom, what they cannot examine, and what they keep on other seeds."""
+
+import random
+
+import pytest
+from kit import broken, examine
+
+from gallery.jobs import SETTINGS
+from queue_conformance.faults import crawls
+from queue_conformance.specification import Kind
+from queue_conformance.suites import checks_of
+from queue_conformance.verdicts import Verdict
+from queue_reference.scheduler import Scheduler
+
+REFERENCE = "queue_reference.scheduler.Scheduler"
+WITH_STATE = {"EXTENSIONS": '{"scrapy.extensions.spiderstate.SpiderState": null, "queue_reference.state.SpiderState": 0}'}
+JOBS = [check.name for check in checks_of(Kind.SCHEDULER) if check.name.startswith("job.")]
+CRASH_SAFE = {"crash-safe": "yes"}
+
+
+class ForgetsWhenStopped(Scheduler):
+    """It removes what is pending when the crawl is not finished."""
+
+    def close(self, reason):
+        while reason != "finished" and len(self) and self._crawler.stats.get_value("response_received_count"):
+            self.next_request()
+        return super().close(reason)
+
+
+class ForgetsWhenInterrupted(Scheduler):
+    """It removes what is pending when a signal stops the crawl."""
+
+    def close(self, reason):
+        while reason == "shutdown" and len(self) and self._crawler.stats.get_value("response_received_count"):
+            self.next_request()
+        return super().close(reason)
+
+
+class WithoutFilter(Scheduler):
+    """It rejects nothing."""
+
+    def enqueue_request(self, request):
+        return super().enqueue_request(request.replace(dont_filter=True))
+
+
+def verdicts(report):
+    return {verdict.rule.id: verdict for verdict in report.verdicts}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", JOBS)
+def test_the_reference_keeps_every_rule_on_other_seeds(name, seed):
+    report = examine(REFERENCE, CRASH_SAFE, seed=seed, only=name, settings=SETTINGS | WITH_STATE)
+    assert not broken(report)
+    assert verdicts(report)[name].verdict is Verdict.KEPT
+
+
+def test_what_every_stop_loses_is_no_matter_of_signals():
+    assert broken(examine("test_jobs.ForgetsWhenStopped", only="job.resume.command", settings=SETTINGS)) == {"job.resume.command"}
+    assert broken(examine("test_jobs.ForgetsWhenStopped", only="job.resume.signal", settings=SETTINGS)) == {"job.resume.command"}
+
+
+def test_what_only_signals_lose_is():
+    assert broken(examine("test_jobs.ForgetsWhenInterrupted", only="job.resume.signal", settings=SETTINGS)) == {
+        "job.resume.signal"
+    }
+
+
+def test_a_scheduler_that_rejects_nothing_is_not_blamed_for_what_comes_again():
+    for name in ("job.resume.command", "job.resume.signal", "job.second-signal"):
+        report = examine("test_jobs.WithoutFilter", only=name, settings=SETTINGS)
+        assert not broken(report)
+        assert verdicts(report)[name].verdict is Verdict.KEPT
+        assert verdicts(report)["job.resume.finished"].verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_crawl_that_downloads_nothing_is_reported_with_its_error():
+    settings = SETTINGS | {"DOWNLOAD_HANDLERS": '{"http": null}'}
+    found = verdicts(examine(REFERENCE, only="job.resume.command", settings=settings))["job.resume.command"]
+    assert found.verdict is Verdict.BROKEN
+    assert found.violation.expected == "a crawl that downloads page 0"
+    assert found.violation.actual.startswith("scrapy.exceptions.NotSupported: ")
+
+
+def test_where_scrapy_cannot_crawl_nothing_is_said(monkeypatch):
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "nowhere")
+    found = verdicts(examine(REFERENCE, only="job.resume.command", settings=SETTINGS))["job.resume.command"]
+    assert found.verdict is Verdict.NOT_EXERCISED
+    assert found.reason.startswith("`scrapy crawl` does not work here with Scrapy's own scheduler either")
+
+
+def test_what_a_kill_leaves_is_noted_where_nothing_is_promised():
+    (note,) = [note for note in examine(REFERENCE, only="job.second-signal", settings=SETTINGS).notes if "SIGKILL" in note]
+    assert note.startswith("job: after SIGKILL ")
+    assert note.endswith("downloaded again")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_tree_has_one_way_to_each_page(seed):
+    pages = crawls.draw_pages(random.Random(seed), 15)
+    links = [link for found in crawls.tree(pages).values() for link in found]
+    assert sorted(links) == list(range(1, 15))
