@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -55,19 +55,20 @@ def examine(
     claims: Mapping[str, str] | None = None,
     *,
     seed: int = 0,
-    only: str | None = None,
+    only: str | Collection[str] | None = None,
     time_limit: float = 10.0,
     examples: int = 100,
     settings: Mapping[str, str] | None = None,
     server: str = "",
     jobs: bool = True,
 ) -> ImplementationReport:
-    """Run the checks of a class, or only the one of a name; ``jobs`` says whether those of jobs, with whole crawls, too."""
+    """Run the checks of a class, or only those of some names; ``jobs`` says whether those of jobs, with whole crawls, too."""
+    names = {only} if isinstance(only, str) else only
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         conditions = Conditions(Path(directory), seed=seed, time_limit=time_limit, examples=examples, server=server)
         found = survey(path, settings or {}, claims or {}, conditions)
         examination = Examination(found, conditions, RELEASES)
-        checks = [check for check in examination.checks if only in (None, check.name)]
+        checks = [check for check in examination.checks if names is None or check.name in names]
         checks = [check for check in checks if jobs or not check.function.__module__.startswith("queue_conformance.suites.jobs.")]
         return report_on(found, [examination.run(check) for check in checks], RELEASES)
 

@@ -103,7 +103,7 @@ class Site(ThreadingHTTPServer):
                 return self.pages[page]
             self.waiting.append(page)
         self.interrupt()
-        if page == self.waiting[0] and not self.open.wait(3):
+        if page == self.waiting[0] and not self.open.wait(5):
             self.interrupt(anyway=True)
         self.open.wait()
         return self.pages[page]

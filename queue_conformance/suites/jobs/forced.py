@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from queue_conformance.faults.crawls import FREELY, Crawled, Pages, Stop, draw_pages
+from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.resume import JOBS, PER_SERIES
@@ -34,6 +35,7 @@ def a_forced_stop_leaves_a_directory_that_works(bench: Bench) -> None:
                 raise NotExercised("the directory does not work after a clean stop either")
             report(bench, play(bench, plan), trouble)
     _note_what_a_kill_leaves(bench)
+    _note_what_a_pause_leaves(bench)
 
 
 def _unusable(series: Series) -> Problem | None:
@@ -111,6 +113,20 @@ def _note_what_a_kill_leaves(bench: Bench) -> None:
         return
     missing = len(plan.pages) - len(set(series.hits))
     bench.notes.append(f"job: after SIGKILL {missing} of {len(plan.pages)} pages are lost, {len(found.again)} downloaded again")
+
+
+def _note_what_a_pause_leaves(bench: Bench) -> None:
+    """Tell what becomes of a request that cannot be serialized, and may get lost."""
+    bench.restart()
+    request = bench.driver.evaluate('Request("https://example.com/0", meta={"value": lambda: None})')
+    try:
+        scheduler = bench.driver.open(job="job")
+        scheduler.enqueue(request)
+        scheduler.close("shutdown")
+        left = bench.driver.open(job="job").drain()
+    except OperationRaised:
+        return
+    bench.notes.append(f"job: a request that cannot be serialized {'survives' if left else 'is lost at'} a pause")
 
 
 @check(KILLED, kinds=JOBS)

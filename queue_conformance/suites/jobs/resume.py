@@ -95,7 +95,8 @@ def _judge(bench: Bench, series: Series) -> None:
     """
     for found in problems(bench, series):
         if found.rule in (COMMAND, SIGNAL):
-            _attribute(bench, series)
+            if not any(run.hung for run in series.runs):
+                _attribute(bench, series)
             report(bench, series, found)
         if found.rule not in bench.broken:
             with bench.collecting():

@@ -24,6 +24,9 @@ JOB = "job"
 KNOWN = {"scrapy.cfg", "example_settings.py", "example_spider.py", "__pycache__", JOB}
 """What is in the directory of the project."""
 
+PATIENCE = 30.0
+"""Seconds that one crawl gets at least; it takes a tenth of a second where nothing else runs."""
+
 SMALL: Pages = {0: [1, 2, 3], 1: [4], 2: [0, 5], 3: [1], 4: [], 5: [3]}
 """The site of the shortest counterexamples."""
 
@@ -125,7 +128,7 @@ def play(bench: Bench, plan: Plan) -> Series:
     runs: list[Crawled] = []
     # What a server holds is found by the name of the spider.
     name = f"example-{uuid.uuid4().hex[:8]}" if bench.implementation.server else "example"
-    with crawls.project(directory, plan.pages, 3 * bench.time_limit, name) as made:
+    with crawls.project(directory, plan.pages, max(PATIENCE, 3 * bench.time_limit), name) as made:
         for line in plan.before:
             bench.recorder.note(line)
             exec(line, {"directory": str(directory), "Path": Path, "obey_modes": obey_modes})
@@ -148,7 +151,7 @@ def _can_crawl(bench: Bench) -> bool:
     """Whether a crawl without a job and without the class under test downloads a page."""
     directory = bench.driver.directory / "control"
     directory.mkdir()
-    with crawls.project(directory, {0: []}, 3 * bench.time_limit) as made:
+    with crawls.project(directory, {0: []}, PATIENCE) as made:
         return made.crawl({}).hits == (0,)
 
 
