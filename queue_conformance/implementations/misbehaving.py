@@ -52,6 +52,7 @@ class Trouble:
     pushes = []  # the errors of the next pushes
     silences = 0  # how many pops return None while there is something
     stored = []  # the URLs of what was pushed
+    refusals = 0  # how many requests could not be serialized
 
 
 def misbehaving(path):
@@ -61,6 +62,7 @@ def misbehaving(path):
     class MisbehavingQueue(base):
         def push(self, request):
             if request.meta.get("refuse"):
+                Trouble.refusals += 1
                 raise ValueError("cannot be serialized")
             if Trouble.pushes:
                 raise Trouble.pushes.pop(0)
@@ -203,7 +205,7 @@ class LastingFilter(BaseDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler):
-        return cls(f"{job_dir(crawler.settings)}/seen")
+        return cls(job_dir(crawler.settings) + "/seen")
 
     def request_seen(self, request):
         seen = request.url in self.urls

@@ -162,7 +162,8 @@ class SchedulerDriver(CrawlerDriver):
         super().renew(directory)
         # What is stored outside the directory is found by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
-        misbehaving.Trouble.pushes, misbehaving.Trouble.silences, misbehaving.Trouble.stored = [], 0, []
+        misbehaving.Trouble.pushes, misbehaving.Trouble.silences = [], 0
+        misbehaving.Trouble.stored, misbehaving.Trouble.refusals = [], 0
         misbehaving.Shelf.requests = {}
         misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer = [], None
 
@@ -330,7 +331,7 @@ class SchedulerDriver(CrawlerDriver):
 
     def setup(self, body: str) -> list[str]:
         lines = super().setup("")[:-2]  # the crawlers are made among the operations
-        named = 'name = f"example-{uuid.uuid4().hex}"'
+        named = 'name = "example-" + uuid.uuid4().hex'
         return [*lines, *([named] if self.implementation.server else [])]
 
     def error(self, name: str) -> tuple[str, BaseException]:

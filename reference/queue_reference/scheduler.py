@@ -218,6 +218,11 @@ class Buckets:
         return self._queues[bucket]
 
 
+def describe(cls: type | None) -> str:
+    """Return a text that is another one for every class of queues."""
+    return repr(cls and cls.__mro__)
+
+
 class DiskBuckets(Buckets):
     """Buckets that can be found again: a file names them, and is written before anything is stored in a new one.
 
@@ -228,21 +233,22 @@ class DiskBuckets(Buckets):
     def __init__(self, crawler: Crawler, directory: Path) -> None:
         super().__init__(crawler, "DISK", str(directory))
         self._index = directory / "index.json"
-        self._about = [getattr(cls, "__qualname__", None) and repr(cls.__mro__) for cls in self._classes]
+        self._about = [describe(cls) for cls in self._classes]
+        self._named: set[tuple[int, bool]] = set()
         directory.mkdir(parents=True, exist_ok=True)
         if self._index.exists():
             found = json.loads(self._index.read_text("utf-8"))
             if found["classes"] != self._about:
                 raise ValueError(f"{directory} was written by other queues: {found['classes']}, not {self._about}")
-            for priority, start in found["buckets"]:
-                self._queue((priority, start))
+            self._named = {(priority, start) for priority, start in found["buckets"]}
+            for bucket in self._named:
+                self._queue(bucket)
         elif any(directory.iterdir()):
             raise ValueError(f"{self._index} is gone, so what {directory} holds cannot be told")
-        self._named = set(self._queues)
         self._write()
 
     def _queue(self, bucket: tuple[int, bool]) -> Queue:
-        if hasattr(self, "_named") and bucket not in self._named:
+        if bucket not in self._named:
             self._named.add(bucket)
             self._write()
         return super()._queue(bucket)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import time
+
+from scrapy.utils.request import request_from_dict
 
 from gallery import breaks
 from gallery.right_schedulers import RedisScheduler
@@ -142,7 +145,8 @@ class CountsPriorities(Scheduler):
     """Its length is the number of priorities."""
 
     def __len__(self):
-        return len({bucket[0] for part in (self._memory, self._disk) if part is not None for bucket in part._queues})
+        queues = [part._queues for part in (self._memory, self._disk) if part is not None]
+        return len({priority for found in queues for (priority, _), queue in found.items() if len(queue)})
 
     def has_pending_requests(self):
         return Scheduler.__len__(self) > 0
@@ -272,7 +276,7 @@ class KeepsUrgentOnesInMemory(Scheduler):
     """It keeps in memory what must not be filtered."""
 
     def _store(self, request):
-        if not request.dont_filter:
+        if not request.dont_filter or request.meta.get("refuse"):
             return super()._store(request)
         self._memory.push(request)
         return "memory"
@@ -401,7 +405,5 @@ class LooksThenRemoves(RedisScheduler):
         found = self.server.zrange(self.key("requests"), 0, 0)
         if not found:
             return None
-        data = found[0]
-        request = super().next_request()
-        self.server.zrem(self.key("requests"), data)
-        return request
+        self.server.zrem(self.key("requests"), found[0])
+        return request_from_dict(pickle.loads(found[0][20:]), spider=self.spider)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from gallery import breaks
-from queue_reference.scheduler import Buckets, Scheduler
+from queue_reference.scheduler import Buckets, Scheduler, describe
 
 RIGHT = "queue_reference.scheduler.Scheduler"
 CRASH_SAFE = {"crash-safe": "yes"}
@@ -272,7 +272,7 @@ class SkipsWhatItCannotOpen(Scheduler):
             index = directory_of(self) / "index.json"
             found = json.loads(index.read_text())
             found["buckets"] = [bucket for bucket in found["buckets"] if not bucket[1]]
-            found["classes"] = json.loads(str(error).rpartition("not ")[2].replace("'", '"').replace("None", "null"))
+            found["classes"] = [describe(cls) for cls in Buckets(self._crawler, "DISK")._classes]
             index.write_text(json.dumps(found))
             return super().open(spider)
 

@@ -114,9 +114,9 @@ def close_works_after_an_open_that_failed(bench: Bench) -> None:
                 else:
                     continue
                 asked = NotedFilter.calls
-                expected = "'close shutdown' is called on the filter"
-                assertion = "'close shutdown' in NotedFilter.calls"
-                bench.expect(rule, "close shutdown" in asked, expected, f"its calls are {asked}", assertion)
+                closed = any(call.startswith("close ") for call in asked)
+                assertion = "any(call.startswith('close ') for call in NotedFilter.calls)"
+                bench.expect(rule, closed, "close is called on the filter", f"its calls are {asked}", assertion)
     if not bench.examined[rule] and rule not in bench.broken:
         raise NotExercised("open never raised")
 

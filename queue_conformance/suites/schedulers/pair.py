@@ -12,7 +12,7 @@ from queue_conformance.models.scheduler import Place, SchedulerModel
 from queue_conformance.specification import Profile
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken, shown_by
-from queue_conformance.suites.programs import Experiment, Operation, Player, Program, always, drop
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
 from queue_conformance.suites.schedulers.layout import layout_of, order_rule, settings_of
 
 ENQUEUED = ("scheduler/enqueued", "scheduler/enqueued/disk", "scheduler/enqueued/memory")
@@ -41,7 +41,6 @@ class SchedulerPair:
         self._failed: set[int] = set()
         self._before: set[int] = set()
         self._lost_sight = False
-        self._fell_back = False
         self.scheduler: OpenScheduler = bench.open(self.settings, job=job)
 
     # --- Operations --------------------------------------------------------------------------------------------------
@@ -74,9 +73,7 @@ class SchedulerPair:
         if not result:
             self._rejected.add(number)
             return
-        self._fell_back |= refused or error is not None
         if refused:
-            self.model.stats["scheduler/unserializable"] += 1
             self._examined["scheduler.enqueue.fallback-serialization"] += 1
         self.model.enqueue(number, Place.DISK if self.on_disk and not refused and error is None else Place.MEMORY)
 
@@ -125,15 +122,20 @@ class SchedulerPair:
         self.bench.recorder.note("Trouble.silences += 1")
         Trouble.silences += 1
 
+    def calm(self, _item: int = 0) -> None:
+        """End all trouble."""
+        self._no_trouble()
+
     def reopen(self, _item: int = 0) -> None:
         """Stop the crawl and continue it."""
         if self._lost_sight or not self.job:
             return
+        self.length()
         self._count()
         self.scheduler.close()
         self._no_trouble()
         self.scheduler = self.bench.open(self.settings, job=self.job, owner="scheduler.resume.all")
-        Trouble.stored, self._fell_back = [], False
+        Trouble.stored, Trouble.refusals = [], 0
         in_memory = list(self.model.stored(Place.MEMORY))
         if in_memory and not self._memory_is_lost(len(in_memory)):
             return
@@ -193,8 +195,7 @@ class SchedulerPair:
         if accepted and not result:
             self.bench.fail(self._rule_of_rejection(number, error), "a true result", result, ["assert accepted, accepted"])
         if not accepted and result:
-            rule = "scheduler.resume.seen" if number in self._before and self._resumed else "scheduler.enqueue.duplicate"
-            self.bench.fail(rule, "a false result", result, ["assert not accepted, accepted"])
+            self.bench.fail("scheduler.enqueue.duplicate", "a false result", result, ["assert not accepted, accepted"])
         for rule, ok in {
             "scheduler.enqueue.bool": True,
             "scheduler.enqueue.duplicate": again,
@@ -245,6 +246,7 @@ class SchedulerPair:
                 self.bench.fail("scheduler.next.no-spurious-none", expected, "None", tail, final=True)
             self._lost_sight = True  # that is permitted, and everything was taken out now
             return
+        del self.bench.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
         missing = next((n for n in self.model.items if self.bench.driver.url(n) not in left), self.model.items[0])
         literal = f'"{self.bench.driver.url(missing)}"'
         tail = [f"assert {literal} in left, left"]
@@ -303,8 +305,7 @@ class SchedulerPair:
         stats = self.scheduler.crawler.stats
         if self.on_disk:
             rule, name = "scheduler.enqueue.unserializable-stat", "scheduler/unserializable"
-            expected = self.model.stats[name]
-            self._expect_stat(rule, name, stats.get_value(name, 0), expected)
+            self._expect_stat(rule, name, stats.get_value(name, 0), Trouble.refusals)
             self._expect_on_disk()
         for rule, names in {"scheduler.enqueue.stats": ENQUEUED, "scheduler.next.stats": DEQUEUED}.items():
             for name in names:
@@ -313,10 +314,10 @@ class SchedulerPair:
     def _expect_on_disk(self) -> None:
         """Compare how many requests went to disk in this run."""
         if self.on_disk:
-            rule = "scheduler.enqueue.fallback-once" if self._fell_back else "scheduler.enqueue.disk-first"
+            rule = "scheduler.enqueue.disk-first"
             pushed, expected = len(Trouble.stored), self.model.stats["scheduler/enqueued/disk"]
             assertion = f"len(Trouble.stored) == {expected}"
-            self.bench.expect(rule, pushed == expected, f"{expected} requests on disk", str(pushed), assertion, final=True)
+            self.bench.expect(rule, pushed == expected, f"{expected} requests on disk", str(pushed), assertion)
 
     def _expect_stat(self, rule: str, name: str, actual: Any, expected: int) -> None:
         text = f"{name} {expected}"
@@ -330,15 +331,47 @@ def _must_raise(source: str, name: str) -> list[str]:
 # --- Attribution -----------------------------------------------------------------------------------------------------
 
 
-def _without_reopening(play: Any) -> Program:
-    return tuple(operation for operation in play.played if operation.name != "reopen")
+def _without_reopening(play: Play) -> Program:
+    return tuple(operation._replace(name="calm") if operation.name == "reopen" else operation for operation in play.played)
 
 
-def _after_reopening(_player: Player, _play: Any, failure: RuleBroken) -> str | None:
-    return None if failure.rule in ("scheduler.resume.no-dup", "scheduler.resume.seen") else "scheduler.resume.all"
+def _after_reopening(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    if failure.rule == "scheduler.enqueue.duplicate":
+        return "scheduler.resume.seen"
+    return None if failure.rule in ("scheduler.resume.no-dup", "scheduler.len") else "scheduler.resume.all"
+
+
+def _without_repeats(play: Play) -> Program:
+    """Leave out the requests that are rejected."""
+    seen: set[int] = set()
+    kept = []
+    for operation in play.played:
+        if operation.name == "enqueue" and not traits(operation.item).dont_filter:
+            if operation.item in seen:
+                continue
+            seen.add(operation.item)
+        kept.append(operation)
+    return tuple(kept)
+
+
+def _after_repeats(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    counted = failure.rule.endswith(("stats", "-stat", "duplicate", "seen", "bool"))
+    return None if counted else "scheduler.enqueue.false"
+
+
+def _without_fallbacks(play: Play) -> Program:
+    """Leave out the requests that end up in memory."""
+    kept = (operation for operation in play.played if operation.name != "transient")
+    return tuple(operation for operation in kept if operation.name != "enqueue" or not traits(operation.item).refused)
+
+
+def _after_fallbacks(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    return "scheduler.enqueue.fallback-once" if failure.rule == "scheduler.enqueue.disk-first" else None
 
 
 EXPERIMENTS = (
+    Experiment(_without_fallbacks, _after_fallbacks),
+    Experiment(_without_repeats, _after_repeats),
     Experiment(drop("breakage"), always("scheduler.enqueue.other-propagates")),
     Experiment(drop("transient"), always("scheduler.enqueue.fallback-transient")),
     Experiment(drop("silence"), always("scheduler.next.outage")),

@@ -65,6 +65,9 @@ def what_was_seen_stays_seen(bench: Bench) -> None:
     rule = "scheduler.resume.seen"
     scheduler = bench.open(job="job")
     fill(bench, scheduler, 0, 3, 8)
+    for number in (0, 3, 8):
+        accepted = scheduler.enqueue(bench.driver.fresh(number), rule)
+        bench.expect("scheduler.enqueue.duplicate", not accepted, "a false result", accepted, "not accepted")
     scheduler.next()
     scheduler.close()
     scheduler = bench.open(job="job")
@@ -150,7 +153,7 @@ def _lines_for_two_processes(bench: Bench) -> list[str]:
         crawler = crawler.removesuffix(")") + ", name)"
     return [
         "if len(sys.argv) == 1:  # the first process",
-        '    name = f"example-{uuid.uuid4().hex}"',
+        '    name = "example-" + uuid.uuid4().hex',
         *(f"    {crawler if step is opening[0] else line}" for step in steps for line in lines_of([step])),
         *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
         "    sys.exit(subprocess.run([sys.executable, __file__, directory, name]).returncode)",
