@@ -12,6 +12,7 @@ from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.test import get_crawler
+
 from queue_conformance.implementations.engine import Downloader, Engine
 
 

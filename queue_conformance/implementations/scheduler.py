@@ -203,7 +203,7 @@ class SchedulerDriver(CrawlerDriver):
         sources |= settings
         values = {name: self.value(source) for name, source in settings.items()}
         values |= {"JOBDIR": str(self.job(job))} if job and "JOBDIR" not in settings else {}
-        crawler = copy.copy(self.crawler)
+        crawler: Any = copy.copy(self.crawler)
         crawler.settings = _with(self.crawler.settings, values)
         crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
         crawler.spider = Spider.from_crawler(crawler, name=self._name)

@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from queue_conformance.errors import TransientError
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
+
+from queue_conformance.errors import TransientError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -178,7 +179,7 @@ class Buckets:
         self._crawler = crawler
         self._directory = directory
         named = [crawler.settings[name.format(place)] for name in QUEUES]
-        self._classes = [load_object(name) if name else None for name in named]
+        self._classes: list[Any] = [load_object(name) if name else None for name in named]
         self._queues: dict[tuple[int, bool], Queue] = {}
 
     def __len__(self) -> int:
@@ -214,7 +215,8 @@ class Buckets:
     def _queue(self, bucket: tuple[int, bool]) -> Queue:
         if bucket not in self._queues:
             key = f"{self._directory}/{bucket[0]}{'s' if bucket[1] else ''}"
-            self._queues[bucket] = build_from_crawler(self._classes[bucket[1]], self._crawler, key)
+            queue: Queue = build_from_crawler(self._classes[bucket[1]], self._crawler, key)
+            self._queues[bucket] = queue
         return self._queues[bucket]
 
 

@@ -317,5 +317,3 @@ class TakesPathsOnly(Scheduler):
         if path and not isinstance(path, str):
             raise TypeError(f"{path!r} is no path")
         super().__init__(crawler)
-
-

@@ -22,7 +22,9 @@ def open_and_close_return_nothing_or_a_deferred(bench: Bench) -> None:
 
 @check("scheduler.enqueue.true", kinds=SCHEDULERS)
 def what_is_accepted_comes_once(bench: Bench) -> None:
-    run_everywhere(bench, program("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next"))
+    run_everywhere(
+        bench, program("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
+    )
     for job in jobs(bench):
         with case(bench):
             scheduler = bench.open(job=job)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from queue_conformance.implementations.misbehaving import Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
@@ -89,7 +89,7 @@ class SchedulerPair:
             return None
         number: int | None = self.bench.driver.identify(value)
         allowed = self.model.allowed()
-        if number not in allowed or not self.bench.driver.same(value, self.bench.driver.item(number)):
+        if number is None or number not in allowed or not self.bench.driver.same(value, self.bench.driver.item(number)):
             self._wrong(number, value, allowed)
         self._credit(number, allowed)
         self.model.remove(number)
@@ -252,7 +252,7 @@ class SchedulerPair:
         tail = [f"assert {literal} in left, left"]
         self.bench.fail("scheduler.enqueue.true", f"{literal} among what is left", str(left), tail)
 
-    def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> None:
+    def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> NoReturn:
         """Report a request that should not have come now."""
         self._expect_on_disk()
         driver = self.bench.driver

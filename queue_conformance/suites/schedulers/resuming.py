@@ -209,10 +209,11 @@ def state_that_cannot_be_used_is_not_ignored(bench: Bench) -> None:
     rule = "scheduler.open.incompatible"
     for settings in stored_by_another(bench):
         with bench.collecting():
-            _comes_or_raises(bench, rule, settings, (0, 3, 20))
+            name = settings["SCHEDULER_PRIORITY_QUEUE"].strip('"').rpartition(".")[2]
+            _comes_or_raises(bench, rule, settings, (0, 3, 20), f"another priority queue wrote, {name} reads: ")
     for settings in with_damaged_files(bench):
         with bench.collecting():
-            _comes_or_raises(bench, rule, settings, (0, 3, 20))
+            _comes_or_raises(bench, rule, settings, (0, 3, 20), "a file is damaged: ")
 
 
 def stored_by_another(bench: Bench) -> Iterator[Mapping[str, str]]:

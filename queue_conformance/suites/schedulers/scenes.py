@@ -84,7 +84,7 @@ def compare_left(
 
 def short(urls: Sequence[str]) -> str:
     """Return some URLs in short."""
-    return ", ".join(url.removeprefix("https://") for url in urls) or "nothing"
+    return ", ".join(url.removeprefix("https://") for url in urls) or "no request"
 
 
 @contextmanager

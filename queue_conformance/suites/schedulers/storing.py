@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from queue_conformance.faults import disk
@@ -50,7 +51,9 @@ def what_cannot_be_serialized_is_kept_in_memory(bench: Bench) -> None:
             _falls_back(bench, rule, source)
     with case(bench):
         scheduler = bench.open(job="job")  # the queue of the settings, and what it really cannot serialize
-        accepted = scheduler.enqueue(bench.driver.evaluate('Request("https://example.com/1", meta={"value": lambda: None})'), rule)
+        accepted = scheduler.enqueue(
+            bench.driver.evaluate('Request("https://example.com/1", meta={"value": lambda: None})'), rule
+        )
         bench.expect(rule, bool(accepted), "a true result", accepted, "accepted")
         expect_left(bench, rule, scheduler, [1], ordered=False)
 
@@ -89,7 +92,9 @@ def the_next_request_tries_the_disk_again(bench: Bench) -> None:
             fill(bench, scheduler, 1)
             expected = [bench.driver.url(1)]
             actual = f"{short(Trouble.stored)} on disk"
-            bench.expect(rule, Trouble.stored == expected, f"{short(expected)} on disk", actual, f"Trouble.stored == {expected!r}")
+            bench.expect(
+                rule, Trouble.stored == expected, f"{short(expected)} on disk", actual, f"Trouble.stored == {expected!r}"
+            )
 
 
 # --- Other errors ----------------------------------------------------------------------------------------------------
@@ -103,7 +108,7 @@ def other_errors_reach_the_caller(bench: Bench) -> None:
             scheduler = opened(bench)
             fill(bench, scheduler, 0, 3)
             error = trouble(bench, source)
-            bench.expect_raises(rule, (type(error),), lambda scheduler=scheduler: scheduler.enqueue(bench.driver.fresh(1)))
+            bench.expect_raises(rule, (type(error),), partial(scheduler.enqueue, bench.driver.fresh(1)))
             expect_left(bench, rule, scheduler, [3, 0], ordered=False)
 
 
