@@ -17,6 +17,8 @@ from queue_conformance.implementations.engine import Downloader, Engine
 
 
 def make_crawler(settings, name="example"):
+    import twisted.internet.reactor  # before Scrapy 2.14 get_crawler wants it to be there
+
     crawler = get_crawler(Spider, settings)
     crawler.spider = Spider.from_crawler(crawler, name=name)
     crawler.engine = Engine(Downloader())
@@ -114,6 +116,8 @@ class NestedPriorityQueue:
     def __init__(self, crawler, downstream_queue_cls, key, startprios=None, *, start_queue_cls=None):
         self.crawler, self.key, self.queues = crawler, key, {}
         self.classes = {"": downstream_queue_cls, "s": start_queue_cls}
+        if startprios and "buckets" not in startprios:
+            raise ValueError("the state is of another priority queue")
         for priority, suffix in startprios["buckets"] if startprios else ():
             self.queue(priority, suffix)
 
@@ -187,11 +191,12 @@ class Records(logging.Handler):
 
 
 def in_processes(functions):
-    """Call functions at once, each in a process of its own; return what they return."""
+    """Call functions at once, each in a process of its own and with a barrier for all; return what they return."""
     context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(len(functions), timeout=10)
     pipes = [context.Pipe() for _ in functions]
     for function, (_, end) in zip(functions, pipes, strict=True):
-        context.Process(target=lambda function=function, end=end: end.send(function()), daemon=True).start()
+        context.Process(target=lambda function=function, end=end: end.send(function(barrier)), daemon=True).start()
         end.close()
     return [mine.recv() for mine, _ in pipes]
 

@@ -84,7 +84,7 @@ def dont_filter_is_always_stored(bench: Bench) -> None:
             for _ in range(2):
                 accepted = scheduler.enqueue(again, rule)
                 bench.expect(rule, bool(accepted), "a true result", accepted, "accepted")
-            expect_left(bench, rule, scheduler, [1, 1, 1], ordered=False)
+            expect_left(bench, "scheduler.enqueue.true", scheduler, [1, 1, 1], ordered=False)
 
 
 @check("scheduler.enqueue.dont-filter-unseen", kinds=SCHEDULERS)

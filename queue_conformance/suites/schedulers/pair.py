@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -261,6 +262,8 @@ class SchedulerPair:
             rule = "scheduler.enqueue.true"
         elif number in self.model.items:
             rule = order_rule(self.bench, self.model, number, allowed)
+            if self._lost(number):
+                rule = "scheduler.enqueue.true"
         elif number in self._before and self._resumed:
             rule = "scheduler.resume.no-dup"
         elif number in self._failed:
@@ -271,6 +274,13 @@ class SchedulerPair:
         expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
         tail = [f"assert {condition}, f'got {{popped!r}}'"]
         self.bench.fail(rule, expected, value, tail)
+
+    def _lost(self, came: int) -> bool:
+        """Whether not everything else comes: then this one came too early only because others are gone."""
+        steps = list(self.bench.recorder.steps)
+        left = Counter(self.scheduler.drain())
+        self.bench.recorder.steps[:] = steps
+        return bool(Counter(map(self.bench.driver.url, self.model.items)) - left - Counter([self.bench.driver.url(came)]))
 
     def _credit(self, number: int, allowed: list[int]) -> None:
         """Credit the rules that this one showed to be kept."""

@@ -102,7 +102,8 @@ def each_request_is_handed_out_once(bench: Bench) -> None:
     with case(bench):
         scheduler = bench.open(job="job")
         fill(bench, scheduler, *MANY)
-        for line in ["def worker():", *(f"    {line}" for line in [*bench.driver.opening({}, "job"), "return drain(scheduler)"])]:
+        lines = [*bench.driver.opening({}, "job"), "barrier.wait()", "return drain(scheduler)"]
+        for line in ["def worker(barrier):", *(f"    {line}" for line in lines)]:
             bench.recorder.note(line)
         found = scheduler.call(
             f"left = in_processes([worker] * {PROCESSES})", rule, lambda: in_processes([_worker(bench)] * PROCESSES)
@@ -127,14 +128,15 @@ def each_request_is_handed_out_once(bench: Bench) -> None:
         other.close()
 
 
-def _worker(bench: Bench) -> Callable[[], list[str]]:
+def _worker(bench: Bench) -> Callable[[Any], list[str]]:
     """Return what takes out everything in a process of its own."""
 
-    def work() -> list[str]:
+    def work(barrier: Any) -> list[str]:
         _, crawler = bench.driver.new_crawler({}, "job")
         scheduler = bench.driver.construction("job", crawler=crawler)[1]()
         if callable(getattr(scheduler, "open", None)):
             scheduler.open(crawler.spider)
+        barrier.wait()
         urls: list[str] = drain(scheduler)
         return urls
 
