@@ -25,7 +25,7 @@ def unexamined(report):
     return {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
 
 
-@pytest.mark.parametrize("name", ["PlainScheduler", "HesitantScheduler"])
+@pytest.mark.parametrize("name", ["PlainScheduler", "HesitantScheduler", "DeferringScheduler"])
 def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
     report = examine(f"gallery.right_schedulers.{name}")
     assert not broken(report)
@@ -41,6 +41,18 @@ def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():
     assert report.survey.found.names == {"filters", "length", "persistent", "server"}
     kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
     assert {"scheduler.ctor.fail-early", "scheduler.shared", "scheduler.next.bounded-time", "scheduler.close.persist"} <= kept
+
+
+def test_a_server_that_goes_away_is_no_end_of_the_requests():
+    path = "gallery.right_schedulers.PatientRedisScheduler"
+    report = examine(path, {"profile": "external-queue"}, only="scheduler.next.outage", **REDIS)
+    assert not broken(report)
+    (outage,) = [v for v in report.verdicts if v.rule.id == "scheduler.next.outage"]
+    assert outage.verdict is Verdict.KEPT
+    report = examine(
+        "gallery.right_schedulers.RedisScheduler", {"profile": "external-queue"}, only="scheduler.next.outage", **REDIS
+    )
+    assert broken(report) == {"scheduler.next.outage"}
 
 
 def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():

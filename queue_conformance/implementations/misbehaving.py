@@ -31,8 +31,13 @@ def settle(result):
 
     failures = []
     result.addErrback(failures.append)
+    if not result.called and not reactor.running:
+        reactor.startRunning(False)
     while not result.called:
         reactor.iterate(0.01)
+    if reactor.threadpool is not None:  # its threads would keep the process alive
+        reactor.threadpool.stop()
+        reactor.threadpool = None
     for failure in failures:
         failure.raiseException()
 

@@ -145,6 +145,11 @@ def forget_silent_queues(buckets):
     buckets.pop = popping
 
 
+@breaks("scheduler.enqueue.true", right=RIGHT)
+class LosesASilentQueue(TakesNoneForTheEnd):
+    """It forgets a queue that returned None, in the profile that says nothing about temporary problems too."""
+
+
 # --- Close and resume ------------------------------------------------------------------------------------------------
 
 
@@ -215,6 +220,17 @@ class ResumesInReverse(Scheduler):
             for request in requests:
                 queue.push(request)
         return opened
+
+
+@breaks("scheduler.resume.all", right=RIGHT)
+class LosesTheHighest(Scheduler):
+    """A resumed crawl does not find the requests of the highest priority."""
+
+    def close(self, reason):
+        queues = self._disk._queues if self._disk is not None else {}
+        if len(queues) > 2:
+            queues.pop(max(queues)).close()
+        return super().close(reason)
 
 
 @breaks("scheduler.resume.seen", right=RIGHT)
