@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-QUEUES = ("SCHEDULER_{}_QUEUE", "SCHEDULER_START_{}_QUEUE")
-"""The settings that name the classes of the queues, in memory or on disk."""
-
 
 class Queue(Protocol):
     """A downstream queue."""
@@ -72,8 +69,7 @@ class Scheduler:
             directory = Path(self._job, "requests.queue")
             self._disk = DiskBuckets(self._crawler, directory)
             self._unstored = Unstored(directory / "unstored")
-            # Whoever was seen but is nowhere may come again.
-            self._forgiven = set(self._unstored.fingerprints)
+            self._forgiven = set(self._unstored.fingerprints)  # what was seen but is nowhere may come again
             if self._disk:
                 logger.info("Resuming crawl (%d requests scheduled)", len(self._disk))
         return self._filter.open()
@@ -101,8 +97,7 @@ class Scheduler:
         """Store a request; false if it is a duplicate.
 
         Raises:
-            Exception: what the disk queue raises, unless that is a reason to use the memory. The request is not stored
-                then, and may come again.
+            Exception: what the disk queue raises, unless that is a reason to use the memory. The request may come again.
         """
         fingerprint = "" if request.dont_filter else self._fingerprint(request)
         noted = bool(fingerprint) and self._unstored.add(fingerprint)  # before the filter records it
@@ -119,7 +114,7 @@ class Scheduler:
         self._forgiven.discard(fingerprint)
         if place == "disk":
             self._unstored.discard(fingerprint)
-        self._count("enqueued", place)
+        self._count("enqueued", f"enqueued/{place}")
         return True
 
     def next_request(self) -> Request | None:
@@ -133,7 +128,7 @@ class Scheduler:
             return None
         if place == "memory" and not request.dont_filter:
             self._unstored.discard(self._fingerprint(request))
-        self._count("dequeued", place)
+        self._count("dequeued", f"dequeued/{place}")
         return request
 
     def _store(self, request: Request) -> str:
@@ -142,7 +137,7 @@ class Scheduler:
             try:
                 self._disk.push(request)
             except ValueError as error:
-                self._stats.inc_value("scheduler/unserializable")
+                self._count("unserializable")
                 if self._debug:
                     self._debug = False
                     logger.warning("Unable to serialize %s (%s); no more such requests are logged", request, error)
@@ -157,13 +152,10 @@ class Scheduler:
         assert self._crawler.request_fingerprinter is not None
         return self._crawler.request_fingerprinter.fingerprint(request).hex()
 
-    @property
-    def _stats(self) -> Any:
-        return self._crawler.stats
-
-    def _count(self, what: str, place: str) -> None:
-        self._stats.inc_value(f"scheduler/{what}/{place}")
-        self._stats.inc_value(f"scheduler/{what}")
+    def _count(self, *names: str) -> None:
+        assert self._crawler.stats is not None
+        for name in names:
+            self._crawler.stats.inc_value(f"scheduler/{name}")
 
 
 class Buckets:
@@ -178,7 +170,7 @@ class Buckets:
     def __init__(self, crawler: Crawler, place: str, directory: str = "") -> None:
         self._crawler = crawler
         self._directory = directory
-        named = [crawler.settings[name.format(place)] for name in QUEUES]
+        named = [crawler.settings[f"SCHEDULER_{prefix}{place}_QUEUE"] for prefix in ("", "START_")]
         self._classes: list[Any] = [load_object(name) if name else None for name in named]
         self._queues: dict[tuple[int, bool], Queue] = {}
 
@@ -215,8 +207,7 @@ class Buckets:
     def _queue(self, bucket: tuple[int, bool]) -> Queue:
         if bucket not in self._queues:
             key = f"{self._directory}/{bucket[0]}{'s' if bucket[1] else ''}"
-            queue: Queue = build_from_crawler(self._classes[bucket[1]], self._crawler, key)
-            self._queues[bucket] = queue
+            self._queues[bucket] = build_from_crawler(self._classes[bucket[1]], self._crawler, key)
         return self._queues[bucket]
 
 
@@ -245,7 +236,7 @@ class DiskBuckets(Buckets):
             self._named = {(priority, start) for priority, start in found["buckets"]}
             for bucket in self._named:
                 self._queue(bucket)
-        elif any(directory.iterdir()):
+        elif any(path.suffix != ".new" for path in directory.iterdir()):
             raise ValueError(f"{self._index} is gone, so what {directory} holds cannot be told")
         self._write()
 
@@ -302,7 +293,6 @@ class Unstored:
         """Release the file."""
         if self._file is not None:
             os.close(self._file)
-            self._file = None
 
     def _write(self, line: str) -> None:
         if self._file is not None:

@@ -52,7 +52,7 @@ class PrefersTheDisk(Scheduler):
         if self._disk and self._memory and self._disk.highest == self._memory.highest:
             request = self._disk.pop()
             if request is not None:
-                self._count("dequeued", "disk")
+                self._count("dequeued", "dequeued/disk")
                 return request
         return super().next_request()
 
