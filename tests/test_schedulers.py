@@ -7,6 +7,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import SCHEDULER, broken, examine, run_script
 from test_stateful import QUICK
 
+from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.reports.terminal import describe_found
+from queue_conformance.specification import Kind
 from queue_conformance.suites.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -32,6 +35,13 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
     assert report.verdict is RunVerdict.CONFORMANT
     assert not unexamined(report)
     assert report.survey.found.names <= {"length"}
+
+
+def test_a_report_says_what_a_scheduler_offers():
+    assert describe_found(Kind.SCHEDULER, Capabilities()) == "the minimal interface"
+    found = Capabilities(configurable=True, persistent=True, slots=True)
+    said = "takes its queues from the settings, persistent, serves the slots of the downloader in turn"
+    assert describe_found(Kind.SCHEDULER, found) == said
 
 
 def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():

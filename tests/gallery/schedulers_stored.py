@@ -160,3 +160,29 @@ class LooksThenRemoves(RedisScheduler):
             return None
         self.server.zrem(self.key("requests"), found[0])
         return request_from_dict(pickle.loads(found[0][20:]), spider=self.spider)
+
+
+@breaks("scheduler.resume.all", right=RIGHT_REDIS, settings=REDIS, server="redis")
+class ThrowsOneAway(RedisScheduler):
+    """It takes a request out when it is closed."""
+
+    def close(self, reason):
+        self.next_request()
+        super().close(reason)
+
+
+@breaks("scheduler.resume.no-dup", right=RIGHT_REDIS, settings=REDIS, server="redis")
+class RemovesAtTheEnd(RedisScheduler):
+    """It puts the request that it returned last back when it is closed."""
+
+    last = None
+
+    def next_request(self):
+        found = self.server.zrange(self.key("requests"), 0, 0, withscores=True)
+        self.last = found[0] if found else self.last
+        return super().next_request()
+
+    def close(self, reason):
+        if self.last:
+            self.server.zadd(self.key("requests"), dict([self.last]))
+        super().close(reason)

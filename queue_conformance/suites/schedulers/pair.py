@@ -28,6 +28,10 @@ class SchedulerPair:
         bench: where the check works.
         job: the name of its job directory, or ``None`` for a scheduler that keeps everything in memory.
 
+    Attributes:
+        on_disk: the scheduler uses queues in memory and on disk, which the settings name.
+        keeps_all: it stores everything in one place that outlives it, whatever the settings say.
+
     Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
     """
 
@@ -35,7 +39,9 @@ class SchedulerPair:
         self.bench = bench
         self.job = job
         self.configurable = bench.offers("configurable")
-        self.on_disk = bool(job) and bench.offers("persistent", "configurable")
+        persistent = bool(job) and bench.offers("persistent")
+        self.on_disk = persistent and self.configurable
+        self.keeps_all = persistent and not self.configurable
         self.model = SchedulerModel(traits, layout_of(bench))
         self.settings = settings_of(bench) if self.on_disk else {}
         self._examined = bench.examined
@@ -77,7 +83,8 @@ class SchedulerPair:
             return
         if refused:
             self._examined["scheduler.enqueue.fallback-serialization"] += 1
-        self.model.enqueue(number, Place.DISK if self.on_disk and not refused and error is None else Place.MEMORY)
+        on_disk = self.keeps_all or (self.on_disk and not refused and error is None)
+        self.model.enqueue(number, Place.DISK if on_disk else Place.MEMORY)
 
     def next(self, _item: int = 0) -> int | None:
         """Take out the next request, and judge what came."""

@@ -35,9 +35,9 @@ def everything_comes_back_in_order(bench: Bench) -> None:
     run(bench, program("enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen enqueue:1 next reopen next next"))
     if not bench.offers("configurable"):
         return
-    for source in PRIORITY_QUEUES.values():
+    cases = [{"SCHEDULER_PRIORITY_QUEUE": source} for source in PRIORITY_QUEUES.values()]
+    for settings in (*cases, {"SCHEDULER_START_DISK_QUEUE": "None"}):
         with bench.collecting():
-            settings = {"SCHEDULER_PRIORITY_QUEUE": source}
             bench.restart()
             scheduler = bench.open(settings, job="job")
             fill(bench, scheduler, *STORED)
