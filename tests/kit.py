@@ -34,6 +34,7 @@ LIFO_DISK = "queue_reference.disk.LifoDiskQueue"
 FIFO_BYTES = "queue_reference.bytequeues.FifoByteQueue"
 PRIORITY = "queue_reference.collections.PriorityQueue"
 TURNS = "queue_reference.collections.RoundRobinQueue"
+SCHEDULER = "queue_reference.scheduler.Scheduler"
 
 REFERENCES = (
     FIFO_MEMORY,
@@ -46,6 +47,7 @@ REFERENCES = (
     "queue_reference.bytequeues.LifoMemoryByteQueue",
     PRIORITY,
     TURNS,
+    SCHEDULER,
 )
 """Every reference implementation."""
 

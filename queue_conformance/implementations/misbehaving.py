@@ -12,10 +12,13 @@ from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.test import get_crawler
+
 from queue_conformance.implementations.engine import Downloader, Engine
 
 
 def make_crawler(settings, name="example"):
+    import twisted.internet.reactor  # before Scrapy 2.14 get_crawler wants it to be there
+
     crawler = get_crawler(Spider, settings)
     crawler.spider = Spider.from_crawler(crawler, name=name)
     crawler.engine = Engine(Downloader())
@@ -28,8 +31,13 @@ def settle(result):
 
     failures = []
     result.addErrback(failures.append)
+    if not result.called and not reactor.running:
+        reactor.startRunning(False)
     while not result.called:
         reactor.iterate(0.01)
+    if reactor.threadpool is not None:  # its threads would keep the process alive
+        reactor.threadpool.stop()
+        reactor.threadpool = None
     for failure in failures:
         failure.raiseException()
 
@@ -52,6 +60,7 @@ class Trouble:
     pushes = []  # the errors of the next pushes
     silences = 0  # how many pops return None while there is something
     stored = []  # the URLs of what was pushed
+    refusals = 0  # how many requests could not be serialized
 
 
 def misbehaving(path):
@@ -61,6 +70,7 @@ def misbehaving(path):
     class MisbehavingQueue(base):
         def push(self, request):
             if request.meta.get("refuse"):
+                Trouble.refusals += 1
                 raise ValueError("cannot be serialized")
             if Trouble.pushes:
                 raise Trouble.pushes.pop(0)
@@ -111,6 +121,8 @@ class NestedPriorityQueue:
     def __init__(self, crawler, downstream_queue_cls, key, startprios=None, *, start_queue_cls=None):
         self.crawler, self.key, self.queues = crawler, key, {}
         self.classes = {"": downstream_queue_cls, "s": start_queue_cls}
+        if startprios and "buckets" not in startprios:
+            raise ValueError("the state is of another priority queue")
         for priority, suffix in startprios["buckets"] if startprios else ():
             self.queue(priority, suffix)
 
@@ -184,11 +196,12 @@ class Records(logging.Handler):
 
 
 def in_processes(functions):
-    """Call functions at once, each in a process of its own; return what they return."""
+    """Call functions at once, each in a process of its own and with a barrier for all; return what they return."""
     context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(len(functions), timeout=10)
     pipes = [context.Pipe() for _ in functions]
     for function, (_, end) in zip(functions, pipes, strict=True):
-        context.Process(target=lambda function=function, end=end: end.send(function()), daemon=True).start()
+        context.Process(target=lambda function=function, end=end: end.send(function(barrier)), daemon=True).start()
         end.close()
     return [mine.recv() for mine, _ in pipes]
 
@@ -203,7 +216,7 @@ class LastingFilter(BaseDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler):
-        return cls(f"{job_dir(crawler.settings)}/seen")
+        return cls(job_dir(crawler.settings) + "/seen")
 
     def request_seen(self, request):
         seen = request.url in self.urls

@@ -35,10 +35,11 @@ def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
         except Exception:  # what came out is nothing that a request could be
             return False
 
+    on_disk = attempt(_configurable_disk)
     return Capabilities(
-        persistent=attempt(_persistent),
+        persistent=attempt(_persistent) or on_disk,  # whoever writes to disk wants to find it again
         filesystem=attempt(_filesystem),
-        configurable=attempt(_configurable_memory) or attempt(_configurable_disk),
+        configurable=attempt(_configurable_memory) or on_disk,
         filters=attempt(_filters),
         length=callable(getattr(driver.implementation.cls, "__len__", None)),
         slots=attempt(_slots),

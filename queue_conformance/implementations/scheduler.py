@@ -162,7 +162,8 @@ class SchedulerDriver(CrawlerDriver):
         super().renew(directory)
         # What is stored outside the directory is found by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
-        misbehaving.Trouble.pushes, misbehaving.Trouble.silences, misbehaving.Trouble.stored = [], 0, []
+        misbehaving.Trouble.pushes, misbehaving.Trouble.silences = [], 0
+        misbehaving.Trouble.stored, misbehaving.Trouble.refusals = [], 0
         misbehaving.Shelf.requests = {}
         misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer = [], None
 
@@ -202,7 +203,7 @@ class SchedulerDriver(CrawlerDriver):
         sources |= settings
         values = {name: self.value(source) for name, source in settings.items()}
         values |= {"JOBDIR": str(self.job(job))} if job and "JOBDIR" not in settings else {}
-        crawler = copy.copy(self.crawler)
+        crawler: Any = copy.copy(self.crawler)
         crawler.settings = _with(self.crawler.settings, values)
         crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
         crawler.spider = Spider.from_crawler(crawler, name=self._name)
@@ -330,7 +331,7 @@ class SchedulerDriver(CrawlerDriver):
 
     def setup(self, body: str) -> list[str]:
         lines = super().setup("")[:-2]  # the crawlers are made among the operations
-        named = 'name = f"example-{uuid.uuid4().hex}"'
+        named = 'name = "example-" + uuid.uuid4().hex'
         return [*lines, *([named] if self.implementation.server else [])]
 
     def error(self, name: str) -> tuple[str, BaseException]:

@@ -78,8 +78,22 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
         yield Line(text, _COLOURS[found.verdict], True)
 
 
+_OF_SCHEDULERS = {
+    "configurable": "takes its queues from the settings",
+    "persistent": "persistent",
+    "filesystem": "in files",
+    "server": "behind a server",
+    "filters": "filters duplicates",
+    "slots": "serves the slots of the downloader in turn",
+    "length": "has a length",
+}
+"""What is said of a scheduler that offers something."""
+
+
 def describe_found(kind: Kind, found: Capabilities) -> str:
     """Return what was found by probing, in one line."""
+    if kind is Kind.SCHEDULER:
+        return ", ".join(text for name, text in _OF_SCHEDULERS.items() if getattr(found, name)) or "the minimal interface"
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
     else:

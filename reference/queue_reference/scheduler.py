@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from queue_conformance.errors import TransientError
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
+
+from queue_conformance.errors import TransientError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
 logger = logging.getLogger(__name__)
-
-QUEUES = ("SCHEDULER_{}_QUEUE", "SCHEDULER_START_{}_QUEUE")
-"""The settings that name the classes of the queues, in memory or on disk."""
 
 
 class Queue(Protocol):
@@ -71,8 +69,7 @@ class Scheduler:
             directory = Path(self._job, "requests.queue")
             self._disk = DiskBuckets(self._crawler, directory)
             self._unstored = Unstored(directory / "unstored")
-            # Whoever was seen but is nowhere may come again.
-            self._forgiven = set(self._unstored.fingerprints)
+            self._forgiven = set(self._unstored.fingerprints)  # what was seen but is nowhere may come again
             if self._disk:
                 logger.info("Resuming crawl (%d requests scheduled)", len(self._disk))
         return self._filter.open()
@@ -100,8 +97,7 @@ class Scheduler:
         """Store a request; false if it is a duplicate.
 
         Raises:
-            Exception: what the disk queue raises, unless that is a reason to use the memory. The request is not stored
-                then, and may come again.
+            Exception: what the disk queue raises, unless that is a reason to use the memory. The request may come again.
         """
         fingerprint = "" if request.dont_filter else self._fingerprint(request)
         noted = bool(fingerprint) and self._unstored.add(fingerprint)  # before the filter records it
@@ -118,7 +114,7 @@ class Scheduler:
         self._forgiven.discard(fingerprint)
         if place == "disk":
             self._unstored.discard(fingerprint)
-        self._count("enqueued", place)
+        self._count("enqueued", f"enqueued/{place}")
         return True
 
     def next_request(self) -> Request | None:
@@ -132,7 +128,7 @@ class Scheduler:
             return None
         if place == "memory" and not request.dont_filter:
             self._unstored.discard(self._fingerprint(request))
-        self._count("dequeued", place)
+        self._count("dequeued", f"dequeued/{place}")
         return request
 
     def _store(self, request: Request) -> str:
@@ -141,7 +137,7 @@ class Scheduler:
             try:
                 self._disk.push(request)
             except ValueError as error:
-                self._stats.inc_value("scheduler/unserializable")
+                self._count("unserializable")
                 if self._debug:
                     self._debug = False
                     logger.warning("Unable to serialize %s (%s); no more such requests are logged", request, error)
@@ -156,13 +152,10 @@ class Scheduler:
         assert self._crawler.request_fingerprinter is not None
         return self._crawler.request_fingerprinter.fingerprint(request).hex()
 
-    @property
-    def _stats(self) -> Any:
-        return self._crawler.stats
-
-    def _count(self, what: str, place: str) -> None:
-        self._stats.inc_value(f"scheduler/{what}/{place}")
-        self._stats.inc_value(f"scheduler/{what}")
+    def _count(self, *names: str) -> None:
+        assert self._crawler.stats is not None
+        for name in names:
+            self._crawler.stats.inc_value(f"scheduler/{name}")
 
 
 class Buckets:
@@ -177,8 +170,8 @@ class Buckets:
     def __init__(self, crawler: Crawler, place: str, directory: str = "") -> None:
         self._crawler = crawler
         self._directory = directory
-        named = [crawler.settings[name.format(place)] for name in QUEUES]
-        self._classes = [load_object(name) if name else None for name in named]
+        named = [crawler.settings[f"SCHEDULER_{prefix}{place}_QUEUE"] for prefix in ("", "START_")]
+        self._classes: list[Any] = [load_object(name) if name else None for name in named]
         self._queues: dict[tuple[int, bool], Queue] = {}
 
     def __len__(self) -> int:
@@ -218,6 +211,11 @@ class Buckets:
         return self._queues[bucket]
 
 
+def describe(cls: type | None) -> str:
+    """Return a text that is another one for every class of queues."""
+    return repr(cls and cls.__mro__)
+
+
 class DiskBuckets(Buckets):
     """Buckets that can be found again: a file names them, and is written before anything is stored in a new one.
 
@@ -228,21 +226,22 @@ class DiskBuckets(Buckets):
     def __init__(self, crawler: Crawler, directory: Path) -> None:
         super().__init__(crawler, "DISK", str(directory))
         self._index = directory / "index.json"
-        self._about = [getattr(cls, "__qualname__", None) and repr(cls.__mro__) for cls in self._classes]
+        self._about = [describe(cls) for cls in self._classes]
+        self._named: set[tuple[int, bool]] = set()
         directory.mkdir(parents=True, exist_ok=True)
         if self._index.exists():
             found = json.loads(self._index.read_text("utf-8"))
             if found["classes"] != self._about:
                 raise ValueError(f"{directory} was written by other queues: {found['classes']}, not {self._about}")
-            for priority, start in found["buckets"]:
-                self._queue((priority, start))
-        elif any(directory.iterdir()):
+            self._named = {(priority, start) for priority, start in found["buckets"]}
+            for bucket in self._named:
+                self._queue(bucket)
+        elif any(path.suffix != ".new" for path in directory.iterdir()):
             raise ValueError(f"{self._index} is gone, so what {directory} holds cannot be told")
-        self._named = set(self._queues)
         self._write()
 
     def _queue(self, bucket: tuple[int, bool]) -> Queue:
-        if hasattr(self, "_named") and bucket not in self._named:
+        if bucket not in self._named:
             self._named.add(bucket)
             self._write()
         return super()._queue(bucket)
@@ -294,7 +293,6 @@ class Unstored:
         """Release the file."""
         if self._file is not None:
             os.close(self._file)
-            self._file = None
 
     def _write(self, line: str) -> None:
         if self._file is not None:

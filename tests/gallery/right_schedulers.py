@@ -6,7 +6,7 @@ import heapq
 import pickle
 from itertools import count
 
-from redis import Redis
+from redis import Redis, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from scrapy.utils.request import fingerprint, request_from_dict
@@ -40,6 +40,20 @@ class HesitantScheduler(PlainScheduler):
 
     def __len__(self):
         return len(self.heap)
+
+
+class DeferringScheduler(HesitantScheduler):
+    """Its open and close take a while, and return Deferreds."""
+
+    def open(self, spider):
+        from twisted.internet import reactor, task
+
+        return task.deferLater(reactor, 0.001)
+
+    def close(self, reason):
+        from twisted.internet import threads
+
+        return threads.deferToThread(self.heap.clear)
 
 
 class RedisScheduler:
@@ -81,3 +95,22 @@ class RedisScheduler:
 
     def __len__(self):
         return self.server.zcard(self.key("requests"))
+
+
+class PatientRedisScheduler(RedisScheduler):
+    """While its server cannot be reached nothing is ready, and everything is still pending."""
+
+    known = 0
+
+    def next_request(self):
+        try:
+            return super().next_request()
+        except (exceptions.ConnectionError, exceptions.TimeoutError):
+            return None
+
+    def __len__(self):
+        try:
+            self.known = super().__len__()
+        except (exceptions.ConnectionError, exceptions.TimeoutError):
+            return max(1, self.known)
+        return self.known

@@ -1,16 +1,13 @@
-"""Broken schedulers: the interface, the filter, and where requests go."""
+"""Broken schedulers: the interface, and the duplicates filter."""
 
 from __future__ import annotations
 
 import time
 
 from gallery import breaks
-from gallery.right_schedulers import RedisScheduler
-from queue_conformance import TransientError
 from queue_reference.scheduler import Scheduler
 
 RIGHT = "queue_reference.scheduler.Scheduler"
-EXTERNAL = {"profile": "external-queue"}
 
 
 # --- The interface ---------------------------------------------------------------------------------------------------
@@ -142,7 +139,8 @@ class CountsPriorities(Scheduler):
     """Its length is the number of priorities."""
 
     def __len__(self):
-        return len({bucket[0] for part in (self._memory, self._disk) if part is not None for bucket in part._queues})
+        queues = [part._queues for part in (self._memory, self._disk) if part is not None]
+        return len({priority for found in queues for (priority, _), queue in found.items() if len(queue)})
 
     def has_pending_requests(self):
         return Scheduler.__len__(self) > 0
@@ -252,156 +250,3 @@ class DoesNotWaitForTheFilter(Scheduler):
 
     def open(self, spider):
         super().open(spider)
-
-
-# --- Where requests go -----------------------------------------------------------------------------------------------
-
-
-@breaks("scheduler.open.disk-iff-jobdir", right=RIGHT)
-class TakesNothingForAPath(Scheduler):
-    """It takes an empty JOBDIR for the current directory."""
-
-    def __init__(self, crawler):
-        super().__init__(crawler)
-        if crawler.settings["JOBDIR"] == "":
-            self._job = "."
-
-
-@breaks("scheduler.enqueue.disk-first", right=RIGHT)
-class KeepsUrgentOnesInMemory(Scheduler):
-    """It keeps in memory what must not be filtered."""
-
-    def _store(self, request):
-        if not request.dont_filter:
-            return super()._store(request)
-        self._memory.push(request)
-        return "memory"
-
-
-@breaks("scheduler.enqueue.fallback-serialization", right=RIGHT)
-class KnowsNoFallback(Scheduler):
-    """It lets the error for what cannot be serialized through."""
-
-    def _store(self, request):
-        if self._disk is not None:
-            self._disk.push(request)
-            return "disk"
-        return super()._store(request)
-
-
-@breaks("scheduler.enqueue.fallback-transient", right=RIGHT, claims=EXTERNAL)
-class KnowsNoTransientError(Scheduler):
-    """It lets the transient error through."""
-
-    def _store(self, request):
-        if self._disk is not None:
-            self._disk.push = raising_another_error(self._disk.push)
-        return super()._store(request)
-
-
-def raising_another_error(push):
-    def raising(request):
-        try:
-            push(request)
-        except TransientError as error:
-            raise RuntimeError("no connection") from error
-
-    return raising
-
-
-@breaks("scheduler.enqueue.fallback-once", right=RIGHT)
-class GivesUpOnTheDisk(Scheduler):
-    """After a request that the disk queue refused, it does not try the disk queue any more."""
-
-    refused = False
-
-    def _store(self, request):
-        if self.refused:
-            self._memory.push(request)
-            return "memory"
-        place = super()._store(request)
-        self.refused = self._disk is not None and place == "memory"
-        return place
-
-
-@breaks("scheduler.enqueue.other-propagates", right=RIGHT)
-class SwallowsEverything(Scheduler):
-    """It keeps a request in memory, whatever the disk queue raises."""
-
-    def _store(self, request):
-        try:
-            return super()._store(request)
-        except Exception:
-            self._memory.push(request)
-            return "memory"
-
-
-@breaks("scheduler.enqueue.unserializable-stat", right=RIGHT)
-class CountsNoFallbacks(Scheduler):
-    """It does not count what cannot be serialized."""
-
-    @property
-    def _stats(self):
-        class Stats:
-            inc_value = staticmethod(lambda name: "unserializable" in name or self._crawler.stats.inc_value(name))
-
-        return Stats
-
-
-@breaks("scheduler.enqueue.debug-log", right=RIGHT)
-class LogsEveryFallback(Scheduler):
-    """With SCHEDULER_DEBUG it logs every request that cannot be serialized."""
-
-    def _store(self, request):
-        self._debug = self._crawler.settings.getbool("SCHEDULER_DEBUG")
-        return super()._store(request)
-
-
-@breaks("scheduler.enqueue.stats", right=RIGHT)
-class CountsDuplicates(Scheduler):
-    """It counts what it rejects."""
-
-    def enqueue_request(self, request):
-        accepted = super().enqueue_request(request)
-        if not accepted:
-            self._count("enqueued", "memory")
-        return accepted
-
-
-@breaks("scheduler.next.stats", right=RIGHT)
-class CountsNothing(Scheduler):
-    """It counts a request when it is asked for one, whether one comes or not."""
-
-    def next_request(self):
-        request = super().next_request()
-        if request is None:
-            self._count("dequeued", "memory")
-        return request
-
-
-# --- Behind a server -------------------------------------------------------------------------------------------------
-
-REDIS = {"REDIS_URL": "redis://{host}:{port}/0"}
-RIGHT_REDIS = "gallery.right_schedulers.RedisScheduler"
-
-
-@breaks("scheduler.ctor.fail-early", right=RIGHT_REDIS, settings=REDIS, server="redis")
-class ConnectsLater(RedisScheduler):
-    """It connects when the first request comes."""
-
-    def open(self, spider):
-        self.spider = spider
-
-
-@breaks("scheduler.shared", right=RIGHT_REDIS, settings=REDIS, server="redis", claims={"shared": "yes"})
-class LooksThenRemoves(RedisScheduler):
-    """It looks at the next request, and removes it afterwards."""
-
-    def next_request(self):
-        found = self.server.zrange(self.key("requests"), 0, 0)
-        if not found:
-            return None
-        data = found[0]
-        request = super().next_request()
-        self.server.zrem(self.key("requests"), data)
-        return request

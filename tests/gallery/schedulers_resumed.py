@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from gallery import breaks
-from queue_reference.scheduler import Buckets, Scheduler
+from queue_reference.scheduler import Buckets, Scheduler, describe
 
 RIGHT = "queue_reference.scheduler.Scheduler"
 CRASH_SAFE = {"crash-safe": "yes"}
@@ -52,7 +52,7 @@ class PrefersTheDisk(Scheduler):
         if self._disk and self._memory and self._disk.highest == self._memory.highest:
             request = self._disk.pop()
             if request is not None:
-                self._count("dequeued", "disk")
+                self._count("dequeued", "dequeued/disk")
                 return request
         return super().next_request()
 
@@ -145,6 +145,11 @@ def forget_silent_queues(buckets):
     buckets.pop = popping
 
 
+@breaks("scheduler.enqueue.true", right=RIGHT)
+class LosesASilentQueue(TakesNoneForTheEnd):
+    """It forgets a queue that returned None, in the profile that says nothing about temporary problems too."""
+
+
 # --- Close and resume ------------------------------------------------------------------------------------------------
 
 
@@ -217,6 +222,17 @@ class ResumesInReverse(Scheduler):
         return opened
 
 
+@breaks("scheduler.resume.all", right=RIGHT)
+class LosesTheHighest(Scheduler):
+    """A resumed crawl does not find the requests of the highest priority."""
+
+    def close(self, reason):
+        queues = self._disk._queues if self._disk is not None else {}
+        if len(queues) > 2:
+            queues.pop(max(queues)).close()
+        return super().close(reason)
+
+
 @breaks("scheduler.resume.seen", right=RIGHT)
 class SeesEverythingAnew(Scheduler):
     """A resumed crawl has seen nothing."""
@@ -272,7 +288,7 @@ class SkipsWhatItCannotOpen(Scheduler):
             index = directory_of(self) / "index.json"
             found = json.loads(index.read_text())
             found["buckets"] = [bucket for bucket in found["buckets"] if not bucket[1]]
-            found["classes"] = json.loads(str(error).rpartition("not ")[2].replace("'", '"').replace("None", "null"))
+            found["classes"] = [describe(cls) for cls in Buckets(self._crawler, "DISK")._classes]
             index.write_text(json.dumps(found))
             return super().open(spider)
 
@@ -317,5 +333,3 @@ class TakesPathsOnly(Scheduler):
         if path and not isinstance(path, str):
             raise TypeError(f"{path!r} is no path")
         super().__init__(crawler)
-
-

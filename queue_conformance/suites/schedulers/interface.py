@@ -8,7 +8,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable
 from queue_conformance.suites.programs import program
-from queue_conformance.suites.schedulers.pair import run_everywhere
+from queue_conformance.suites.schedulers.pair import run, run_everywhere
 from queue_conformance.suites.schedulers.preflight import expect_result
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, jobs, short
 
@@ -22,7 +22,9 @@ def open_and_close_return_nothing_or_a_deferred(bench: Bench) -> None:
 
 @check("scheduler.enqueue.true", kinds=SCHEDULERS)
 def what_is_accepted_comes_once(bench: Bench) -> None:
-    run_everywhere(bench, program("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next"))
+    run_everywhere(
+        bench, program("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
+    )
     for job in jobs(bench):
         with case(bench):
             scheduler = bench.open(job=job)
@@ -82,7 +84,7 @@ def dont_filter_is_always_stored(bench: Bench) -> None:
             for _ in range(2):
                 accepted = scheduler.enqueue(again, rule)
                 bench.expect(rule, bool(accepted), "a true result", accepted, "accepted")
-            expect_left(bench, rule, scheduler, [1, 1, 1], ordered=False)
+            expect_left(bench, "scheduler.enqueue.true", scheduler, [1, 1, 1], ordered=False)
 
 
 @check("scheduler.enqueue.dont-filter-unseen", kinds=SCHEDULERS)
@@ -141,6 +143,8 @@ LIMIT = 0.5
 def pending_is_exact(bench: Bench) -> None:
     text = "pending enqueue:0 pending next pending next pending enqueue:8 enqueue:1 enqueue:1 pending next pending next pending"
     run_everywhere(bench, program(text))
+    if bench.offers("persistent", "configurable"):
+        run(bench, program("enqueue:15 pending next pending enqueue:0 enqueue:16 pending next pending next pending"), job=True)
 
 
 @check("scheduler.pending.pure", kinds=SCHEDULERS)
@@ -161,6 +165,8 @@ def pending_changes_nothing(bench: Bench) -> None:
 def length_counts_what_is_pending(bench: Bench) -> None:
     text = "length enqueue:0 length enqueue:0 length enqueue:8 enqueue:3 length next length next next length next length"
     run_everywhere(bench, program(text))
+    if bench.offers("persistent", "configurable"):
+        run(bench, program("enqueue:15 length enqueue:0 length enqueue:16 length next length next length next length"), job=True)
 
 
 REASONS = ("finished", "shutdown", "cancelled", "closespider_timeout", "no more pages, naïve")

@@ -57,6 +57,7 @@ def order_rule(bench: Bench, model: SchedulerModel, number: int, allowed: list[i
     """
     mine = traits(number)
     same_slot = [n for n in allowed if traits(n).slot == mine.slot] or allowed
+    same_slot.sort(key=lambda n: traits(n).priority != mine.priority)
     first = traits(same_slot[0])
     if mine.priority != first.priority or not bench.offers("configurable"):
         return "scheduler.next.priority"

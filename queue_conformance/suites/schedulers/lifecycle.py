@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from twisted.internet.defer import Deferred
 
@@ -31,19 +30,19 @@ def the_filter_is_opened_and_closed(bench: Bench) -> None:
 def _with_filter(bench: Bench, *, deferred: bool) -> None:
     rule = "scheduler.open.dupefilter"
     scheduler = bench.driver.build(NOTED)
-    answer: Any = None
-    if deferred:
-        bench.recorder.note("NotedFilter.answer = answer = Deferred()")
-        NotedFilter.answer = answer = Deferred()
     for name, call in {"open": "open", "close": "close shutdown"}.items():
-        result = scheduler.open(settled=False) if name == "open" else scheduler.close("shutdown", settled=False)
-        expected = f"{call!r} is called on the filter"
-        asked = NotedFilter.calls
-        bench.expect(rule, asked[-1:] == [call], expected, f"its calls are {asked}", f"NotedFilter.calls[-1:] == [{call!r}]")
-        waits = result is answer or (isinstance(result, Deferred) and not result.called)
-        bench.expect(rule, waits or not deferred, f"{name} returns the Deferred of the filter", result, f"{name}ed is answer"[:99])
+        answer = Deferred[None]() if deferred else None
         if deferred:
-            break  # a Deferred that is called back a second time is an error, and one was shown to be passed on
+            bench.recorder.note("NotedFilter.answer = answer = Deferred()")
+        NotedFilter.answer = answer  # type: ignore[assignment]
+        result = scheduler.open(settled=False) if name == "open" else scheduler.close("shutdown", settled=False)
+        asked = NotedFilter.calls
+        expected = f"{call!r} is called on the filter"
+        bench.expect(rule, asked[-1:] == [call], expected, f"its calls are {asked}", f"NotedFilter.calls[-1:] == [{call!r}]")
+        variable = "opened" if name == "open" else "closed"
+        waits = result is answer or (isinstance(result, Deferred) and not result.called)
+        assertion = f"{variable} is answer or isinstance({variable}, Deferred) and not {variable}.called"
+        bench.expect(rule, waits or not deferred, f"{name} returns the Deferred of the filter", result, assertion)
 
 
 @check("scheduler.enqueue.drop-logged", kinds=SCHEDULERS)
@@ -71,7 +70,12 @@ def a_duplicate_is_reported_to_the_filter(bench: Bench) -> None:
 @check("scheduler.open.disk-iff-jobdir", kinds=SCHEDULERS)
 def the_disk_is_used_with_a_job_directory_only(bench: Bench) -> None:
     rule = "scheduler.open.disk-iff-jobdir"
-    cases: list[tuple[dict[str, str], str | None]] = [({}, None), ({"JOBDIR": "None"}, None), ({"JOBDIR": '""'}, None), ({}, "job")]
+    cases: list[tuple[dict[str, str], str | None]] = [
+        ({}, None),
+        ({"JOBDIR": "None"}, None),
+        ({"JOBDIR": '""'}, None),
+        ({}, "job"),
+    ]
     for settings, job in cases:
         with case(bench), bench.recorder.blame(rule), _inside(bench):
             scheduler = bench.open({**settings_of(bench), **settings}, job=job)
@@ -114,9 +118,9 @@ def close_works_after_an_open_that_failed(bench: Bench) -> None:
                 else:
                     continue
                 asked = NotedFilter.calls
-                expected = "'close shutdown' is called on the filter"
-                assertion = "'close shutdown' in NotedFilter.calls"
-                bench.expect(rule, "close shutdown" in asked, expected, f"its calls are {asked}", assertion)
+                closed = any(call.startswith("close ") for call in asked)
+                assertion = "any(call.startswith('close ') for call in NotedFilter.calls)"
+                bench.expect(rule, closed, "close is called on the filter", f"its calls are {asked}", assertion)
     if not bench.examined[rule] and rule not in bench.broken:
         raise NotExercised("open never raised")
 

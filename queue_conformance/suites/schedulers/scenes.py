@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from scrapy.settings import default_settings
 
 from queue_conformance.implementations.misbehaving import Trouble
-from queue_conformance.implementations.scheduler import OpenScheduler
+from queue_conformance.implementations.scheduler import OpenScheduler, traits
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 
@@ -29,10 +29,11 @@ def defaults(bench: Bench) -> dict[str, str]:
     return {name: f'"{path}"' for name, path in chosen.items() if bench.driver.setting(name) != path}
 
 
-def fill(bench: Bench, scheduler: OpenScheduler, *numbers: int) -> None:
-    """Enqueue the requests of some numbers."""
+def fill(bench: Bench, scheduler: OpenScheduler, *numbers: int, owner: str = "scheduler.enqueue.true") -> None:
+    """Enqueue the requests of some numbers; that one raises is a matter of the owner, or of the rule on fallbacks."""
     for number in numbers:
-        scheduler.enqueue(bench.driver.fresh(number))
+        fallback = "scheduler.enqueue.fallback-serialization"
+        scheduler.enqueue(bench.driver.fresh(number), fallback if traits(number).refused else owner)
 
 
 def trouble(bench: Bench, source: str) -> BaseException:
@@ -83,7 +84,7 @@ def compare_left(
 
 def short(urls: Sequence[str]) -> str:
     """Return some URLs in short."""
-    return ", ".join(url.removeprefix("https://") for url in urls) or "nothing"
+    return ", ".join(url.removeprefix("https://") for url in urls) or "no request"
 
 
 @contextmanager

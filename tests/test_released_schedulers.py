@@ -1,0 +1,53 @@
+"""Scrapy's scheduler over its priority queues and disk queues: every broken rule of this table was looked at by hand."""
+
+import pytest
+from kit import broken, examine
+
+from queue_conformance.verdicts import Verdict
+
+SCHEDULER = "scrapy.core.scheduler.Scheduler"
+SLOTS = "DownloaderAwarePriorityQueue"
+
+ALWAYS = {
+    # ScrapyPriorityQueue takes the slots in the state of DownloaderAwarePriorityQueue for priorities, and finds nothing.
+    "scheduler.open.incompatible",
+    # The filter has recorded a request by the time that it cannot be stored.
+    "scheduler.enqueue.failed-not-seen",
+    # A push that fails leaves an empty queue (or slot) behind, which is asked next, and has nothing.
+    "scheduler.next.no-spurious-none",
+    # Whatever is in memory comes before anything that is on disk (scrapy issue 3666).
+    "scheduler.next.priority-across",
+    # What is lost with the memory stays in requests.seen.
+    "scheduler.close.memory-unseen",
+    # close() uses self.dqs, which open() has not set when it raises.
+    "scheduler.close.after-failed-open",
+    # The state does not say that there are start requests; without SCHEDULER_START_DISK_QUEUE nobody looks for them.
+    "scheduler.resume.settings-changed",
+}
+# ScrapyPriorityQueue closes its queues again, and those of queuelib but one raise then. DownloaderAwarePriorityQueue says
+# the second time that nothing is left, and the scheduler writes that down.
+TWICE = {"scheduler.close.twice"}
+
+
+@pytest.mark.parametrize("pqueue", ["ScrapyPriorityQueue", SLOTS])
+@pytest.mark.parametrize("queue", ["PickleLifoDiskQueue", "PickleFifoDiskQueue", "MarshalFifoDiskQueue", "MarshalLifoDiskQueue"])
+def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
+    settings = {
+        "SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{pqueue}",
+        "SCHEDULER_DISK_QUEUE": f"scrapy.squeues.{queue}",
+    }
+    report = examine(SCHEDULER, settings=settings)
+    keeps = pqueue != SLOTS and "Fifo" in queue
+    assert broken(report) == (ALWAYS if keeps else ALWAYS | TWICE)
+    assert report.survey.found.slots == (pqueue == SLOTS)
+    assert not [v for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)]
+
+
+def test_the_scheduler_knows_no_transient_error():
+    report = examine(SCHEDULER, {"profile": "external-queue"})
+    assert broken(report) == ALWAYS | TWICE | {"scheduler.enqueue.fallback-transient"}
+
+
+def test_the_scheduler_is_not_safe_against_crashes():
+    report = examine(SCHEDULER, {"crash-safe": "yes"}, only="scheduler.crash.safe")
+    assert broken(report) == {"scheduler.crash.safe"}

@@ -1,0 +1,146 @@
+"""Schedulers: right ones of every kind keep every rule, and what is found of them is what they are."""
+
+import unittest
+
+import pytest
+from hypothesis.stateful import run_state_machine_as_test
+from kit import SCHEDULER, broken, examine, run_script
+from test_stateful import QUICK
+
+from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.reports.terminal import describe_found
+from queue_conformance.specification import Kind
+from queue_conformance.suites.stateful import state_machine
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+REDIS = {"settings": {"REDIS_URL": "redis://{host}:{port}/0"}, "server": "redis"}
+CRASH_SAFE = {
+    "SCHEDULER_DISK_QUEUE": "queue_reference.disk.LifoDiskQueue",
+    "SCHEDULER_START_DISK_QUEUE": "queue_reference.disk.FifoDiskQueue",
+}
+FIFO = {
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+}
+
+
+def unexamined(report):
+    return {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
+
+
+@pytest.mark.parametrize("name", ["PlainScheduler", "HesitantScheduler", "DeferringScheduler"])
+def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
+    report = examine(f"gallery.right_schedulers.{name}")
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+    assert not unexamined(report)
+    assert report.survey.found.names <= {"length"}
+
+
+def test_a_report_says_what_a_scheduler_offers():
+    assert describe_found(Kind.SCHEDULER, Capabilities()) == "the minimal interface"
+    found = Capabilities(configurable=True, persistent=True, slots=True)
+    said = "takes its queues from the settings, persistent, serves the slots of the downloader in turn"
+    assert describe_found(Kind.SCHEDULER, found) == said
+
+
+def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():
+    report = examine("gallery.right_schedulers.RedisScheduler", {"shared": "yes"}, **REDIS)
+    assert not broken(report)
+    assert not unexamined(report)
+    assert report.survey.found.names == {"filters", "length", "persistent", "server"}
+    kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
+    assert {"scheduler.ctor.fail-early", "scheduler.shared", "scheduler.next.bounded-time", "scheduler.close.persist"} <= kept
+
+
+def test_a_server_that_goes_away_is_no_end_of_the_requests():
+    path = "gallery.right_schedulers.PatientRedisScheduler"
+    report = examine(path, {"profile": "external-queue"}, only="scheduler.next.outage", **REDIS)
+    assert not broken(report)
+    (outage,) = [v for v in report.verdicts if v.rule.id == "scheduler.next.outage"]
+    assert outage.verdict is Verdict.KEPT
+    report = examine(
+        "gallery.right_schedulers.RedisScheduler", {"profile": "external-queue"}, only="scheduler.next.outage", **REDIS
+    )
+    assert broken(report) == {"scheduler.next.outage"}
+
+
+def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
+    report = examine(SCHEDULER, {"profile": "external-queue", "crash-safe": "yes"}, settings=CRASH_SAFE)
+    assert not broken(report)
+    assert not unexamined(report)
+    kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
+    assert {"scheduler.crash.safe", "scheduler.crash.no-limbo", "scheduler.next.outage"} <= kept
+    assert "scheduler.enqueue.fallback-transient" in kept
+
+
+@pytest.mark.parametrize("settings", [FIFO, {"SCHEDULER_START_DISK_QUEUE": "", "SCHEDULER_START_MEMORY_QUEUE": ""}])
+def test_the_reference_keeps_every_rule_with_other_queues(settings):
+    report = examine(SCHEDULER, settings=settings)
+    assert not broken(report)
+    assert not unexamined(report)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("profile", ["scrapy", "external-queue"])
+def test_the_reference_keeps_every_rule_in_other_programs(profile, seed):
+    assert not broken(examine(SCHEDULER, {"profile": profile}, seed=seed, only="machine", settings=FIFO if seed % 2 else {}))
+
+
+def test_the_machine_can_be_extended():
+    machine = state_machine("scrapy.core.scheduler.Scheduler")
+    assert issubclass(machine.TestCase, unittest.TestCase)
+    assert {"enqueue", "next", "pending", "length", "reopen"} <= set(dir(machine))
+
+
+@pytest.mark.parametrize("path", [SCHEDULER, "gallery.right_schedulers.PlainScheduler"])
+def test_a_right_scheduler_passes_as_a_state_machine(path):
+    run_state_machine_as_test(state_machine(path), settings=QUICK)
+
+
+CRAWL = """
+from scrapy import Spider
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import Response
+
+class Handler:
+    lazy = False
+
+    def __init__(self, *arguments): ...
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls()
+
+    async def download_request(self, request, *arguments):
+        return Response(request.url)
+
+    async def close(self): ...
+
+class Pages(Spider):
+    name = "pages"
+    start_urls = ["https://example.com/a", "https://example.org/b", "https://example.com/a"]
+    custom_settings = {"DOWNLOAD_HANDLERS": {"https": Handler}, "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False}
+
+    def parse(self, response):
+        if len(response.url) < 27:
+            for letter in "xyz":
+                yield response.follow(response.url + letter)
+
+process = AsyncCrawlerProcess({"SCHEDULER": "queue_reference.scheduler.Scheduler", "JOBDIR": None})
+crawler = process.create_crawler(Pages)
+process.crawl(crawler)
+process.start()
+stats = crawler.stats.get_stats()
+print(stats["finish_reason"], stats["scheduler/enqueued"], stats["scheduler/dequeued"], stats["downloader/response_count"])
+"""
+
+
+@pytest.mark.parametrize("job", [False, True])
+def test_the_reference_works_in_a_crawl(tmp_path, job):
+    text = CRAWL.replace('"JOBDIR": None', '"JOBDIR": "job"') if job else CRAWL
+    done = run_script(text, tmp_path)
+    reason, *counts = done.stdout.split()
+    assert reason == "finished", done.stderr
+    assert len(set(counts)) == 1, counts
+    assert int(counts[0]) > 50
