@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 from urllib.parse import urlsplit
-from weakref import WeakSet
 
 from redis import Redis
 from scrapy.dupefilters import BaseDupeFilter
@@ -144,21 +143,16 @@ class ShortensFingerprints(DupeFilter):
 
 @breaks("dupefilter.seen.no-false-positive", right=RIGHT)
 class SharesAcrossCrawls(DupeFilter):
-    """It also rejects what another crawl in the same process has seen."""
+    """It keeps fingerprints in memory only, and for all crawls of a process together."""
 
-    alive: ClassVar = WeakSet()
+    known: ClassVar = set()
 
     def __init__(self, crawler):
         super().__init__(crawler)
-        self.alive.add(self)
+        self._seen = self.known
 
-    def request_seen(self, request):
-        seen = super().request_seen(request)
-        return seen or any(self._fingerprint(request) in other._seen for other in self.alive if other is not self)
-
-    def close(self, reason):
-        self.alive.discard(self)
-        super().close(reason)
+    def _resumed(self, path):
+        return None
 
 
 @breaks("dupefilter.base.never", right="scrapy.dupefilters.BaseDupeFilter")
@@ -359,6 +353,9 @@ class SharedDupeFilter(DupeFilter):
         super().__init__(crawler)
         self._server = Redis.from_url(crawler.settings["REDIS_URL"])
         self._key = f"{crawler.spider.name}:seen"
+
+    def _resumed(self, path):
+        return None
 
     def request_seen(self, request):
         return not self._server.sadd(self._key, self._fingerprint(request))

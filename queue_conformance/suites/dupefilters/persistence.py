@@ -41,7 +41,7 @@ def _in_another_process(bench: Bench) -> None:
     """See requests in this process, and ask for them in another one."""
     bench.restart()
     dupefilter = bench.open()
-    requests = bench.driver.requests("Request(f'https://example.com/{n}')", 0, SEEN)
+    requests = bench.driver.requests(0, SEEN)
     dupefilter.all_seen(requests)
     dupefilter.close()
     lines = _lines_for_two_processes(bench, requests)
@@ -111,8 +111,8 @@ def foreign_files_are_not_misread(bench: Bench) -> None:
 def _give(bench: Bench, name: str, content: str) -> None:
     """Put the content of another format in the place of all files, and ask."""
     driver, record = bench.driver, bench.recorder
-    requests = driver.requests("Request(f'https://example.com/{n}')", 0, LISTED)
-    fresh = driver.requests("Request(f'https://example.com/{n}')", LISTED, 2 * LISTED)
+    requests = driver.requests(0, LISTED)
+    fresh = driver.requests(LISTED, 2 * LISTED)
     dupefilter = bench.open()
     dupefilter.all_seen(requests)
     fingerprinter = dupefilter.crawler.request_fingerprinter

@@ -29,7 +29,7 @@ def one_of_several_processes_is_first(bench: Bench) -> None:
         raise NotExercised("this platform cannot fork")
     bench.restart()
     count = 2 * bench.examples
-    requests = bench.driver.requests("Request(f'https://example.com/{n}')", 0, count)
+    requests = bench.driver.requests(0, count)
     bench.driver.job()
     begun = time.monotonic()
 
