@@ -166,6 +166,11 @@ class LimitsTheCrawl(BaseDupeFilter):
         return self.count > 1000
 
 
+@breaks("queue.claims.true", right=RIGHT, claims={"filters": "yes"})
+class FiltersNothing(BaseDupeFilter):
+    """It is said to filter, and does not."""
+
+
 class WithRequestFingerprint(DupeFilter):
     """A right one, whose subclasses may say what identifies a request."""
 

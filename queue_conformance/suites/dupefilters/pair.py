@@ -12,7 +12,7 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.dupefilter import DupeFilterModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program
 
 VARIABLES = ("dupefilter", "other")
 
@@ -153,6 +153,11 @@ def _without_early_reopenings(play: Play) -> Program:
     return tuple(reversed(kept))
 
 
+def _without_tearing(play: Play) -> Program:
+    """Let the files alone that were cut."""
+    return tuple(o._replace(name="reopen") if o.name == "tear" else o for o in play.played)
+
+
 def _after_tearing(_player: Player, _play: Play, failure: RuleBroken) -> str:
     forgot = failure.rule in ("dupefilter.persist.resume", "dupefilter.seen.first")
     return "dupefilter.crash.then-clean" if forgot else "dupefilter.crash.no-false-positive"
@@ -171,7 +176,7 @@ def _after_reopening(_player: Player, _play: Play, failure: RuleBroken) -> str |
 
 
 EXPERIMENTS = (
-    Experiment(drop("tear"), _after_tearing),
+    Experiment(_without_tearing, _after_tearing),
     Experiment(_without_early_reopenings, _after_several_runs),
     Experiment(_without_reopenings, _after_reopening),
 )
