@@ -32,6 +32,8 @@ LIFO_DISK = "queue_reference.disk.LifoDiskQueue"
 FIFO_BYTES = "queue_reference.bytequeues.FifoByteQueue"
 PRIORITY = "queue_reference.collections.PriorityQueue"
 TURNS = "queue_reference.collections.RoundRobinQueue"
+DUPEFILTER = "queue_reference.dupefilter.DupeFilter"
+STATE = "queue_reference.state.SpiderState"
 
 REFERENCES = (
     FIFO_MEMORY,
@@ -44,6 +46,8 @@ REFERENCES = (
     "queue_reference.bytequeues.LifoMemoryByteQueue",
     PRIORITY,
     TURNS,
+    DUPEFILTER,
+    STATE,
 )
 """Every reference implementation."""
 

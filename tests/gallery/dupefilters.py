@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -13,8 +14,10 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import fingerprint
+from twisted.internet.threads import deferToThread
 
 from gallery import breaks
 from queue_reference.dupefilter import HEADER, DupeFilter, ForeignFileError, record
@@ -72,7 +75,7 @@ class AnswersLater(DupeFilter):
 
 
 @breaks("dupefilter.seen.first", right=RIGHT)
-class RemembersOneHundred(DupeFilter):
+class RemembersTwoHundred(DupeFilter):
     """It forgets everything whenever it knows 200 fingerprints."""
 
     def request_seen(self, request):
@@ -296,6 +299,40 @@ class DeletesForeignFiles(DupeFilter):
         except ForeignFileError:
             path.unlink()
             return super()._resumed(path)
+
+
+class OpensLater(DupeFilter):
+    """A right one, whose open and close take their time."""
+
+    def __init__(self, crawler):
+        self._jobdir = job_dir(crawler.settings)
+        self._path = None
+        super().__init__(crawler)
+
+    def _resumed(self, path):
+        self._path = path
+        return
+
+    def open(self):
+        return deferred_from_coro(self._open())
+
+    async def _open(self):
+        await asyncio.sleep(0.0001)
+        if self._path:
+            self._file = super()._resumed(self._path)
+
+    def close(self, reason):
+        return deferToThread(super().close, reason)
+
+
+@breaks("dupefilter.seen.first", right="gallery.dupefilters.OpensLater")
+class OpensLaterAndForgets(OpensLater):
+    """Its open and close take their time, and it forgets everything whenever it knows 200 fingerprints."""
+
+    def request_seen(self, request):
+        if len(self._seen) >= 200:
+            self._seen.clear()
+        return super().request_seen(request)
 
 
 # --- Log and statistics ----------------------------------------------------------------------------------------------

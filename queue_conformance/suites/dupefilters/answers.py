@@ -16,7 +16,7 @@ FRESH = "dupefilter.seen.no-false-positive"
 
 @check(FIRST, kinds=FILTERS)
 def the_second_is_a_duplicate(bench: Bench) -> None:
-    run(bench, program("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 log:2 seen:2 seen:3 seen:0"))
+    run(bench, program("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0"))
     for job in (None, "job"):
         bench.restart()
         requests = bench.driver.requests(0, 300)
@@ -29,7 +29,7 @@ def the_second_is_a_duplicate(bench: Bench) -> None:
 @check(FRESH, kinds=FILTERS)
 def what_was_never_seen_is_not_rejected(bench: Bench) -> None:
     if not bench.offers("server"):  # there, two filters may well share what they have seen
-        run(bench, program("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 log:0 seen:1 seen:3"))
+        run(bench, program("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3"))
     bench.restart()
     dupefilter = bench.open(None)
     size, count = 1000, 100 * bench.examples

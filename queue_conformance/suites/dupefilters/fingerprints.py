@@ -34,15 +34,14 @@ def the_fingerprinter_of_the_crawler_is_asked(bench: Bench) -> None:
     constant = [_request(bench, number, 'b"the same"') for number in (1, 2, 3)]
     unique = [_request(bench, 1, f'b"{name}"') for name in ("one", "two", "three")]
     for requests, duplicates in ((constant, True), (unique, False)):
-        with bench.collecting():
-            bench.restart()
-            dupefilter = _opened(bench, CUSTOM, None)
-            if dupefilter.seen(requests[0], CUSTOM):
-                continue
-            for request in requests[1:]:
-                seen = dupefilter.seen(request, CUSTOM)
-                expected = f"{duplicates}, as the configured fingerprinter says"
-                bench.expect(CUSTOM, bool(seen) == duplicates, expected, seen, f"{'' if duplicates else 'not '}seen")
+        bench.restart()
+        dupefilter = _opened(bench, CUSTOM, None)
+        if dupefilter.seen(requests[0], CUSTOM):
+            continue
+        for request in requests[1:]:
+            seen = dupefilter.seen(request, CUSTOM)
+            expected = f"{duplicates} for {'the same fingerprint' if duplicates else 'another fingerprint'}"
+            bench.expect(CUSTOM, bool(seen) == duplicates, expected, seen, f"{'' if duplicates else 'not '}seen")
 
 
 @check(SHAPE, kinds=FILTERS)

@@ -75,6 +75,7 @@ def _lines_for_two_processes(bench: Bench, requests: Requests) -> list[str]:
         *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
         "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
         "directory = sys.argv[1]",
+        "crawler_with({})  # where this fails, it is not the class that fails",
         "print('ready', flush=True)",
         opening,
         f"seen = {requests.asked('dupefilter')}",
