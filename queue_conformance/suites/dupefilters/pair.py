@@ -62,7 +62,7 @@ class FilterPair:
             assertion = "seen" if expected else "not seen"
             self.bench.fail(rule, what, seen, [f"assert {assertion}, {'expected ' + what!r}"])
         self._credit(item, allowed)
-        self.model.see(item)
+        self.model.see(item, bool(seen))
 
     def log(self, item: int) -> None:
         """Let a request of the pool be filtered, as the scheduler does it, and compare the statistic."""
@@ -163,8 +163,11 @@ def _after_tearing(_player: Player, _play: Play, failure: RuleBroken) -> str:
     return "dupefilter.crash.then-clean" if forgot else "dupefilter.crash.no-false-positive"
 
 
-def _after_several_runs(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return "dupefilter.persist.append" if failure.rule == "dupefilter.persist.resume" else None
+def _after_several_runs(player: Player, play: Play, failure: RuleBroken) -> str | None:
+    """It takes several runs: is everything still there after the first of them?"""
+    ends = [index for index, operation in enumerate(play.played) if operation.name in ("reopen", "tear")]
+    resumed = player.passes(tuple(play.played[: ends[0] + 1]), play.queues)
+    return "dupefilter.persist.append" if resumed and failure.rule == "dupefilter.persist.resume" else None
 
 
 def _without_reopenings(play: Play) -> Program:

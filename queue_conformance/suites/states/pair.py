@@ -159,10 +159,10 @@ def _without_reasons(play: Play) -> Program:
 
 
 EXPERIMENTS = (
-    Experiment(_without_tearing, always(TORN)),
-    Experiment(drop("poison"), always(KEEPS)),
     Experiment(_without_reasons, always(SAVED)),
     Experiment(_not_in_place, always(MUTATION)),
+    Experiment(drop("poison"), always(KEEPS)),
+    Experiment(_without_tearing, always(TORN)),
 )
 
 
