@@ -106,6 +106,7 @@ def test_a_right_component_passes_as_a_state_machine(path):
     run_state_machine_as_test(state_machine(path), settings=QUICK)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files that a failure leaves open
 @pytest.mark.parametrize(
     ("path", "rule"),
     [

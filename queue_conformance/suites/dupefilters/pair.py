@@ -164,10 +164,14 @@ def _after_tearing(_player: Player, _play: Play, failure: RuleBroken) -> str:
 
 
 def _after_several_runs(player: Player, play: Play, failure: RuleBroken) -> str | None:
-    """It takes several runs: is everything still there after the first of them?"""
-    ends = [index for index, operation in enumerate(play.played) if operation.name in ("reopen", "tear")]
-    resumed = player.passes(tuple(play.played[: ends[0] + 1]), play.queues)
-    return "dupefilter.persist.append" if resumed and failure.rule == "dupefilter.persist.resume" else None
+    """It takes several runs: is everything remembered if each of the runs is the first one?"""
+    if failure.rule != "dupefilter.persist.resume":
+        return None
+    end = Operation("reopen")
+    runs = [play.played[:index] for index, operation in enumerate(play.played) if operation.name in ("reopen", "tear")]
+    firsts = [tuple(operation for operation in run if operation.name not in ("reopen", "tear")) for run in runs]
+    resumed = all(player.passes((*first, end), play.queues) for first in firsts)
+    return "dupefilter.persist.append" if resumed else None
 
 
 def _without_reopenings(play: Play) -> Program:

@@ -125,20 +125,21 @@ class StatePair:
     def _look(self, *, torn: bool = False) -> None:
         """Compare the state that a run begins with."""
         state: Any = getattr(self.run.spider, "state", None)
-        rule = self._rule()
         self.bench.recorder.note('left = getattr(spider, "state", None)')
         if torn:
             assertion = "isinstance(left, dict)"
             self.bench.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
-            self.model.adopt(state)  # whatever could be read
+            self.model.adopt(dict(state))  # whatever could be read
             return
         if "poison" in self._events and isinstance(state, dict) and callable(state.get("poison")):
             # It can store what pickle cannot.
             self._lost_track = True
             return
         expected = self.model.current
-        assertion = f"same(left, {expected!r})" if state == expected else f"left == {expected!r}"
-        self.bench.expect(rule, same(state, expected), repr(expected), state, assertion)
+        equal = state == expected  # the class of the state itself does not matter
+        assertion = f"same(dict(left), {expected!r})" if equal else f"left == {expected!r}"
+        right = equal and same(dict(state), expected)
+        self.bench.expect(self._rule(), right, repr(expected), state, assertion)
 
     def _rule(self) -> str:
         return KEEPS if "poison" in self._events else RESTORED
