@@ -35,6 +35,8 @@ FIFO_BYTES = "queue_reference.bytequeues.FifoByteQueue"
 PRIORITY = "queue_reference.collections.PriorityQueue"
 TURNS = "queue_reference.collections.RoundRobinQueue"
 SCHEDULER = "queue_reference.scheduler.Scheduler"
+DUPEFILTER = "queue_reference.dupefilter.DupeFilter"
+STATE = "queue_reference.state.SpiderState"
 
 REFERENCES = (
     FIFO_MEMORY,
@@ -48,6 +50,8 @@ REFERENCES = (
     PRIORITY,
     TURNS,
     SCHEDULER,
+    DUPEFILTER,
+    STATE,
 )
 """Every reference implementation."""
 

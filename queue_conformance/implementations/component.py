@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+from scrapy import version_info
 from scrapy.crawler import Crawler
 from scrapy.settings import SettingsAttribute
 from scrapy.signalmanager import SignalManager
@@ -30,6 +31,9 @@ from queue_conformance.implementations.scripts import (
 
 REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 """The reactor of every crawl that does not choose another one."""
+
+_NEEDS_REACTOR = version_info < (2, 14)
+"""Whether ``get_crawler`` wants a reactor."""
 
 PRIORITY = 20
 """The priority of settings of a project."""
@@ -56,13 +60,14 @@ class ComponentDriver(CrawlerDriver):
     @property
     def spider_name(self) -> str:
         """The name of the spider; behind a server, another one in each scratch directory."""
-        return f"example-{self.directory.parent.name}-{self.directory.name}" if self.implementation.server else "example"
+        return "-".join(self.directory.parts[-2:]) if self.implementation.server else "example"
 
-    def crawler_with(self, settings: Mapping[str, Any]) -> Crawler:
+    def crawler_with(self, settings: Mapping[str, Any], name: str = "") -> Crawler:
         """Return a new crawler with a spider; about 0.1 ms.
 
         Args:
             settings: what differs from those of the implementation.
+            name: the name of its spider, if it matters.
         """
         if "twisted.internet.reactor" not in sys.modules:
             install_reactor(REACTOR)
@@ -79,7 +84,7 @@ class ComponentDriver(CrawlerDriver):
         if "REQUEST_FINGERPRINTER_CLASS" in settings:
             fingerprinter = load_object(settings["REQUEST_FINGERPRINTER_CLASS"])
             crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
-        crawler.spider = crawler.spidercls.from_crawler(crawler, self.spider_name)
+        crawler.spider = crawler.spidercls.from_crawler(crawler, name or self.spider_name)
         return crawler
 
     def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
@@ -104,7 +109,7 @@ class ComponentDriver(CrawlerDriver):
     @property
     def name_source(self) -> str:
         """The argument with the name of the spider in scripts, if it matters."""
-        return ", name=name" if self.implementation.server else ""
+        return ', name="-".join(Path(directory).parts[-2:])' if self.implementation.server else ""
 
     def waited(self, result: Any) -> Any:
         """Wait for the end of what an operation began."""
@@ -112,15 +117,14 @@ class ComponentDriver(CrawlerDriver):
         return running.wait(result)
 
     def setup(self, body: str) -> list[str]:
-        lines = [
+        return [
             *(source_of_opener(self.implementation.opener) if self.implementation.opener else []),
-            *([f"install_reactor({quoted(REACTOR)})"] if self.asynchronous else []),
+            *([f"install_reactor({quoted(REACTOR)})"] if self.asynchronous or _NEEDS_REACTOR else []),
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body)))),
             *source_of_backend(self.implementation.server),
         ]
-        return [*lines, *(["name = os.path.basename(directory)"] if self.implementation.server else [])]
 
 
 def files_in(directory: Path) -> dict[str, bytes]:

@@ -104,13 +104,27 @@ class DupeFilterDriver(ComponentDriver):
         finally:
             self._replacement = None
 
-    def requests(self, source: str, start: int, stop: int) -> Requests:
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self._items = {}
+
+    def _item(self, number: int) -> Item:
+        item = self.evaluate(f'Request("{self.site}/{number}")')
+        return Item(item.value, item.source, number)
+
+    @property
+    def site(self) -> str:
+        """The beginning of URLs: what one directory has seen, no other has, not even a class that forgets nothing."""
+        return f"https://example.com/{self.directory.name}"
+
+    def requests(self, start: int, stop: int, path: str = "{n}") -> Requests:
         """Make many requests.
 
         Args:
-            source: a Python expression for the one of number ``n``.
-            start, stop: the numbers.
+            start, stop: their numbers.
+            path: the part of their URLs that contains the number ``n``.
         """
+        source = f"Request(f'{self.site}/{path}')"
         numbers = f"range({start}, {stop})" if start else f"range({stop})"
         return Requests(eval(f"[{source} for n in {numbers}]", self.names), source, numbers)
 
@@ -201,7 +215,21 @@ class DupeFilterDriver(ComponentDriver):
             persistent = filters and any(dupefilter.seen(item) for item in items)
             persistent = persistent and not all(dupefilter.seen(self.item(number)) for number in (4, 5, 6))
             dupefilter.close()
+            # What a class keeps in memory is nothing that survives.
+            elsewhere = not filesystem and not self.implementation.server and self._known_elsewhere(items)
+            persistent = persistent and not elsewhere
         except OperationRaised as raised:
             if not isinstance(raised.error, Exception):
                 raise
+        except Exception:  # of an operation that is not recorded
+            persistent = False
         return Capabilities(filters=filters, persistent=persistent, filesystem=filesystem)
+
+    def _known_elsewhere(self, items: Sequence[Item]) -> bool:
+        """Whether a filter of another spider and another job has seen the same requests."""
+        crawler = self.crawler_with({"JOBDIR": str(self.job("elsewhere"))}, "elsewhere")
+        raw = self.build(crawler)
+        self.waited(raw.open())
+        known = any(raw.request_seen(item.value) for item in items)
+        self.waited(raw.close("finished"))
+        return known

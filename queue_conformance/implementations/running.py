@@ -4,8 +4,10 @@ Scripts quote the definitions that they need from this file word by word; they h
 """
 
 import asyncio
+import functools
 import logging
 import os
+import threading
 from pathlib import Path
 
 from scrapy import Spider, signals
@@ -29,7 +31,9 @@ def wait(result):
     from twisted.internet import reactor
 
     if not (result.called or reactor.running):
-        reactor.startRunning(False)  # lets threads run
+        daemon = functools.partial(threading.Thread, daemon=True)
+        reactor.getThreadPool().threadFactory = daemon  # nothing waits for them at the end of the process
+        reactor.startRunning(False)
     loop = asyncio.get_event_loop()
     return loop.run_until_complete(result.asFuture(loop))
 

@@ -31,8 +31,13 @@ class DupeFilterModel:
         """Return in how many runs ago a request was first seen; 0 is this one."""
         return self.runs - self._seen[fingerprint]
 
-    def see(self, fingerprint: Hashable) -> None:
-        """Note that a request was seen."""
+    def see(self, fingerprint: Hashable, answer: bool) -> None:
+        """Note that a request was seen, and what the answer was.
+
+        What survived damage stays uncertain: only of what was stored after it something is promised.
+        """
+        if answer and fingerprint in self._uncertain:
+            return
         self._uncertain.discard(fingerprint)
         self._seen.setdefault(fingerprint, self.runs)
 
@@ -41,7 +46,7 @@ class DupeFilterModel:
         self.runs += 1
 
     def forget(self) -> None:
-        """Note that everything that was seen may be forgotten; either answer is right, once."""
+        """Note that everything that was seen may be forgotten: either answer is right."""
         self._uncertain |= self._seen.keys()
         self._seen.clear()
         self.runs += 1

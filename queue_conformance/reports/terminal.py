@@ -94,6 +94,8 @@ def describe_found(kind: Kind, found: Capabilities) -> str:
     """Return what was found by probing, in one line."""
     if kind is Kind.SCHEDULER:
         return ", ".join(text for name, text in _OF_SCHEDULERS.items() if getattr(found, name)) or "the minimal interface"
+    if kind in (Kind.DUPEFILTER, Kind.SPIDER_STATE):
+        return _describe_component(kind, found)
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
     else:
@@ -109,6 +111,15 @@ def describe_found(kind: Kind, found: Capabilities) -> str:
         parts.append(f"serializes ({', '.join(others) or 'every type tried is kept'})")
     elif kind is Kind.DOWNSTREAM_QUEUE:
         parts.append("keeps the objects")
+    return ", ".join(parts)
+
+
+def _describe_component(kind: Kind, found: Capabilities) -> str:
+    parts = ["persistent" if found.persistent else "not persistent"]
+    parts += ["in files"] if found.filesystem else []
+    parts += ["behind a server"] if found.server else []
+    if kind is Kind.DUPEFILTER:
+        parts = ["filters", *parts] if found.filters else ["filters nothing"]
     return ", ".join(parts)
 
 

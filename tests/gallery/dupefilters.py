@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -10,12 +11,13 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 from urllib.parse import urlsplit
-from weakref import WeakSet
 
 from redis import Redis
 from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import fingerprint
+from twisted.internet.threads import deferToThread
 
 from gallery import breaks
 from queue_reference.dupefilter import HEADER, DupeFilter, ForeignFileError, record
@@ -73,7 +75,7 @@ class AnswersLater(DupeFilter):
 
 
 @breaks("dupefilter.seen.first", right=RIGHT)
-class RemembersOneHundred(DupeFilter):
+class RemembersTwoHundred(DupeFilter):
     """It forgets everything whenever it knows 200 fingerprints."""
 
     def request_seen(self, request):
@@ -144,21 +146,16 @@ class ShortensFingerprints(DupeFilter):
 
 @breaks("dupefilter.seen.no-false-positive", right=RIGHT)
 class SharesAcrossCrawls(DupeFilter):
-    """It also rejects what another crawl in the same process has seen."""
+    """It keeps fingerprints in memory only, and for all crawls of a process together."""
 
-    alive: ClassVar = WeakSet()
+    known: ClassVar = set()
 
     def __init__(self, crawler):
         super().__init__(crawler)
-        self.alive.add(self)
+        self._seen = self.known
 
-    def request_seen(self, request):
-        seen = super().request_seen(request)
-        return seen or any(self._fingerprint(request) in other._seen for other in self.alive if other is not self)
-
-    def close(self, reason):
-        self.alive.discard(self)
-        super().close(reason)
+    def _resumed(self, path):
+        return None
 
 
 @breaks("dupefilter.base.never", right="scrapy.dupefilters.BaseDupeFilter")
@@ -170,6 +167,11 @@ class LimitsTheCrawl(BaseDupeFilter):
     def request_seen(self, request):
         self.count += 1
         return self.count > 1000
+
+
+@breaks("queue.claims.true", right=RIGHT, claims={"filters": "yes"})
+class FiltersNothing(BaseDupeFilter):
+    """It is said to filter, and does not."""
 
 
 class WithRequestFingerprint(DupeFilter):
@@ -299,6 +301,40 @@ class DeletesForeignFiles(DupeFilter):
             return super()._resumed(path)
 
 
+class OpensLater(DupeFilter):
+    """A right one, whose open and close take their time."""
+
+    def __init__(self, crawler):
+        self._jobdir = job_dir(crawler.settings)
+        self._path = None
+        super().__init__(crawler)
+
+    def _resumed(self, path):
+        self._path = path
+        return
+
+    def open(self):
+        return deferred_from_coro(self._open())
+
+    async def _open(self):
+        await asyncio.sleep(0.0001)
+        if self._path:
+            self._file = super()._resumed(self._path)
+
+    def close(self, reason):
+        return deferToThread(super().close, reason)
+
+
+@breaks("dupefilter.seen.first", right="gallery.dupefilters.OpensLater")
+class OpensLaterAndForgets(OpensLater):
+    """Its open and close take their time, and it forgets everything whenever it knows 200 fingerprints."""
+
+    def request_seen(self, request):
+        if len(self._seen) >= 200:
+            self._seen.clear()
+        return super().request_seen(request)
+
+
 # --- Log and statistics ----------------------------------------------------------------------------------------------
 
 
@@ -359,6 +395,9 @@ class SharedDupeFilter(DupeFilter):
         super().__init__(crawler)
         self._server = Redis.from_url(crawler.settings["REDIS_URL"])
         self._key = f"{crawler.spider.name}:seen"
+
+    def _resumed(self, path):
+        return None
 
     def request_seen(self, request):
         return not self._server.sadd(self._key, self._fingerprint(request))

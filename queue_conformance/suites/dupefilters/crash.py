@@ -28,8 +28,6 @@ LINES = 25
 PLACES = 24
 """Places at which a file is cut."""
 
-_REQUEST = "Request(f'https://example.com/{n}')"
-
 FRESH = range(1000, 1030)
 """The numbers of requests that are never seen before they are asked for."""
 
@@ -77,7 +75,7 @@ def _expect_no_loss(bench: Bench, count: int, lost: list[int] | None, kill: Kill
         bench.restart()
         where = "after it" if kill.when is When.AFTER else f"at its line {kill.number}"
         bench.recorder.note(f"dupefilter, spider = {construction}")
-        bench.recorder.note(f"seen = {bench.driver.requests(_REQUEST, 0, count).asked('dupefilter')}")
+        bench.recorder.note(f"seen = {bench.driver.requests(0, count).asked('dupefilter')}")
         bench.recorder.steps[-1].source += f"  # SIGKILL {where}"
         bench.recorder.note(f"dupefilter, spider = {construction}")
         expected = "every request seen that was answered before SIGKILL"
@@ -101,7 +99,7 @@ def _lost(bench: Bench, count: int, kill: Kill | None = None) -> list[int] | Non
     if not crash.AVAILABLE:
         raise NotExercised("this platform cannot fork")
     bench.restart()
-    *first, last = bench.driver.requests(_REQUEST, 0, count).values
+    *first, last = bench.driver.requests(0, count).values
     bench.driver.job()
 
     def live(say: Say) -> None:
@@ -145,7 +143,7 @@ def _prepare(bench: Bench) -> int:
     """See requests and close; return the size of the largest file."""
     bench.restart()
     dupefilter = bench.open()
-    dupefilter.all_seen(bench.driver.requests(_REQUEST, 0, 8))
+    dupefilter.all_seen(bench.driver.requests(0, 8))
     dupefilter.close()
     return max(map(len, files_in(bench.driver.job()).values()), default=0)
 
@@ -161,7 +159,7 @@ def _expect_fresh(bench: Bench) -> None:
     """Ask for requests that were never seen; an exception is right too: nobody is deceived by it."""
     try:
         dupefilter = bench.open()
-        seen = dupefilter.all_seen(bench.driver.requests(_REQUEST, FRESH.start, FRESH.stop))
+        seen = dupefilter.all_seen(bench.driver.requests(FRESH.start, FRESH.stop))
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
             raise
@@ -242,7 +240,7 @@ def _last_record(bench: Bench) -> int:
     for count in (8, 9):
         bench.restart()
         dupefilter = bench.open()
-        dupefilter.all_seen(bench.driver.requests(_REQUEST, 0, count))
+        dupefilter.all_seen(bench.driver.requests(0, count))
         dupefilter.close()
         contents.append(files_in(bench.driver.job()))
     before, after = contents
@@ -258,10 +256,10 @@ def _forgets(bench: Bench, number: int) -> bool | None:
     Raises:
         RuleBroken: if requests that were seen after a cut are forgotten.
     """
-    requests = bench.driver.requests(_REQUEST, _LATER.start, _LATER.stop)
+    requests = bench.driver.requests(_LATER.start, _LATER.stop)
     bench.restart()
     dupefilter = bench.open()
-    dupefilter.all_seen(bench.driver.requests(_REQUEST, 0, 3))
+    dupefilter.all_seen(bench.driver.requests(0, 3))
     dupefilter.close()
     if number:
         _hurt(bench, f"cut_files({bench.driver.job_source()}, {number})")

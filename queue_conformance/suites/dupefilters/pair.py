@@ -12,7 +12,7 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.dupefilter import DupeFilterModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program
 
 VARIABLES = ("dupefilter", "other")
 
@@ -62,7 +62,7 @@ class FilterPair:
             assertion = "seen" if expected else "not seen"
             self.bench.fail(rule, what, seen, [f"assert {assertion}, {'expected ' + what!r}"])
         self._credit(item, allowed)
-        self.model.see(item)
+        self.model.see(item, bool(seen))
 
     def log(self, item: int) -> None:
         """Let a request of the pool be filtered, as the scheduler does it, and compare the statistic."""
@@ -153,13 +153,25 @@ def _without_early_reopenings(play: Play) -> Program:
     return tuple(reversed(kept))
 
 
+def _without_tearing(play: Play) -> Program:
+    """Let the files alone that were cut."""
+    return tuple(o._replace(name="reopen") if o.name == "tear" else o for o in play.played)
+
+
 def _after_tearing(_player: Player, _play: Play, failure: RuleBroken) -> str:
     forgot = failure.rule in ("dupefilter.persist.resume", "dupefilter.seen.first")
     return "dupefilter.crash.then-clean" if forgot else "dupefilter.crash.no-false-positive"
 
 
-def _after_several_runs(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return "dupefilter.persist.append" if failure.rule == "dupefilter.persist.resume" else None
+def _after_several_runs(player: Player, play: Play, failure: RuleBroken) -> str | None:
+    """It takes several runs: is everything remembered if each of the runs is the first one?"""
+    if failure.rule != "dupefilter.persist.resume":
+        return None
+    end = Operation("reopen")
+    runs = [play.played[:index] for index, operation in enumerate(play.played) if operation.name in ("reopen", "tear")]
+    firsts = [tuple(operation for operation in run if operation.name not in ("reopen", "tear")) for run in runs]
+    resumed = all(player.passes((*first, end), play.queues) for first in firsts)
+    return "dupefilter.persist.append" if resumed else None
 
 
 def _without_reopenings(play: Play) -> Program:
@@ -171,7 +183,7 @@ def _after_reopening(_player: Player, _play: Play, failure: RuleBroken) -> str |
 
 
 EXPERIMENTS = (
-    Experiment(drop("tear"), _after_tearing),
+    Experiment(_without_tearing, _after_tearing),
     Experiment(_without_early_reopenings, _after_several_runs),
     Experiment(_without_reopenings, _after_reopening),
 )

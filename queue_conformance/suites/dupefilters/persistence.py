@@ -41,7 +41,7 @@ def _in_another_process(bench: Bench) -> None:
     """See requests in this process, and ask for them in another one."""
     bench.restart()
     dupefilter = bench.open()
-    requests = bench.driver.requests("Request(f'https://example.com/{n}')", 0, SEEN)
+    requests = bench.driver.requests(0, SEEN)
     dupefilter.all_seen(requests)
     dupefilter.close()
     lines = _lines_for_two_processes(bench, requests)
@@ -75,6 +75,7 @@ def _lines_for_two_processes(bench: Bench, requests: Requests) -> list[str]:
         *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
         "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
         "directory = sys.argv[1]",
+        "crawler_with({})  # where this fails, it is not the class that fails",
         "print('ready', flush=True)",
         opening,
         f"seen = {requests.asked('dupefilter')}",
@@ -111,8 +112,8 @@ def foreign_files_are_not_misread(bench: Bench) -> None:
 def _give(bench: Bench, name: str, content: str) -> None:
     """Put the content of another format in the place of all files, and ask."""
     driver, record = bench.driver, bench.recorder
-    requests = driver.requests("Request(f'https://example.com/{n}')", 0, LISTED)
-    fresh = driver.requests("Request(f'https://example.com/{n}')", LISTED, 2 * LISTED)
+    requests = driver.requests(0, LISTED)
+    fresh = driver.requests(LISTED, 2 * LISTED)
     dupefilter = bench.open()
     dupefilter.all_seen(requests)
     fingerprinter = dupefilter.crawler.request_fingerprinter

@@ -137,7 +137,7 @@ def _survive(bench: Bench, damage: str) -> None:
         return  # it could be read in spite of the damage
     bench.recorder.note(f"damaged = {{path.read_bytes() for path in files_below({bench.driver.job_source()})}} - {{b''}}")
     # At the opening it may have been moved, but not been destroyed either.
-    bench.recorder.steps.insert(-3, bench.recorder.steps.pop())
+    bench.recorder.steps.insert(-2, bench.recorder.steps.pop())
     run.do("spider.state['new'] = 1")
     run.finish()
     left = set(files_in(bench.driver.job()).values())

@@ -10,7 +10,6 @@ from queue_conformance.suites.states.pair import player
 
 
 @check(
-    "state.fresh",
     "state.restored",
     "state.saved",
     "state.mutation",

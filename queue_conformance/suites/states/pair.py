@@ -41,11 +41,10 @@ class StatePair:
     def __init__(self, bench: Bench, number: int) -> None:
         self.bench = bench
         self.model = StateModel()
-        self.runs = 0
         self._events: set[str] = set()
-        self._lost_track = False
         self.run: Run = bench.open()
-        self._look()
+        # A new job that begins with something is shown by a check of its own, where no other program came before.
+        self._lost_track = getattr(self.run.spider, "state", None) != {}
 
     # --- Operations --------------------------------------------------------------------------------------------------
 
@@ -120,32 +119,35 @@ class StatePair:
         if self._lost_track:
             return
         self.run = self.bench.open(owner=RESTORED)
-        self.runs += 1
         self.model.open()
         self._look(torn=torn)
 
     def _look(self, *, torn: bool = False) -> None:
         """Compare the state that a run begins with."""
         state: Any = getattr(self.run.spider, "state", None)
-        rule = self._rule()
         self.bench.recorder.note('left = getattr(spider, "state", None)')
         if torn:
             assertion = "isinstance(left, dict)"
             self.bench.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
-            self.model.adopt(state)  # whatever could be read
+            self.model.adopt(dict(state))  # whatever could be read
             return
         if "poison" in self._events and isinstance(state, dict) and callable(state.get("poison")):
             # It can store what pickle cannot.
             self._lost_track = True
             return
         expected = self.model.current
-        assertion = f"same(left, {expected!r})" if state == expected else f"left == {expected!r}"
-        self.bench.expect(rule, same(state, expected), repr(expected), state, assertion)
+        equal = state == expected  # the class of the state itself does not matter
+        assertion = f"same(dict(left), {expected!r})" if equal else f"left == {expected!r}"
+        right = equal and same(dict(state), expected)
+        self.bench.expect(self._rule(), right, repr(expected), state, assertion)
 
     def _rule(self) -> str:
-        if not self.runs:
-            return FRESH
         return KEEPS if "poison" in self._events else RESTORED
+
+
+def _without_tearing(play: Play) -> Program:
+    """Let the files alone that were cut."""
+    return tuple(Operation("reopen") if operation.name == "tear" else operation for operation in play.played)
 
 
 def _not_in_place(play: Play) -> Program:
@@ -158,10 +160,10 @@ def _without_reasons(play: Play) -> Program:
 
 
 EXPERIMENTS = (
-    Experiment(drop("tear"), always(TORN)),
-    Experiment(drop("poison"), always(KEEPS)),
     Experiment(_without_reasons, always(SAVED)),
     Experiment(_not_in_place, always(MUTATION)),
+    Experiment(drop("poison"), always(KEEPS)),
+    Experiment(_without_tearing, always(TORN)),
 )
 
 

@@ -1,0 +1,183 @@
+"""Duplicates filters and keepers of spider state: in real crawls, when they take their time, and as state machines."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from kit import DUPEFILTER, STATE, TESTS, bench, broken, examine
+
+from queue_conformance.models.dupefilter import DupeFilterModel
+from queue_conformance.models.state import StateModel
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.stateful import state_machine
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+
+CRAWL = """
+import sys
+from scrapy import Request, Spider
+from scrapy.crawler import CrawlerProcess
+
+class Counting(Spider):
+    name = "counting"
+    start_urls = ["data:,start"]
+
+    async def start(self):
+        yield Request("data:,start", dont_filter=True)
+
+    def parse(self, response):
+        self.state["runs"] = self.state.get("runs", 0) + 1
+        for number in (1, 2, 3, 1, 2, 3):
+            yield Request(f"data:,{number}", callback=self.parse_item)
+
+    def parse_item(self, response):
+        self.state["items"] = [*self.state.get("items", []), response.text]
+
+process = CrawlerProcess({
+    "JOBDIR": sys.argv[1],
+    "DUPEFILTER_CLASS": "queue_reference.dupefilter.DupeFilter",
+    "EXTENSIONS": {"scrapy.extensions.spiderstate.SpiderState": None, "queue_reference.state.SpiderState": 0},
+    "TELNETCONSOLE_ENABLED": False,
+    "LOG_LEVEL": "ERROR",
+})
+crawler = process.create_crawler(Counting)
+process.crawl(crawler)
+process.start()
+state = crawler.spider.state
+print(state["runs"], sorted(state["items"]), crawler.stats.get_value("dupefilter/filtered"))
+"""
+
+
+def test_the_references_work_in_crawls(tmp_path):
+    script = tmp_path / "crawl.py"
+    script.write_text(CRAWL, "utf-8")
+    said = []
+    for _ in range(2):
+        ended = subprocess.run(
+            [sys.executable, str(script), str(tmp_path / "job")],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={"PYTHONPATH": str(TESTS.parent / "reference"), "PATH": ""},
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert not ended.stderr
+        said.append(ended.stdout.strip())
+    assert said == ["1 ['1', '2', '3'] 3", "2 ['1', '2', '3'] 6"]
+
+
+def test_the_reference_filter_loses_nothing_in_a_crash():
+    report = examine(DUPEFILTER, {"crash-safe": "yes"})
+    assert report.verdict is RunVerdict.CONFORMANT
+    assert not broken(report)
+    kept = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
+    assert {"dupefilter.crash.loss", "dupefilter.crash.then-clean", "dupefilter.format.unknown"} <= kept
+
+
+@pytest.mark.parametrize("path", ["gallery.dupefilters.OpensLater", "gallery.dupefilters.WithRequestFingerprint"])
+def test_another_right_filter_keeps_every_rule(path):
+    report = examine(path)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_a_right_filter_behind_a_server_keeps_every_rule():
+    report = examine(
+        "gallery.dupefilters.SharedDupeFilter",
+        {"shared": "yes"},
+        examples=30,
+        settings={"REDIS_URL": "redis://{host}:{port}/0"},
+        server="redis",
+    )
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_long_campaigns_ask_for_many_requests():
+    report = examine(DUPEFILTER, examples=1000, only="dupefilter.seen.no-false-positive")
+    assert "no false positive among 100000 requests" in report.notes
+
+
+@pytest.mark.parametrize("path", [DUPEFILTER, STATE, "scrapy.dupefilters.BaseDupeFilter"])
+def test_a_right_component_passes_as_a_state_machine(path):
+    run_state_machine_as_test(state_machine(path), settings=QUICK)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files that a failure leaves open
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("scrapy.dupefilters.RFPDupeFilter", "dupefilter.crash.then-clean"),
+        ("gallery.dupefilters.KeepsOneRun", "dupefilter.persist.append"),
+        ("gallery.states.SavesPausesOnly", "state.saved"),
+        ("gallery.states.SavesInPlace", "state.failed-save-keeps"),
+    ],
+)
+def test_a_failing_state_machine_names_the_rule(path, rule):
+    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+        run_state_machine_as_test(state_machine(path), settings=settings(QUICK, max_examples=200))
+    failures = getattr(caught.value, "exceptions", [caught.value])
+    assert {failure.rule for failure in failures} == {rule}
+
+
+def test_what_a_class_keeps_in_memory_is_not_persistent():
+    with bench("gallery.dupefilters.SharesAcrossCrawls") as found:
+        assert not found.offers("persistent")
+
+
+# --- Oracles ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_filter_remembers_what_it_has_seen():
+    model = DupeFilterModel()
+    assert model.allowed("a") == {False}
+    model.see("a", False)
+    model.reopen()
+    assert model.allowed("a") == {True}
+    assert model.runs_since("a") == 1
+
+
+def test_a_filter_may_forget_what_was_torn_but_not_what_came_later():
+    model = DupeFilterModel()
+    model.see("a", False)
+    model.see("b", False)
+    model.forget()
+    assert model.allowed("a") == model.allowed("b") == {True, False}
+    assert model.allowed("c") == {False}
+    model.see("a", False)
+    assert model.allowed("a") == {True}
+    model.see("b", True)
+    assert model.allowed("b") == {True, False}
+
+
+def test_a_filter_that_does_not_filter_always_says_no():
+    model = DupeFilterModel(filters=False)
+    model.see("a", False)
+    assert model.allowed("a") == {False}
+
+
+def test_a_state_that_cannot_be_saved_leaves_the_one_before():
+    model = StateModel()
+    model.put("a", 1)
+    model.close()
+    model.open()
+    model.grow("list", 1)
+    model.poisoned = True
+    model.close()
+    model.open()
+    assert model.current == {"a": 1}
+
+
+def test_what_is_in_an_unreadable_file_is_gone():
+    model = StateModel()
+    model.put("a", 1)
+    model.close()
+    model.damaged()
+    model.open()
+    assert model.current == {}
+    model.adopt({"b": [1]})
+    model.grow("b", 2)
+    assert model.saved == {"b": [1]}
