@@ -55,6 +55,15 @@ REFERENCES = (
 )
 """Every reference implementation."""
 
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    SCHEDULER: {
+        "DUPEFILTER_CLASS": DUPEFILTER,
+        "SCHEDULER_DISK_QUEUE": LIFO_DISK,
+        "SCHEDULER_START_DISK_QUEUE": FIFO_DISK,
+    }
+}
+"""What references are built with, where a test says nothing else: a job keeps no more than its queues do."""
+
 
 def examine(
     path: str,
@@ -72,7 +81,7 @@ def examine(
     names = {only} if isinstance(only, str) else only
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         conditions = Conditions(Path(directory), seed=seed, time_limit=time_limit, examples=examples, server=server)
-        found = survey(path, settings or {}, claims or {}, conditions)
+        found = survey(path, SETTINGS.get(path, {}) if settings is None else settings, claims or {}, conditions)
         examination = Examination(found, conditions, RELEASES)
         checks = [check for check in examination.checks if names is None or check.name in names]
         checks = [check for check in checks if jobs or not check.function.__module__.startswith("queue_conformance.suites.jobs.")]
