@@ -1,5 +1,6 @@
 """Duplicates filters and keepers of spider state: in real crawls, when they take their time, and as state machines."""
 
+import json
 import subprocess
 import sys
 
@@ -126,6 +127,53 @@ def test_a_failing_state_machine_names_the_rule(path, rule):
 def test_what_a_class_keeps_in_memory_is_not_persistent():
     with bench("gallery.dupefilters.SharesAcrossCrawls") as found:
         assert not found.offers("persistent")
+
+
+ODD = """
+from queue_reference.dupefilter import DupeFilter
+
+class OddFilter(DupeFilter):
+    def __init__(self, crawler, secret):
+        super().__init__(crawler)
+    from_crawler = None
+
+class Forgetful(OddFilter):
+    def request_seen(self, request):
+        if len(self._seen) >= 200:
+            self._seen.clear()
+        return super().request_seen(request)
+"""
+CONFTEST = """
+def pytest_open_queue(cls, crawler):
+    return cls(crawler, "secret") if cls.__module__ == "odd" else None
+"""
+
+
+def test_a_conftest_builds_filters_that_scrapy_could_not(pytester):
+    pytester.makepyfile(odd=ODD)
+    pytester.makeconftest(CONFTEST)
+    result = pytester.runpytest_subprocess("--dupefilter-class=odd.OddFilter")
+    result.stdout.fnmatch_lines(["*verdict: CONFORMANT*"])
+    assert result.ret == 0
+
+
+def test_the_script_of_such_a_filter_builds_it_in_the_same_way(pytester):
+    pytester.makepyfile(odd=ODD)
+    pytester.makeconftest(CONFTEST)
+    pytester.runpytest_subprocess("--dupefilter-class=odd.Forgetful", "--conformance-report=r.jsonl", "-k", "seen.first")
+    records = map(json.loads, (pytester.path / "r.jsonl").read_text().splitlines())
+    (script,) = [record["script"] for record in records if record.get("rule") == "dupefilter.seen.first"]
+    assert "def pytest_open_queue(cls, crawler):" in script
+    result = pytester.runpython(pytester.makepyfile(script=script))
+    result.stderr.fnmatch_lines(["AssertionError: expected all 300 seen"])
+
+
+def test_a_conftest_for_queues_leaves_other_components_to_the_kit(pytester):
+    pytester.makeconftest(CONFTEST)
+    result = pytester.runpytest_subprocess(
+        f"--dupefilter-class={DUPEFILTER}", f"--spider-state-class={STATE}", "-k", "iface or fresh"
+    )
+    assert result.ret == 0, result.stdout.str()
 
 
 # --- Oracles ---------------------------------------------------------------------------------------------------------

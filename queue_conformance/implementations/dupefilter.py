@@ -148,7 +148,8 @@ class DupeFilterDriver(ComponentDriver):
         def build() -> tuple[Any, Crawler]:
             crawler = self.crawler_with(values)
             raw = self.build(crawler)
-            self.waited(raw.open())
+            if raw is not None:  # the author's function may decline
+                self.waited(raw.open())
             return raw, crawler
 
         return f"opened({self.class_name}, {source}{self.name_source}{self._build_source})", build

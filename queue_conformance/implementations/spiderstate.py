@@ -24,7 +24,10 @@ class Run:
 
     Attributes:
         spider: the spider, called ``spider`` in scripts.
+        raw: nothing: no function of the author's builds extensions.
     """
+
+    raw = None
 
     def __init__(self, spider: Spider, driver: SpiderStateDriver) -> None:
         self.spider: Any = spider
