@@ -21,6 +21,8 @@ _IMPORTS: Mapping[str, str] = {
     "JsonRequest": "from scrapy.http import JsonRequest",
     "Mapping": "from collections.abc import Mapping",
     "Path": "from pathlib import Path",
+    "PickleFifoDiskQueue": "from scrapy.squeues import PickleFifoDiskQueue",
+    "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",
     "Request": "from scrapy import Request",
     "Selector": "from scrapy.selector import Selector",
     "Spider": "from scrapy import Spider",
@@ -36,6 +38,7 @@ _IMPORTS: Mapping[str, str] = {
     "inf": "from math import inf",
     "io": "import io",
     "itertools": "import itertools",
+    "json": "import json",
     "math": "import math",
     "nan": "from math import nan",
     "os": "import os",
@@ -66,7 +69,7 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
     """
     names: dict[str, object] = {}
     for name, line in _IMPORTS.items():
-        if name not in ("Backend", "get_crawler", "resource"):  # only scripts use these
+        if name not in ("Backend", "get_crawler", "resource") and "squeues" not in line:  # only scripts use these
             exec(line, names)
     for module in modules:
         names.update(vars(module))
