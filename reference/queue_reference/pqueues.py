@@ -101,8 +101,7 @@ class PriorityQueue:
         """
         if not isinstance(request.priority, int) or abs(request.priority) >= 10**100:
             raise ValueError(f"the priority of {request} must be an integer of less than 100 digits: {request.priority!r}")
-        start = bool(request.meta.get("is_start_request")) and self._classes[True] is not None
-        place = Place(self._slot_of(request), -request.priority, start)
+        place = self._place_of(request)
         try:
             self._queue(place).push(request)
         finally:
@@ -141,6 +140,10 @@ class PriorityQueue:
 
     def __len__(self) -> int:
         return sum(map(len, self._open.values())) + sum(self._parked.values())
+
+    def _place_of(self, request: Request) -> Place:
+        start = bool(request.meta.get("is_start_request")) and self._classes[True] is not None
+        return Place(self._slot_of(request), -request.priority, start)
 
     # --- What a queue that looks at slots changes --------------------------------------------------------------------
 
@@ -264,7 +267,11 @@ class SlotPriorityQueue(PriorityQueue):
         places = self._turn[place.slot]
         places.discard(place)
         if not places:
-            del self._turn[place.slot]
-            if self._key:
-                with suppress(OSError):
-                    Path(self._path_of(place.slot)).rmdir()
+            self._forget(place.slot)
+
+    def _forget(self, slot: str) -> None:
+        """Leave nothing of a slot without requests, not even its directory."""
+        del self._turn[slot]
+        if self._key:
+            with suppress(OSError):
+                Path(self._path_of(slot)).rmdir()

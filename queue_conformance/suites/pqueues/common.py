@@ -2,36 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.priorityqueue import through_json
+from queue_conformance.implementations.recording import NOTHING
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotExercised
 
 KINDS = (Kind.PRIORITY_QUEUE,)
 """The kind that these checks drive."""
 
 
-def drain(bench: Bench, queue: Any, most: int) -> list[Any]:
-    """Pop once more often than there can be requests.
+def drain(bench: Bench, queue: Any, count: int) -> list[str]:
+    """Pop until as many requests have come as there are; ``None`` between them is judged elsewhere.
 
     Scripts call what came ``came``, as URLs.
 
     Args:
         bench: where the check works.
         queue: the open queue.
-        most: how many requests there can be.
+        count: how many requests there are.
 
     Returns:
-        What came.
+        The URLs of what came.
     """
-    recorder = bench.recorder
-    begun = len(recorder.steps)
-    came = [popped for popped in (queue.pop() for _ in range(most + 1)) if popped is not None]
-    del recorder.steps[begun:]
-    recorder.note(f"came = [r.url for r in ({queue.variable}.pop() for _ in range({most + 1})) if r is not None]")
+    steps = bench.recorder.steps
+    begun, most = len(steps), 2 * count + 2
+    came: list[str] = []
+    pops = 0
+    while len(came) < count and pops < most:
+        popped = queue.pop()
+        pops += 1
+        if popped is not None:
+            came.append(getattr(popped, "url", repr(popped)))
+    del steps[begun:]
+    bench.recorder.note(f"came = [r.url for r in ({queue.variable}.pop() for _ in range({pops})) if r is not None]")
     return came
+
+
+def saved(bench: Bench, queue: Any) -> Any:
+    """Close, and return the state after a trip through JSON; scripts call it ``state``.
+
+    Raises:
+        NotExercised: if JSON cannot store it, which is judged elsewhere.
+    """
+    state = through_json(queue.close())
+    if state is NOTHING:
+        raise NotExercised("JSON cannot store what its close returns")
+    bench.recorder.note("state = json.loads(json.dumps(left))")
+    return state
+
+
+def need_resuming(bench: Bench, items: Sequence[Item]) -> None:
+    """Make sure that requests are there again after resuming, which is judged elsewhere.
+
+    Raises:
+        NotExercised: if they are not.
+    """
+    bench.restart()
+    queue = bench.open()
+    for item in items:
+        queue.push(item)
+    state = saved(bench, queue)
+    if sorted(drain(bench, bench.open(state=state), len(items))) != sorted(item.value.url for item in items):
+        raise NotExercised("requests are lost when it is resumed")
+    bench.restart()
 
 
 def expect_all(bench: Bench, rule: str, queue: Any, items: Iterable[Item], *, in_order: bool = False) -> None:
@@ -48,7 +86,7 @@ def expect_all(bench: Bench, rule: str, queue: Any, items: Iterable[Item], *, in
         RuleBroken: if something is missing, comes twice, or comes in another order.
     """
     wanted = [item.value.url for item in items]
-    came = [getattr(popped, "url", popped) for popped in drain(bench, queue, len(wanted))]
+    came = drain(bench, queue, len(wanted))
     if in_order:
         bench.expect(rule, came == wanted, _numbers(wanted), _numbers(came), f"came == {wanted!r}")
     else:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.pqueues.common import KINDS
 from queue_conformance.suites.pqueues.pair import run
 from queue_conformance.suites.programs import program
@@ -22,8 +23,11 @@ def four_methods_are_enough(bench: Bench) -> None:
         "push:3 push:0 pop pop push:0 pop_none",
     )
     for operations in programs:
-        with bench.recorder.blame(rule):
+        try:
             run(bench, program(operations), lambda driver: driver.furnish("BareQueue", "BareQueue", keeps=False), lifo=False)
+        except RuleBroken as failure:
+            # Anything else than a missing method is judged by the other checks.
+            raise failure.as_rule(rule) if "'BareQueue' object" in failure.actual else failure from None
         bench.examined[rule] += 1
 
 
@@ -39,8 +43,8 @@ def queues_in_memory_write_nothing(bench: Bench) -> None:
         queue = bench.open()
         for number in (0, 1, 5):
             queue.push(driver.item(number))
-        while queue.pop() is not None:
-            pass
+        for _ in range(3):
+            queue.pop()
         queue.push(driver.item(2))
         queue.close()
         left = sorted({*os.listdir("/"), *os.listdir()} - before)

@@ -59,7 +59,7 @@ class PriorityQueuePair:
         self._pushes = 0
         self._peeked: Any = None
         self._seen: set[str] = set()
-        self._failed: set[Place] = set()
+        self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
 
     # --- Operations --------------------------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class PriorityQueuePair:
                 tail.append("    raise AssertionError('swallowed')")
                 self.bench.fail(rule, "the ValueError of the downstream queue", "no exception", tail, replaces=True, final=True)
         self._seen.add("refused")
-        self._failed.add(self._place(number))
+        self._suspects["pq.push.failed-no-trace"].add(self._place(number))
 
     def pop(self, _item: int = 0) -> int | None:
         """Pop, and judge what came."""
@@ -187,7 +187,7 @@ class PriorityQueuePair:
         """Take out and judge everything that is left, and close."""
         for _ in range(len(self.model) + 1):
             self.pop()
-        save(self.bench, self.queue, set(), self._failed)
+        save(self.bench, self.queue, set(), self._suspects)
 
     # --- Judgement ---------------------------------------------------------------------------------------------------
 
@@ -202,10 +202,11 @@ class PriorityQueuePair:
         if not self.bench.offers("persistent") or not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
-        state = save(self.bench, self.queue, places, self._failed)
-        self._failed.clear()
+        state = save(self.bench, self.queue, places, self._suspects)
+        self._suspects = {rule: set() for rule in self._suspects}
         if marker is not None:
             self.driver.discard(marker)
+            self._suspects["pq.resume.stale"].add(self._place(marker.number))
         if unsaved:
             state = self.bench.recorder.steps[-2].result
             self.bench.recorder.steps[-1].source = "state = left"
@@ -261,6 +262,8 @@ class PriorityQueuePair:
             return "pq.pop.none-only-empty" if self._something_comes() else "pq.pop.exactly-once"
         if number is None or not self.model.contains(number):
             return "pq.pop.exactly-once" if number is not None or allowed else "pq.pop.empty-none"
+        if not self._something_comes(allowed[0]):
+            return "pq.pop.exactly-once"
         came = self.model.place_of(number)
         places = [self.model.place_of(n) for n in allowed]
         if self.bench.offers("slots"):
@@ -274,11 +277,12 @@ class PriorityQueuePair:
             return "pq.pop.tie-start-last"
         return "pq.pop.start-order" if came.start else "pq.pop.tie-downstream"
 
-    def _something_comes(self) -> bool:
-        """Whether anything comes out after a ``None``; this leaves no steps behind."""
+    def _something_comes(self, number: int | None = None) -> bool:
+        """Whether an item, or anything, comes out after what came; this leaves no steps behind."""
         steps = len(self.bench.recorder.steps)
         try:
-            return any(self.queue.pop() is not None for _ in range(len(self.model) + 2))
+            came = (self.queue.pop() for _ in range(2 * len(self.model) + 2))
+            return any(popped is not None and number in (None, self.driver.identify(popped)) for popped in came)
         except OperationRaised:
             return False
         finally:

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from queue_conformance.faults.disk import AVAILABLE
 from queue_conformance.implementations.driver import Item
-from queue_conformance.implementations.priorityqueue import through_json
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
-from queue_conformance.suites.pqueues.common import KINDS, expect_all
+from queue_conformance.suites.pqueues.common import KINDS, expect_all, saved
 
 with suppress(ImportError):  # Windows
     import resource
@@ -48,8 +47,7 @@ def integers_of_all_sizes_work(bench: Bench) -> None:
             for item in items:
                 queue.push(item)
             if disk and bench.offers("persistent"):
-                state = through_json(queue.close())
-                bench.recorder.note("state = json.loads(json.dumps(left))")
+                state = saved(bench, queue)
                 queue = bench.open(state=state)
             expected = sorted(items, key=lambda item: -item.value.priority)
             expect_all(bench, rule, queue, expected, in_order=True)
@@ -81,8 +79,7 @@ def _push_priority(bench: Bench, rule: str, priority: str) -> None:
         else:
             accepted.append(odd)
     if bench.offers("persistent"):
-        state = through_json(queue.close())
-        bench.recorder.note("state = json.loads(json.dumps(left))")
+        state = saved(bench, queue)
         queue = bench.open(state=state)
     expect_all(bench, rule, queue, accepted)
 
@@ -124,8 +121,7 @@ def many_buckets_need_few_descriptors(bench: Bench) -> None:
             recorder.steps[-1].source = f"[queue.push(Request(f{arguments})) for number in range({MANY})]"
         length = queue.length(owner=rule)
         bench.expect(rule, length == MANY, f"len {MANY}", length, f"length == {MANY}")
-        state = through_json(queue.close())
-        recorder.note("state = json.loads(json.dumps(left))")
+        state = saved(bench, queue)
         if bench.offers("persistent"):
             queue = bench.open(state=state)
             length = queue.length(owner=rule)

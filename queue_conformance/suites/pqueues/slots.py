@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from queue_conformance.implementations.driver import Item
-from queue_conformance.implementations.priorityqueue import through_json
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
-from queue_conformance.suites.pqueues.common import KINDS, expect_all
+from queue_conformance.suites.pqueues.common import KINDS, expect_all, saved
 from queue_conformance.suites.pqueues.pair import run_each
 from queue_conformance.suites.programs import program
 
@@ -56,7 +55,7 @@ def slots_are_those_of_the_downloader(bench: Bench) -> None:
             bench.restart()
             queue = bench.open()
             driver.set_active(busy, 2)
-            driver.set_active("b.example", 1)
+            driver.set_active("b.example", 0 if last else 1)
             mine = driver.evaluate(f'Request("https://a.example/1", meta={meta})')
             other = driver.evaluate('Request("https://b.example/2")')
             queue.push(mine)
@@ -237,8 +236,7 @@ def slots_of_all_names_work(bench: Bench) -> None:
                 for item in items:
                     queue.push(item)
                 if disk and bench.offers("persistent"):
-                    state = through_json(queue.close())
-                    bench.recorder.note("state = json.loads(json.dumps(left))")
+                    state = saved(bench, queue)
                     queue = bench.open(state=state)
                 expect_all(bench, rule, queue, items)
 
