@@ -4,36 +4,16 @@ Scripts quote the definitions that they need from this file word by word; they h
 """
 
 
-class TransientError(Exception):
-    """What a downstream queue raises when a push fails for the moment."""
-
-
 class Store:
-    """What downstream queues hold, by their keys, and all that were built; with keeps=False nothing outlives them.
-
-    faults maps an operation to what happens the next times: an exception to raise, or None for a pop that returns None.
-    """
+    """What downstream queues hold, by key, and all that were built; with keeps=False nothing outlives them."""
 
     def __init__(self, keeps=True):
         self.keeps = keeps
-        self.items = {}
-        self.built = []
-        self.faults = {}
+        self.items, self.built, self.classes = {}, [], []
 
     def bind(self, cls):
-        return type(cls.__name__, (cls,), {"store": self})
-
-    def disturbs(self, operation):
-        if not self.faults.get(operation):
-            return False
-        fault = self.faults[operation].pop(0)
-        if fault is not None:
-            raise fault
-        return True
-
-    def discard(self, url):
-        for items in self.items.values():
-            items[:] = [request for request in items if request.url != url]
+        self.classes.append(type(cls.__name__, (cls,), {"store": self}))
+        return self.classes[-1]
 
 
 class BareQueue:
@@ -42,9 +22,7 @@ class BareQueue:
     first = 0
 
     def __init__(self, key):
-        self.store.disturbs("build")
-        self.key = key
-        self.closed = 0
+        self.key, self.closed = key, 0
         self.items = self.store.items.setdefault(key, []) if self.store.keeps else []
         self.store.built.append(self)
 
@@ -53,24 +31,17 @@ class BareQueue:
         return cls(key)
 
     def push(self, request):
-        self.store.disturbs("push")
-        if self.closed:
-            raise RuntimeError("push after close")
+        assert not self.closed, "push after close"
         self.items.append(request)
 
     def pop(self):
-        if self.closed:
-            raise RuntimeError("pop after close")
-        if not self.items or self.store.disturbs("pop"):
-            return None
-        return self.items.pop(self.first)
+        assert not self.closed, "pop after close"
+        return self.items.pop(self.first) if self.items else None
 
     def close(self):
-        self.store.disturbs("close")
         self.closed += 1
 
     def __len__(self):
-        self.store.disturbs("len")
         return len(self.items)
 
 
@@ -86,3 +57,31 @@ class LifoQueue(FifoQueue):
 class UnpeekableQueue(BareQueue):
     def peek(self):
         raise NotImplementedError("this queue cannot peek")
+
+
+class TransientError(Exception):
+    """What a downstream queue raises when a push fails for the moment."""
+
+
+def disturb(store, operation, *faults):
+    """Let the next calls of an operation raise; None lets a pop return None while there is something."""
+    waiting = list(faults)
+    for cls in store.classes:
+        setattr(cls, operation, disturbed(getattr(cls, operation), waiting))
+    return waiting
+
+
+def disturbed(usual, waiting):
+    def call(self, *arguments):
+        if not waiting or (waiting[0] is None and not self.items):
+            return usual(self, *arguments)
+        if error := waiting.pop(0):
+            raise error
+
+    return call
+
+
+def discard(store, url):
+    """Take a request out of a store, behind the back of the priority queue."""
+    for items in store.items.values():
+        items[:] = [request for request in items if request.url != url]

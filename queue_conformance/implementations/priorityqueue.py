@@ -90,7 +90,6 @@ class PriorityQueueDriver(CrawlerDriver):
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.names.update(namespace(example, downstreams))
-        self._engine_source = "Engine(Downloader())"
         self.renew(directory)
 
     def renew(self, directory: Path) -> None:
@@ -99,6 +98,7 @@ class PriorityQueueDriver(CrawlerDriver):
         self._classes: tuple[Any, Any] | None = None
         self._sources = ("", "None")
         self._keeps = True
+        self._waiting: list[Any] = []
         self.use_downloader(engine.Downloader())
 
     # --- Surroundings ------------------------------------------------------------------------------------------------
@@ -140,35 +140,33 @@ class PriorityQueueDriver(CrawlerDriver):
         assert self._classes is not None
         return self._classes
 
-    def fail(self, operation: str, source: str, times: int = 1) -> list[Any]:
-        """Let an operation of the downstream queues fail the next times.
+    def disturb(self, operation: str, *faults: str) -> list[Any]:
+        """Let the next calls of an operation of the downstream queues fail.
 
         Args:
-            operation: its name, such as ``push``.
-            source: what it raises, as a Python expression; ``None`` lets a pop return ``None``.
-            times: how often.
+            operation: the name of the method.
+            faults: what they raise, as Python expressions; ``None`` lets a pop return ``None`` while there is something.
 
         Returns:
             What is still to come; it becomes shorter as it comes.
         """
         assert self.store is not None
-        faults = [eval(source, self.names)] * times
-        self.store.faults[operation] = faults
-        self.recorder.note(f"store.faults[{operation!r}] = [{source}]{f' * {times}' if times > 1 else ''}")
-        return faults
+        waiting: list[Any] = downstreams.disturb(self.store, operation, *(eval(fault, self.names) for fault in faults))
+        self._waiting = waiting
+        self.recorder.note(f"waiting = disturb(store, {operation!r}, {', '.join(faults)})")
+        return waiting
 
     def recover(self) -> None:
         """Let nothing fail any more."""
-        assert self.store is not None
-        if any(self.store.faults.values()):
-            self.recorder.note("store.faults.clear()")
-        self.store.faults.clear()
+        if self._waiting:
+            self.recorder.note("waiting.clear()")
+        self._waiting.clear()
 
     def discard(self, item: Item) -> None:
         """Take a request out of what the downstream queues hold, behind the back of the priority queue."""
         assert self.store is not None
-        self.store.discard(item.value.url)
-        self.recorder.note(f"store.discard({quoted(item.value.url)})")
+        downstreams.discard(self.store, item.value.url)
+        self.recorder.note(f"discard(store, {quoted(item.value.url)})")
 
     def set_active(self, slot: str, count: int) -> None:
         """Let the downloader be busy with so many requests of a slot."""
@@ -225,13 +223,15 @@ class PriorityQueueDriver(CrawlerDriver):
         return OpenPriorityQueue(raw, variable, self.recorder)
 
     def setup(self, body: str) -> list[str]:
+        plain = self.implementation.capabilities.peek and not self.implementation.capabilities.slots
         settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             f"crawler = get_crawler(Spider{settings})",
             'crawler.spider = spider = Spider("example")',
-            "crawler.engine = Engine(Downloader())",
+            # Where nothing is known yet, it may look at the downloader.
+            *(() if plain and "crawler.engine" not in body else ("crawler.engine = Engine(Downloader())",)),
         ]
 
     # --- Items -------------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ _IMPORTS: Mapping[str, str] = {
     "textwrap": "import textwrap",
     "threading": "import threading",
     "time": "import time",
+    "urlsplit": "from urllib.parse import urlsplit",
     "uuid": "import uuid",
 }
 

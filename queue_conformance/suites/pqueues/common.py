@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from queue_conformance.implementations.driver import Item
@@ -87,15 +89,20 @@ def expect_all(bench: Bench, rule: str, queue: Any, items: Iterable[Item], *, in
     """
     wanted = [item.value.url for item in items]
     came = drain(bench, queue, len(wanted))
+    assertion = f"came == {wanted!r}"
     if in_order:
-        bench.expect(rule, came == wanted, _numbers(wanted), _numbers(came), f"came == {wanted!r}")
+        at = next((index for index, pair in enumerate(zip_longest(came, wanted)) if pair[0] != pair[1]), 0)
+        bench.expect(rule, came == wanted, _from(wanted, at), _from(came, at), assertion)
     else:
-        same = sorted(came) == sorted(wanted)
-        bench.expect(rule, same, f"{_numbers(wanted)} in any order", _numbers(came), f"sorted(came) == {sorted(wanted)!r}")
+        came.sort()
+        wanted.sort()
+        bench.recorder.note("came.sort()")
+        wrong = [f"{url} {count} times" for url, count in Counter(came).items() if url not in wanted or count > 1]
+        wrong += [f"no {url}" for url in wanted if url not in came]
+        bench.expect(rule, came == wanted, f"{len(wanted)} requests, each of them once", ", ".join(wrong)[:150], assertion)
 
 
-def _numbers(urls: list[str]) -> str:
-    """Return URLs without what they have in common, short."""
-    short = [str(url).removeprefix("https://") for url in urls]
-    text = ", ".join(short) or "nothing"
-    return text if len(text) <= 150 else f"{text[:147]}..."
+def _from(urls: list[str], start: int) -> str:
+    """Return some of the URLs, with where they are."""
+    shown = ", ".join(urls[start : start + 3]) or "nothing"
+    return f"{shown} as number {start + 1}" if start else shown

@@ -66,5 +66,5 @@ def _working_in(directory: Path) -> Iterator[None]:
 def what_cannot_be_built_is_found_early(bench: Bench) -> None:
     rule = "pq.ctor.fail-early"
     bench.driver.furnish()
-    bench.driver.fail("build", 'ConnectionError("refused")', times=9)
+    bench.driver.disturb("__init__", *['ConnectionError("refused")'] * 4)
     bench.expect_raises(rule, (Exception,), bench.open, why=", as no downstream queue can be built")

@@ -71,7 +71,7 @@ def an_error_of_a_pop_loses_nothing_else(bench: Bench) -> None:
             for item in items:
                 queue.push(item)
             source = 'RuntimeError("broken")'
-            waiting = bench.driver.fail("pop", source)
+            waiting = bench.driver.disturb("pop", source)
             _expect_error(bench, rule, queue, waiting)
             with bench.recorder.blame(rule):
                 _expect_the_others(bench, rule, queue, items)
@@ -119,7 +119,7 @@ def _expect_the_others(bench: Bench, rule: str, queue: Any, items: list[Item]) -
 def an_error_of_the_clean_up_loses_nothing(bench: Bench) -> None:
     rule = "pq.pop.cleanup-error"
     hits = 0
-    for operation in ("len", "close"):
+    for operation in ("__len__", "close"):
         for numbers in ((0,), (1,), (0, 2, 4), (0, 12, 1)):
             with bench.collecting():
                 bench.restart()
@@ -140,7 +140,7 @@ def _pop_under(bench: Bench, rule: str, operation: str, numbers: tuple[int, ...]
     recorder.note("came = []")
     hit = False
     for _ in items:
-        waiting = driver.fail(operation, 'RuntimeError("no connection")')
+        waiting = driver.disturb(operation, 'RuntimeError("no connection")')
         with _tolerated():
             popped = queue.pop()
             came += [] if popped is None else [popped.url]

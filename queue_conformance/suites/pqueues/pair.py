@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import Any
+from typing import Any, NoReturn
 
 from queue_conformance.implementations.priorityqueue import MARKED, PLACES, SLOTS, PriorityQueueDriver
-from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.priorityqueue import Place, PriorityQueueModel
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import installed_releases, why_not_applicable
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken, shown_by
 from queue_conformance.suites.pqueues.attribution import EXPERIMENTS
-from queue_conformance.suites.pqueues.saving import save
+from queue_conformance.suites.pqueues.saving import close, save
 from queue_conformance.suites.programs import Operation, Player, Program
 
 Furnish = Callable[[PriorityQueueDriver], object]
@@ -59,6 +59,7 @@ class PriorityQueuePair:
         self._pushes = 0
         self._peeked: Any = None
         self._seen: set[str] = set()
+        self._used: set[int] = set()
         self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
 
     # --- Operations --------------------------------------------------------------------------------------------------
@@ -68,6 +69,7 @@ class PriorityQueuePair:
         number = self._number(item)
         self.queue.push(self.driver.item(number))
         self.model.push(number, self._place(number))
+        self._used.add(self._place(number).priority)
         self._peeked = None
 
     def push_refused(self, item: int) -> None:
@@ -76,25 +78,24 @@ class PriorityQueuePair:
             return
         rule = "pq.push.error-propagates"
         number = self._number(item)
-        waiting = self.driver.fail("push", 'ValueError("refused")')
+        waiting = self.driver.disturb("push", 'ValueError("refused")')
         try:
             self.queue.push(self.driver.item(number), owner=rule)
         except OperationRaised as raised:
             if waiting or not isinstance(raised.error, Exception):
                 raise
             if not isinstance(raised.error, ValueError):
-                raise self.bench.unexpected(raised) from raised
+                self._error_is_lost(f"{describe(raised.error)} raised")
         else:
             if waiting:  # it has not come to the downstream queue yet
                 self.driver.recover()
                 self.model.push(number, self._place(number))
             else:
-                step = self.bench.recorder.steps[-1]
-                tail = ["try:", f"    {step.source}", "except ValueError:", "    pass  # right", "else:"]
-                tail.append("    raise AssertionError('swallowed')")
-                self.bench.fail(rule, "the ValueError of the downstream queue", "no exception", tail, replaces=True, final=True)
+                self._error_is_lost("no exception")
         self._seen.add("refused")
-        self._suspects["pq.push.failed-no-trace"].add(self._place(number))
+        place = self._place(number)
+        if place.priority not in self._used:
+            self._suspects["pq.push.failed-no-trace"].add(place)
 
     def pop(self, _item: int = 0) -> int | None:
         """Pop, and judge what came."""
@@ -115,7 +116,7 @@ class PriorityQueuePair:
         """Pop while the next downstream queue says ``None``; any other request may come instead."""
         if not len(self.model) or self.driver.store is None:
             return self.pop()
-        waiting = self.driver.fail("pop", "None")
+        waiting = self.driver.disturb("pop", "None")
         value = self.queue.pop(owner="pq.pop.transient")
         self._peeked = None
         if not waiting:
@@ -187,7 +188,7 @@ class PriorityQueuePair:
         """Take out and judge everything that is left, and close."""
         for _ in range(len(self.model) + 1):
             self.pop()
-        save(self.bench, self.queue, set(), self._suspects)
+        close(self.bench, self.queue, nothing_left=True)
 
     # --- Judgement ---------------------------------------------------------------------------------------------------
 
@@ -198,12 +199,20 @@ class PriorityQueuePair:
     def _place(self, number: int) -> Place:
         return self.driver.place(number)
 
+    def _error_is_lost(self, actual: str) -> NoReturn:
+        """Report that something else came of the last push than the error of the downstream queue."""
+        tail = ["try:", f"    {self.bench.recorder.steps[-1].source}", "except ValueError:", "    pass  # right", "else:"]
+        tail.append("    raise AssertionError('no exception')")
+        expected = "the ValueError of the downstream queue"
+        self.bench.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
+
     def _reopen(self, *, unsaved: bool = False, marker: Any = None, owner: str = "pq.resume.all") -> None:
         if not self.bench.offers("persistent") or not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
         state = save(self.bench, self.queue, places, self._suspects)
         self._suspects = {rule: set() for rule in self._suspects}
+        self._used = {place.priority for place in self.model.places}
         if marker is not None:
             self.driver.discard(marker)
             self._suspects["pq.resume.stale"].add(self._place(marker.number))

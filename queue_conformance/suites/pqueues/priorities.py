@@ -78,6 +78,7 @@ def _push_priority(bench: Bench, rule: str, priority: str) -> None:
                 raise
         else:
             accepted.append(odd)
+            bench.recorder.steps[-1].refusable = True
     if bench.offers("persistent"):
         state = saved(bench, queue)
         queue = bench.open(state=state)

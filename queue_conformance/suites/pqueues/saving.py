@@ -30,9 +30,7 @@ def save(bench: Bench, queue: Any, places: Collection[Place], suspects: Suspects
     Raises:
         RuleBroken: if JSON cannot store it, or it names something where nothing is left.
     """
-    left = queue.close()
-    if not places:
-        bench.expect("pq.close.empty-falsy", not left, "empty state, nothing is left", left, "not left")
+    left = close(bench, queue, nothing_left=not places)
     state = through_json(left)
     if state is NOTHING:
         rule = "pq.close.state"
@@ -42,6 +40,18 @@ def save(bench: Bench, queue: Any, places: Collection[Place], suspects: Suspects
         _judge_names(bench, left, set(places), suspects)
     bench.recorder.note("state = json.loads(json.dumps(left))")
     return state
+
+
+def close(bench: Bench, queue: Any, *, nothing_left: bool) -> Any:
+    """Close a priority queue, and return the state; it is false if nothing is left.
+
+    Raises:
+        RuleBroken: if it is not.
+    """
+    left = queue.close()
+    if nothing_left:
+        bench.expect("pq.close.empty-falsy", not left, "empty state, nothing is left", left, "not left")
+    return left
 
 
 def _judge_names(bench: Bench, left: Any, places: set[Place], suspects: Suspects) -> None:
@@ -74,7 +84,7 @@ def _expect_only(
     """Nothing else is named; where another rule explains what is, that one is broken."""
     unknown = named - mine
     usual = "pq.close.state-nonempty"
-    rule = next((rule for rule, theirs in suspected.items() if unknown and unknown & theirs), usual)
+    rule = next((rule for rule, theirs in suspected.items() if unknown and unknown <= theirs), usual)
     bench.expect(rule, not unknown, expected, left, assertion, final=rule != usual)
 
 
