@@ -32,6 +32,8 @@ LIFO_DISK = "queue_reference.disk.LifoDiskQueue"
 FIFO_BYTES = "queue_reference.bytequeues.FifoByteQueue"
 PRIORITY = "queue_reference.collections.PriorityQueue"
 TURNS = "queue_reference.collections.RoundRobinQueue"
+REQUEST_PRIORITY = "queue_reference.pqueues.PriorityQueue"
+SLOT_PRIORITY = "queue_reference.pqueues.SlotPriorityQueue"
 
 REFERENCES = (
     FIFO_MEMORY,
@@ -44,6 +46,8 @@ REFERENCES = (
     "queue_reference.bytequeues.LifoMemoryByteQueue",
     PRIORITY,
     TURNS,
+    REQUEST_PRIORITY,
+    SLOT_PRIORITY,
 )
 """Every reference implementation."""
 

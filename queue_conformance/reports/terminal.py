@@ -81,14 +81,8 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
 def describe_found(kind: Kind, found: Capabilities) -> str:
     """Return what was found by probing, in one line."""
     if kind is Kind.PRIORITY_QUEUE:
-        words = (
-            ("persistent", "not persistent", found.persistent),
-            ("peek", "no peek", found.peek),
-            ("slots", "no slots", found.slots),
-        )
-        return ", ".join(
-            name if there else f"not {name}" if name == "persistent" else f"no {name}" for name, there in offers.items()
-        )
+        parts = ["persistent" if found.persistent else "not persistent", "peek" if found.peek else "no peek"]
+        return ", ".join([*parts, "slots" if found.slots else "no slots"])
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
     else:
