@@ -3,25 +3,25 @@
 import json
 
 import pytest
-from kit import REQUEST_PRIORITY, SLOT_PRIORITY, bench, broken, examine, implementation
-from scrapy import Request, Spider
+from kit import RELEASES, REQUEST_PRIORITY, SLOT_PRIORITY, bench, broken, examine, implementation
+from packaging.version import Version
+from scrapy import Request
 from scrapy.core.scheduler import Scheduler
-from scrapy.utils.test import get_crawler
 
+from queue_conformance.implementations.crawling import make_crawler
 from queue_conformance.implementations.engine import Downloader, Engine
 from queue_conformance.implementations.priorityqueue import MARKED, PLACES
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.pqueues.pair import run
 from queue_conformance.suites.programs import program
-from queue_conformance.verdicts import Verdict
+from queue_conformance.verdicts import RunVerdict, Verdict
 
 EXTERNAL = {"profile": "external-queue"}
 
 
 def scheduler(path, directory):
-    crawler = get_crawler(Spider, {"SCHEDULER_PRIORITY_QUEUE": path, "JOBDIR": str(directory)})
-    crawler.spider = Spider("example")
+    crawler = make_crawler({"SCHEDULER_PRIORITY_QUEUE": path, "JOBDIR": str(directory)})
     crawler.engine = Engine(Downloader())
     found = Scheduler.from_crawler(crawler)
     found.open(crawler.spider)
@@ -73,6 +73,7 @@ def test_the_number_of_an_item_tells_its_place():
         assert found.driver.place(MARKED) not in PLACES
 
 
+@pytest.mark.skipif(Version(RELEASES["scrapy"]) < Version("2.13.1"), reason="start requests came first in Scrapy 2.13.0")
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
@@ -97,3 +98,13 @@ def test_two_mistakes_in_one_program_do_not_hide_each_other():
 def test_claims_that_are_false_are_shown():
     report = examine(REQUEST_PRIORITY, {"slots": "yes"}, only="pq.len.sum")
     assert broken(report) == {"queue.claims.true"}
+
+
+RIGHT = ("StateOfItsOwn", "PriorityWithoutPeek", "ForgetsAtClose", "AsksAnother")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_other_right_classes_keep_every_rule(name):
+    report = examine(f"gallery.right.{name}")
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT

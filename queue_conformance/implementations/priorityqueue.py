@@ -81,6 +81,7 @@ class PriorityQueueDriver(CrawlerDriver):
 
     Attributes:
         store: what the downstream queues of the kit hold, or ``None`` over those of Scrapy.
+        engine_is_used: whether something else than the implementation looks at the downloader.
     """
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
@@ -99,6 +100,7 @@ class PriorityQueueDriver(CrawlerDriver):
         self._sources = ("", "None")
         self._keeps = True
         self._waiting: list[Any] = []
+        self.engine_is_used = False
         self.use_downloader(engine.Downloader())
 
     # --- Surroundings ------------------------------------------------------------------------------------------------
@@ -223,15 +225,16 @@ class PriorityQueueDriver(CrawlerDriver):
         return OpenPriorityQueue(raw, variable, self.recorder)
 
     def setup(self, body: str) -> list[str]:
-        plain = self.implementation.capabilities.peek and not self.implementation.capabilities.slots
+        found = self.implementation.capabilities
+        # Where nothing is known yet, it may look at the downloader.
+        plain = (found.peek or found.persistent) and not found.slots and not self.engine_is_used and "crawler.engine" not in body
         settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             f"crawler = get_crawler(Spider{settings})",
             'crawler.spider = spider = Spider("example")',
-            # Where nothing is known yet, it may look at the downloader.
-            *(() if plain and "crawler.engine" not in body else ("crawler.engine = Engine(Downloader())",)),
+            *(() if plain else ("crawler.engine = Engine(Downloader())",)),
         ]
 
     # --- Items -------------------------------------------------------------------------------------------------------

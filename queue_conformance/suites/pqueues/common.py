@@ -89,17 +89,18 @@ def expect_all(bench: Bench, rule: str, queue: Any, items: Iterable[Item], *, in
     """
     wanted = [item.value.url for item in items]
     came = drain(bench, queue, len(wanted))
-    assertion = f"came == {wanted!r}"
     if in_order:
         at = next((index for index, pair in enumerate(zip_longest(came, wanted)) if pair[0] != pair[1]), 0)
-        bench.expect(rule, came == wanted, _from(wanted, at), _from(came, at), assertion)
+        bench.expect(rule, came == wanted, _from(wanted, at), _from(came, at), f"came == {wanted!r}")
     else:
         came.sort()
         wanted.sort()
         bench.recorder.note("came.sort()")
         wrong = [f"{url} {count} times" for url, count in Counter(came).items() if url not in wanted or count > 1]
         wrong += [f"no {url}" for url in wanted if url not in came]
-        bench.expect(rule, came == wanted, f"{len(wanted)} requests, each of them once", ", ".join(wrong)[:150], assertion)
+        bench.expect(
+            rule, came == wanted, f"{len(wanted)} requests, each of them once", ", ".join(wrong)[:150], f"came == {wanted!r}"
+        )
 
 
 def _from(urls: list[str], start: int) -> str:

@@ -121,10 +121,11 @@ class PriorityQueuePair:
         self._peeked = None
         if not waiting:
             self._seen.add("none")
-        self.driver.recover()
-        if value is None and not waiting:
             if not self._keeps:
                 self._nothing_is_given_up()
+        said_none = not waiting
+        self.driver.recover()
+        if value is None and said_none:
             return None
         number = self._judge(value, self.model.heads())
         if number is not None:

@@ -6,10 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any
 
-from queue_conformance.implementations.priorityqueue import through_json
+from queue_conformance.implementations.priorityqueue import MARKERS, PLACES, through_json
 from queue_conformance.implementations.recording import NOTHING
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites.bench import Bench
+
+KNOWN = {place.slot for place in (*PLACES, *MARKERS)}
+"""The slots of all requests; what else a state may contain is not known."""
 
 Suspects = Mapping[str, Collection[Place]]
 """Where other rules say that nothing may be left, by the ids of these rules."""
@@ -58,13 +61,14 @@ def _judge_names(bench: Bench, left: Any, places: set[Place], suspects: Suspects
     """Nothing empty is named, as far as state of the released forms tells: priorities, or priorities by slot."""
     if isinstance(left, Mapping):
         slots = {place.slot for place in places}
+        named_slots = left.keys() & KNOWN
         suspected = {rule: {place.slot for place in found} for rule, found in suspects.items()}
         expected = f"no other slots than {', '.join(sorted(slots))}"
-        _expect_only(bench, left, set(left), slots, suspected, expected, f"set(left) <= {slots!r}")
-        for slot, named in left.items():
+        _expect_only(bench, left, named_slots, slots, suspected, expected, f"set(left) <= {slots!r}")
+        for slot in sorted(named_slots):
             mine = {place for place in places if place.slot == slot}
             theirs = {rule: [place for place in found if place.slot == slot] for rule, found in suspects.items()}
-            _judge_numbers(bench, left, named, mine, theirs, f"left[{slot!r}]")
+            _judge_numbers(bench, left, left[slot], mine, theirs, f"left[{slot!r}]")
     else:
         _judge_numbers(bench, left, left, places, suspects, "left")
 
