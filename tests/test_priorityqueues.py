@@ -105,6 +105,6 @@ RIGHT = ("StateOfItsOwn", "PriorityWithoutPeek", "ForgetsAtClose", "AsksAnother"
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_other_right_classes_keep_every_rule(name):
-    report = examine(f"gallery.right.{name}")
+    report = examine(f"gallery.right_pqueues.{name}")
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+import scrapy
 import scrapy.squeues
+from packaging.version import Version
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler
@@ -105,6 +109,15 @@ class PriorityQueueDriver(CrawlerDriver):
 
     # --- Surroundings ------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def takes_start_queues(self) -> bool:
+        """Whether it is built with a ``start_queue_cls``; before 2.16, Scrapy also built classes that take none."""
+        if Version(scrapy.__version__) >= Version("2.16"):
+            return True
+        cls = self.implementation.cls
+        parameters = inspect.signature(getattr(cls, "from_crawler", cls)).parameters.values()
+        return any(found.name == "start_queue_cls" or found.kind is found.VAR_KEYWORD for found in parameters)
+
     def use_downloader(self, downloader: Any) -> None:
         """Give the crawler an engine with this downloader."""
         self.crawler.engine = engine.Engine(downloader)  # type: ignore[assignment]
@@ -124,6 +137,7 @@ class PriorityQueueDriver(CrawlerDriver):
         self._keeps = keeps
         self.recorder.note("store = Store()" if keeps else "store = Store(keeps=False)")
         self.recorder.note(f"Normal = store.bind({normal})")
+        start = start if self.takes_start_queues else None
         bound = store.bind(getattr(downstreams, normal)), None if start is None else store.bind(getattr(downstreams, start))
         if start is not None:
             self.recorder.note(f"Start = store.bind({start})")
@@ -133,8 +147,9 @@ class PriorityQueueDriver(CrawlerDriver):
     def furnish_disk(self, normal: str = "PickleLifoDiskQueue", start: str = "PickleFifoDiskQueue") -> None:
         """Build over disk queues of Scrapy from now on."""
         self._keeps = True
-        self._classes = getattr(scrapy.squeues, normal), getattr(scrapy.squeues, start)
-        self._sources = normal, start
+        takes_both = self.takes_start_queues
+        self._classes = getattr(scrapy.squeues, normal), getattr(scrapy.squeues, start) if takes_both else None
+        self._sources = normal, start if takes_both else "None"
 
     @property
     def classes(self) -> tuple[Any, Any]:
@@ -198,8 +213,9 @@ class PriorityQueueDriver(CrawlerDriver):
         if self._keeps:
             arguments |= {"key": f"{self.directory}/{name}", "startprios": state}
             sources |= {"key": f"directory + {quoted('/' + name)}", "startprios": "()" if state == () else "state"}
-        arguments["start_queue_cls"] = start
-        sources["start_queue_cls"] = self._sources[1]
+        if self.takes_start_queues:
+            arguments["start_queue_cls"] = start
+            sources["start_queue_cls"] = self._sources[1]
         crawler, variable = self.crawler, "crawler"
         if settings:
             crawler, variable = self._crawler_with(settings), "other"

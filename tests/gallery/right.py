@@ -8,7 +8,6 @@ import json
 import os
 import struct
 import time
-import uuid
 import zlib
 from collections import deque
 from pathlib import Path
@@ -17,7 +16,6 @@ import queuelib.queue
 
 from queue_conformance import TransientError
 from queue_reference.memory import FifoMemoryQueue
-from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 from queue_reference.redis import FifoRedisQueue
 
 
@@ -262,51 +260,3 @@ class BacksOffForLong(BacksOff):
     """A queue that leaves its server alone for longer than anybody waits for it."""
 
     pause = 60.0
-
-
-# --- Priority queues -------------------------------------------------------------------------------------------------
-
-
-class StateOfItsOwn(PriorityQueue):
-    """Its state has a form that no released class has."""
-
-    def close(self):
-        left = super().close()
-        return {"version": 1, "ranks": left} if left else None
-
-    def _ranks_by_slot(self, startprios):
-        if startprios and not isinstance(startprios, dict):
-            raise ValueError("this state was written by another priority queue class")
-        return super()._ranks_by_slot(dict(startprios or {}).get("ranks", ()))
-
-
-class PriorityWithoutPeek(PriorityQueue):
-    """It has no peek."""
-
-    peek = None
-
-
-class ForgetsAtClose(PriorityQueue):
-    """It is for queues in memory only: nothing survives its close."""
-
-    MOST_OPEN = 1_000_000
-
-    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), **keywords):
-        super().__init__(crawler, downstream_queue_cls, f"{key}/{uuid.uuid4()}", (), **keywords)
-
-    def close(self):
-        super().close()
-
-
-class AsksAnother(SlotPriorityQueue):
-    """When a downstream queue says None, it asks the others, too."""
-
-    def pop(self):
-        if (request := super().pop()) is not None:
-            return request
-        for place in sorted([*self._open, *self._parked]):
-            request = self._queue(place).pop()
-            self._close_if_empty(place)
-            if request is not None:
-                return request
-        return None

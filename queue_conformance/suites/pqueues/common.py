@@ -12,7 +12,7 @@ from queue_conformance.implementations.priorityqueue import through_json
 from queue_conformance.implementations.recording import NOTHING
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 KINDS = (Kind.PRIORITY_QUEUE,)
 """The kind that these checks drive."""
@@ -56,6 +56,16 @@ def saved(bench: Bench, queue: Any) -> Any:
         raise NotExercised("JSON cannot store what its close returns")
     bench.recorder.note("state = json.loads(json.dumps(left))")
     return state
+
+
+def need_start_queues(bench: Bench) -> None:
+    """Make sure that start requests have queues of their own.
+
+    Raises:
+        NotApplicable: if they have none.
+    """
+    if not bench.driver.takes_start_queues:
+        raise NotApplicable("it takes no start_queue_cls, which Scrapy requires from 2.16")
 
 
 def need_resuming(bench: Bench, items: Sequence[Item]) -> None:

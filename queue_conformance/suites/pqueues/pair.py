@@ -182,7 +182,7 @@ class PriorityQueuePair:
             return
         marker = self.driver.item(MARKED + item)
         self.queue.push(marker)
-        self._reopen(marker=marker, owner="pq.resume.stale")
+        self._reopen(marker=marker)
         self._seen.add("stale")
 
     def finish(self) -> None:
@@ -198,7 +198,8 @@ class PriorityQueuePair:
         return self._pushes * len(PLACES) + item % len(PLACES)
 
     def _place(self, number: int) -> Place:
-        return self.driver.place(number)
+        place = self.driver.place(number)
+        return place if self.driver.classes[1] is not None else place._replace(start=False)
 
     def _error_is_lost(self, actual: str) -> NoReturn:
         """Report that something else came of the last push than the error of the downstream queue."""
@@ -207,7 +208,7 @@ class PriorityQueuePair:
         expected = "the ValueError of the downstream queue"
         self.bench.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
 
-    def _reopen(self, *, unsaved: bool = False, marker: Any = None, owner: str = "pq.resume.all") -> None:
+    def _reopen(self, *, unsaved: bool = False, marker: Any = None) -> None:
         if not self.bench.offers("persistent") or not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
@@ -220,7 +221,7 @@ class PriorityQueuePair:
         if unsaved:
             state = self.bench.recorder.steps[-2].result
             self.bench.recorder.steps[-1].source = "state = left"
-        self.queue = self.bench.open(state=state, owner=owner)
+        self.queue = self.bench.open(state=state, owner="pq.resume.all")
         self._peeked = None
         self._seen.add("reopen")
         self.length()

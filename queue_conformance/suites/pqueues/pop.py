@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.pqueues.common import KINDS
+from queue_conformance.suites.pqueues.common import KINDS, need_start_queues
 from queue_conformance.suites.pqueues.pair import run, run_each
 from queue_conformance.suites.programs import program
 
@@ -25,16 +25,19 @@ def the_downstream_queue_orders_equal_priorities(bench: Bench) -> None:
 
 @check("pq.pop.tie-start-last", kinds=KINDS)
 def start_requests_come_last_at_equal_priority(bench: Bench) -> None:
+    need_start_queues(bench)
     run(bench, program("push:1 push:0 push:1 push:0 pop pop push:0 pop pop pop"))
 
 
 @check("pq.pop.start-order", kinds=KINDS)
 def the_start_queue_orders_start_requests(bench: Bench) -> None:
+    need_start_queues(bench)
     run(bench, program("push:1 push:1 push:1 pop push:1 pop push:0 pop pop pop"))
 
 
 @check("pq.pop.start-priority", kinds=KINDS)
 def start_requests_of_higher_priority_come_first(bench: Bench) -> None:
+    need_start_queues(bench)
     run(bench, program("push:0 push:3 push:4 push:1 push:3 pop pop pop pop pop"))
 
 

@@ -6,7 +6,7 @@ from queue_conformance.implementations.recording import OperationRaised, describ
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.pqueues.common import KINDS
+from queue_conformance.suites.pqueues.common import KINDS, need_start_queues
 from queue_conformance.suites.pqueues.pair import run_each
 from queue_conformance.suites.programs import program
 
@@ -28,6 +28,7 @@ def each_priority_has_a_queue_of_its_own(bench: Bench) -> None:
 @check("pq.push.start-bucket", kinds=KINDS)
 def start_requests_go_to_queues_of_their_class(bench: Bench) -> None:
     rule = "pq.push.start-bucket"
+    need_start_queues(bench)
     driver = bench.driver
     store = driver.furnish(keeps=False)
     queue = bench.open()
