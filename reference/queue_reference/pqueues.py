@@ -56,6 +56,8 @@ class PriorityQueue:
     MOST_OPEN: ClassVar[int] = 100
     """Downstream queues that are open at most, if they can be parked; a disk queue takes up to two file descriptors."""
 
+    FOREIGN: ClassVar[str] = "another class may have written it. Resume with the SCHEDULER_PRIORITY_QUEUE that the job began with"
+
     def __init__(
         self,
         crawler: Crawler,
@@ -70,9 +72,8 @@ class PriorityQueue:
         self._key = key
         self._open: dict[Place, QueueProtocol] = {}  # the one that was not used for the longest time comes first
         self._parked: dict[Place, int] = {}  # with their lengths
-        ranks = {"": (0,)} | self._ranks_by_slot(startprios)  # one is always built: what cannot be built is found early
-        for slot, ranks_of_slot in ranks.items():
-            for rank in ranks_of_slot:
+        for slot, ranks in self._ranks_by_slot(startprios).items():
+            for rank in ranks:
                 for start in (False, True) if start_queue_cls else (False,):
                     place = Place(slot, rank, start)
                     self._queue(place)
@@ -102,8 +103,9 @@ class PriorityQueue:
         if not isinstance(request.priority, int) or abs(request.priority) >= 10**100:
             raise ValueError(f"the priority of {request} must be an integer of less than 100 digits: {request.priority!r}")
         place = self._place_of(request)
+        queue = self._queue(place)
         try:
-            self._queue(place).push(request)
+            queue.push(request)
         finally:
             self._close_if_empty(place)
 
@@ -147,15 +149,16 @@ class PriorityQueue:
 
     # --- What a queue that looks at slots changes --------------------------------------------------------------------
 
-    def _ranks_by_slot(self, startprios: Any) -> dict[str, Iterable[int]]:
-        """Return the ranks to start with."""
-        ranks = [] if isinstance(startprios, Mapping) and not startprios else list(startprios or ())
-        if isinstance(startprios, Mapping) or not all(isinstance(rank, int) for rank in ranks):
-            raise ValueError(
-                f"{startprios!r} is not what {type(self).__name__}.close returns, a list of numbers: another class may have "
-                "written it. Resume with the SCHEDULER_PRIORITY_QUEUE that the job was started with"
-            )
-        return {"": ranks} if ranks else {}
+    def _ranks_by_slot(self, startprios: Any) -> dict[str, list[int]]:
+        """Return the ranks to start with; at least one, so that what cannot be built is found early."""
+        return {"": self._ranks(startprios or ()) or [0]}
+
+    def _ranks(self, named: Any) -> list[int]:
+        if isinstance(named, Iterable) and not isinstance(named, Mapping):
+            ranks = list(named)
+            if all(isinstance(rank, int) for rank in ranks):
+                return ranks
+        raise ValueError(f"{named!r} is no list of numbers: {self.FOREIGN}")
 
     def _slot_of(self, request: Request) -> str:
         return ""
@@ -220,18 +223,18 @@ class SlotPriorityQueue(PriorityQueue):
     def close(self) -> dict[str, list[int]]:
         """Close all downstream queues; return where requests are left, by slot. A second call returns the same."""
         super().close()
-        return {slot: sorted({place.rank for place in places}) for slot, places in self._turn.items()}
+        ranks: dict[str, set[int]] = {}
+        for place in self._parked:
+            ranks.setdefault(place.slot, set()).add(place.rank)
+        return {slot: sorted(found) for slot, found in ranks.items()}
 
     def __contains__(self, slot: str) -> bool:
         return slot in self._turn
 
-    def _ranks_by_slot(self, startprios: Any) -> dict[str, Iterable[int]]:
+    def _ranks_by_slot(self, startprios: Any) -> dict[str, list[int]]:
         if startprios and not isinstance(startprios, Mapping):
-            raise ValueError(
-                f"{startprios!r} is not what {type(self).__name__}.close returns, a dict of slots: another class may have "
-                "written it. Resume with the SCHEDULER_PRIORITY_QUEUE that the job was started with"
-            )
-        return dict(startprios or {})
+            raise ValueError(f"{startprios!r} is no dict of slots: {self.FOREIGN}")
+        return {slot: self._ranks(named) for slot, named in dict(startprios or {}).items()} or {"": [0]}
 
     def _slot_of(self, request: Request) -> str:
         assert self._crawler.engine is not None

@@ -6,7 +6,7 @@ from queue_conformance.implementations.recording import OperationRaised, describ
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.pqueues.common import KINDS, need_start_queues
+from queue_conformance.suites.pqueues.common import KINDS, expect_all, need_start_queues
 from queue_conformance.suites.pqueues.pair import run_each
 from queue_conformance.suites.programs import program
 
@@ -104,3 +104,30 @@ def a_failed_push_leaves_no_trace(bench: Bench) -> None:
         "push_refused:0 push_refused:1 reopen push:0 pop",
     )
     run_each(bench, map(program, texts))
+    for number in (0, 1, 2):
+        with bench.collecting():
+            bench.restart()
+            _push_without_queue(bench, number)
+
+
+def _push_without_queue(bench: Bench, number: int) -> None:
+    """Push a request whose downstream queue cannot be built, while another one waits."""
+    rule = "pq.push.failed-no-trace"
+    driver = bench.driver
+    driver.furnish()
+    queue = bench.open()
+    queue.push(driver.item(17))
+    waiting = driver.disturb("__init__", 'ConnectionError("refused")')
+    try:
+        queue.push(driver.item(number))
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+    else:
+        return  # it has built the queue before, or builds it later
+    if waiting:
+        return
+    with bench.recorder.blame(rule):
+        length = queue.length()
+        bench.expect(rule, length == 1, "len 1", length, "length == 1")
+        expect_all(bench, rule, queue, [driver.item(17)])
