@@ -270,7 +270,7 @@ class ParksWhatSaysNone(PriorityQueue):
 
 @breaks("pq.pop.drained-closed", right=RIGHT)
 class ClosesAtTheEnd(PriorityQueue):
-    """It closes drained downstream queues only when it is closed itself."""
+    """It closes drained downstream queues only when it opens another one, or is closed itself."""
 
     popping = False
 
@@ -290,11 +290,19 @@ class ClosesAtTheEnd(PriorityQueue):
 
     drained = ()
 
+    def _queue(self, place):
+        if place not in self._open:
+            self._close_drained()
+        return super()._queue(place)
+
     def close(self):
+        self._close_drained()
+        return super().close()
+
+    def _close_drained(self):
         for queue in self.drained:
             queue.close()
         self.drained = ()
-        return super().close()
 
 
 @breaks("pq.pop.error-keeps-rest", right=RIGHT)

@@ -49,7 +49,7 @@ class PrefersNewSlots(SlotPriorityQueue):
 
 @breaks("pq.slot.drained", "pq.slot.directory", "pq.pop.drained-closed", right=RIGHT)
 class KeepsDrainedSlotsOpen(SlotPriorityQueue):
-    """It closes the queues of a drained slot only when it is closed itself."""
+    """It closes the queues of a drained slot only when it opens another one, or is closed itself."""
 
     popping = False
     drained = ()
@@ -68,11 +68,19 @@ class KeepsDrainedSlotsOpen(SlotPriorityQueue):
                 self._open[place] = Closed()
         super()._close_if_empty(place)
 
+    def _queue(self, place):
+        if place not in self._open:
+            self._close_drained()
+        return super()._queue(place)
+
     def close(self):
+        self._close_drained()
+        return super().close()
+
+    def _close_drained(self):
         for queue in self.drained:
             queue.close()
         self.drained = ()
-        return super().close()
 
 
 class Closed:

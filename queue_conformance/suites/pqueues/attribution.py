@@ -87,7 +87,10 @@ def _factor_that_matters(player: Player, play: Play, failure: RuleBroken) -> str
         return None if player.passes(_without_all_but(rule, play), play.queues) else rule
     alone = (rule for rule in FACTORS if not player.passes(_without_all_but(rule, play), play.queues))
     needed = (rule for rule, change in FACTORS.items() if player.passes(change(tuple(play.played)), play.queues))
-    return next(alone, None) or next(needed, None)
+    found = next(alone, None) or next(needed, None)
+    if found == "pq.pop.transient" and player.passes(_pushes_first(play), play.queues):
+        return _after_late_push(player, play, failure) or found  # a pop is a pop, whatever it returns
+    return found
 
 
 EXPERIMENTS = (

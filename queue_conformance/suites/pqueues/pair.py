@@ -69,7 +69,10 @@ class PriorityQueuePair:
         number = self._number(item)
         self.queue.push(self.driver.item(number))
         self.model.push(number, self._place(number))
-        self._used.add(self._place(number).priority)
+        priority = self._place(number).priority
+        self._used.add(priority)
+        failed = "pq.push.failed-no-trace"
+        self._suspects[failed] = {place for place in self._suspects[failed] if place.priority != priority}
         self._peeked = None
 
     def push_refused(self, item: int) -> None:
