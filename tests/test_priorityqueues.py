@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from kit import RELEASES, REQUEST_PRIORITY, SLOT_PRIORITY, bench, broken, examine, implementation
+from kit import RELEASES, REQUEST_PRIORITY, SLOT_PRIORITY, bench, broken, examine, implementation, run_script
 from packaging.version import Version
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
@@ -11,6 +11,7 @@ from scrapy.core.scheduler import Scheduler
 from queue_conformance.implementations.crawling import make_crawler
 from queue_conformance.implementations.engine import Downloader, Engine
 from queue_conformance.implementations.priorityqueue import MARKED, PLACES
+from queue_conformance.reports.terminal import describe_found
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.pqueues.pair import run
@@ -108,3 +109,20 @@ def test_other_right_classes_keep_every_rule(name):
     report = examine(f"gallery.right_pqueues.{name}")
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_the_report_tells_what_was_found():
+    found = implementation(SLOT_PRIORITY).capabilities
+    assert describe_found(Kind.PRIORITY_QUEUE, found) == "persistent, peek, slots"
+
+
+@pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.ForgetsAtClose", "persistent")])
+def test_the_script_on_a_false_claim_fails_on_the_class_and_passes_on_a_right_one(path, claim, tmp_path):
+    report = examine(path, {claim: "yes"}, only="pq.len.sum")
+    (claims,) = [verdict for verdict in report.verdicts if verdict.rule.id == "queue.claims.true"]
+    script = claims.violation.script
+    assert run_script(script, tmp_path).returncode != 0
+    module, _, name = path.rpartition(".")
+    right = script.replace(f"from {module} import {name}\n", f"from queue_reference.pqueues import SlotPriorityQueue as {name}\n")
+    assert right != script
+    assert run_script(right, tmp_path).returncode == 0

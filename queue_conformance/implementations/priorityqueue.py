@@ -194,13 +194,13 @@ class PriorityQueueDriver(CrawlerDriver):
     # --- Construction ------------------------------------------------------------------------------------------------
 
     def construction(
-        self, name: str, *, state: Any = (), settings: Mapping[str, Any] | None = None, **options: Any
+        self, name: str, *, state: Any = NOTHING, settings: Mapping[str, Any] | None = None, **options: Any
     ) -> tuple[str, Callable[[], Any]]:
         """Tell how a priority queue is built: as ``Scheduler._dq`` does, or as ``Scheduler._mq`` if nothing is kept.
 
         Args:
             name: the part of its key below the scratch directory.
-            state: what it starts with; scripts call it ``state``, unless it is the empty tuple.
+            state: what it starts with; scripts call it ``state``.
             settings: further settings of the crawler.
             options: not used.
         """
@@ -211,8 +211,8 @@ class PriorityQueueDriver(CrawlerDriver):
         arguments: dict[str, Any] = {"downstream_queue_cls": normal, "key": ""}
         sources = {"downstream_queue_cls": self._sources[0], "key": '""'}
         if self._keeps:
-            arguments |= {"key": f"{self.directory}/{name}", "startprios": state}
-            sources |= {"key": f"directory + {quoted('/' + name)}", "startprios": "()" if state == () else "state"}
+            arguments |= {"key": f"{self.directory}/{name}", "startprios": () if state is NOTHING else state}
+            sources |= {"key": f"directory + {quoted('/' + name)}", "startprios": "()" if state is NOTHING else "state"}
         if self.takes_start_queues:
             arguments["start_queue_cls"] = start
             sources["start_queue_cls"] = self._sources[1]
