@@ -37,6 +37,8 @@ TURNS = "queue_reference.collections.RoundRobinQueue"
 SCHEDULER = "queue_reference.scheduler.Scheduler"
 DUPEFILTER = "queue_reference.dupefilter.DupeFilter"
 STATE = "queue_reference.state.SpiderState"
+REQUEST_PRIORITY = "queue_reference.pqueues.PriorityQueue"
+SLOT_PRIORITY = "queue_reference.pqueues.SlotPriorityQueue"
 
 REFERENCES = (
     FIFO_MEMORY,
@@ -52,6 +54,8 @@ REFERENCES = (
     SCHEDULER,
     DUPEFILTER,
     STATE,
+    REQUEST_PRIORITY,
+    SLOT_PRIORITY,
 )
 """Every reference implementation."""
 

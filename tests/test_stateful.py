@@ -16,7 +16,12 @@ QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadlin
 
 @pytest.mark.parametrize(
     "path",
-    ["queue_reference.memory.FifoMemoryQueue", "queue_reference.disk.LifoDiskQueue", "queue_reference.collections.PriorityQueue"],
+    [
+        "queue_reference.memory.FifoMemoryQueue",
+        "queue_reference.disk.LifoDiskQueue",
+        "queue_reference.collections.PriorityQueue",
+        "queue_reference.pqueues.SlotPriorityQueue",
+    ],
 )
 def test_a_right_implementation_passes(path):
     run_state_machine_as_test(state_machine(path), settings=QUICK)

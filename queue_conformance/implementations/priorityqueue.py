@@ -1,18 +1,346 @@
-"""The driver of Scrapy's priority queues."""
+"""The driver of Scrapy's priority queues, over downstream queues of the kit's own, or those of Scrapy on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.implementations.crawling import CrawlerDriver
+import scrapy
+import scrapy.squeues
+from packaging.version import Version
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.utils.misc import build_from_crawler
+
+from queue_conformance.implementations import Implementation, downstreams, engine, example, kills
+from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.crawling import CrawlerDriver, make_crawler
+from queue_conformance.implementations.driver import Item, OpenQueue
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
+from queue_conformance.implementations.scripts import namespace, quoted, source_of_settings
+from queue_conformance.models.priorityqueue import Place
+
+_URL = re.compile(r"https://[^/]*/(\d+)")
+
+PLACES = (
+    Place(0, False, "a.example"),
+    Place(0, True, "a.example"),
+    Place(1, False, "a.example"),
+    Place(1, True, "a.example"),
+    Place(-2, False, "a.example"),
+    Place(0, False, "b.example"),
+    Place(0, True, "b.example"),
+    Place(1, False, "b.example"),
+    Place(-2, True, "b.example"),
+    Place(10, False, "c.example"),
+    Place(0, False, "c.example"),
+    Place(2, True, "d.example"),
+)
+"""Where the items of the pool belong; the number of an item, modulo their count, tells which of them."""
+
+SLOTS = tuple(sorted({place.slot for place in PLACES}))
+"""The slots of the pool."""
+
+MARKERS = (Place(50, False, "a.example"), Place(-50, True, "z.example"), Place(50, True, "b.example"))
+"""Places that no item of the pool shares."""
+
+MARKED = 1_000_000
+"""Items from this number belong to the places of ``MARKERS``."""
+
+
+class OpenPriorityQueue(OpenQueue):
+    """One priority queue; every operation goes through the recorder."""
+
+    def push(self, item: Item, *where: Any, owner: str = "pq.pop.exactly-once") -> Any:
+        return super().push(item, *where, owner=owner)
+
+    def pop(self, owner: str = "pq.pop.exactly-once") -> Any:
+        return super().pop(owner)
+
+    def peek(self, owner: str = "pq.peek.equals-pop") -> Any:
+        return super().peek(owner)
+
+    def length(self, owner: str = "pq.len.sum") -> Any:
+        return super().length(owner)
+
+    def truth(self, owner: str = "pq.len.truth") -> Any:
+        return super().truth(owner)
+
+    def close(self, owner: str = "pq.close.closes-all") -> Any:
+        return super().close(owner)
+
+    def contains(self, slot: str, owner: str = "pq.slot.contains") -> Any:
+        """Ask whether a slot has requests."""
+        return self._call(f"found = {slot!r} in {self.variable}", owner, lambda: slot in self.raw)
 
 
 class PriorityQueueDriver(CrawlerDriver):
-    """Builds Scrapy's priority queues as Scrapy does."""
+    """Builds Scrapy's priority queues as the scheduler does.
+
+    Attributes:
+        store: what the downstream queues of the kit hold, or ``None`` over those of Scrapy.
+        engine_is_used: whether something else than the implementation looks at the downloader.
+    """
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
     interface_rule: ClassVar[str] = "pq.ctor.signature"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine, kills)
 
-    def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
-        raise NotImplementedError
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.names.update(namespace(example, downstreams))
+        self.renew(directory)
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self.store: downstreams.Store | None = None
+        self._classes: tuple[Any, Any] | None = None
+        self._sources = ("", "None")
+        self._keeps = True
+        self._waiting: list[Any] = []
+        self.engine_is_used = False
+        self.use_downloader(engine.Downloader())
+
+    # --- Surroundings ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def takes_start_queues(self) -> bool:
+        """Whether it is built with a ``start_queue_cls``; before 2.16, Scrapy also built classes that take none."""
+        if Version(scrapy.__version__) >= Version("2.16"):
+            return True
+        cls = self.implementation.cls
+        parameters = inspect.signature(getattr(cls, "from_crawler", cls)).parameters.values()
+        return any(found.name == "start_queue_cls" or found.kind is found.VAR_KEYWORD for found in parameters)
+
+    def use_downloader(self, downloader: Any) -> None:
+        """Give the crawler an engine with this downloader."""
+        self.crawler.engine = engine.Engine(downloader)  # type: ignore[assignment]
+
+    def furnish(self, normal: str = "LifoQueue", start: str | None = "FifoQueue", *, keeps: bool = True) -> downstreams.Store:
+        """Build over downstream queues of the kit from now on.
+
+        Args:
+            normal: the name of the class, in :mod:`queue_conformance.implementations.downstreams`.
+            start: the same for start requests; ``None`` for no class of their own.
+            keeps: what they hold outlives them; otherwise the key is empty, as it is for queues in memory.
+
+        Returns:
+            What holds their requests, records and disturbs them; scripts call it ``store``.
+        """
+        self.store = store = downstreams.Store() if keeps else downstreams.Store(keeps=False)
+        self._keeps = keeps
+        self.recorder.note("store = Store()" if keeps else "store = Store(keeps=False)")
+        self.recorder.note(f"Normal = store.bind({normal})")
+        start = start if self.takes_start_queues else None
+        bound = store.bind(getattr(downstreams, normal)), None if start is None else store.bind(getattr(downstreams, start))
+        if start is not None:
+            self.recorder.note(f"Start = store.bind({start})")
+        self._classes, self._sources = bound, ("Normal", "None" if start is None else "Start")
+        return store
+
+    def furnish_disk(self, normal: str = "PickleLifoDiskQueue", start: str = "PickleFifoDiskQueue") -> None:
+        """Build over disk queues of Scrapy from now on."""
+        self._keeps = True
+        takes_both = self.takes_start_queues
+        self._classes = getattr(scrapy.squeues, normal), getattr(scrapy.squeues, start) if takes_both else None
+        self._sources = normal, start if takes_both else "None"
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """The classes of the downstream queues: for start requests, the second one."""
+        assert self._classes is not None
+        return self._classes
+
+    def disturb(self, operation: str, *faults: str) -> list[Any]:
+        """Let the next calls of an operation of the downstream queues fail.
+
+        Args:
+            operation: the name of the method.
+            faults: what they raise, as Python expressions; ``None`` lets a pop return ``None`` while there is something.
+
+        Returns:
+            What is still to come; it becomes shorter as it comes.
+        """
+        assert self.store is not None
+        waiting: list[Any] = downstreams.disturb(self.store, operation, *(eval(fault, self.names) for fault in faults))
+        self._waiting = waiting
+        self.recorder.note(f"waiting = disturb(store, {operation!r}, {', '.join(faults)})")
+        return waiting
+
+    def recover(self) -> None:
+        """Let nothing fail any more."""
+        if self._waiting:
+            self.recorder.note("waiting.clear()")
+        self._waiting.clear()
+
+    def discard(self, item: Item) -> None:
+        """Take a request out of what the downstream queues hold, behind the back of the priority queue."""
+        assert self.store is not None
+        downstreams.discard(self.store, item.value.url)
+        self.recorder.note(f"discard(store, {quoted(item.value.url)})")
+
+    def set_active(self, slot: str, count: int) -> None:
+        """Let the downloader be busy with so many requests of a slot."""
+        assert self.crawler.engine is not None
+        self.crawler.engine.downloader.slots[slot] = engine.Slot(count)  # type: ignore[assignment]
+        self.recorder.note(f"crawler.engine.downloader.slots[{slot!r}] = Slot({count})")
+
+    # --- Construction ------------------------------------------------------------------------------------------------
+
+    def construction(
+        self, name: str, *, state: Any = NOTHING, settings: Mapping[str, Any] | None = None, **options: Any
+    ) -> tuple[str, Callable[[], Any]]:
+        """Tell how a priority queue is built: as ``Scheduler._dq`` does, or as ``Scheduler._mq`` if nothing is kept.
+
+        Args:
+            name: the part of its key below the scratch directory.
+            state: what it starts with; scripts call it ``state``.
+            settings: further settings of the crawler.
+            options: not used.
+        """
+        if self._classes is None:
+            self.furnish()
+        assert self._classes is not None
+        normal, start = self._classes
+        arguments: dict[str, Any] = {"downstream_queue_cls": normal, "key": ""}
+        sources = {"downstream_queue_cls": self._sources[0], "key": '""'}
+        if self._keeps:
+            arguments |= {"key": f"{self.directory}/{name}", "startprios": () if state is NOTHING else state}
+            sources |= {"key": f"directory + {quoted('/' + name)}", "startprios": "()" if state is NOTHING else "state"}
+        if self.takes_start_queues:
+            arguments["start_queue_cls"] = start
+            sources["start_queue_cls"] = self._sources[1]
+        crawler, variable = self.crawler, "crawler"
+        if settings:
+            crawler, variable = self._crawler_with(settings), "other"
+        keywords = ", ".join(f"{keyword}={source}" for keyword, source in sources.items())
+        # The same distinction as in scrapy.utils.misc.build_from_crawler.
+        has_factory = hasattr(self.implementation.cls, "from_crawler")
+        source = f"{self.class_name}.from_crawler({variable}, {keywords})" if has_factory else f"{self.class_name}({keywords})"
+        return source, lambda: build_from_crawler(self.implementation.cls, crawler, **arguments)
+
+    def _crawler_with(self, settings: Mapping[str, Any]) -> Crawler:
+        """Return another crawler, with the same engine."""
+        both = {**self.implementation.values, **settings}
+        crawler = make_crawler(both)
+        crawler.engine = self.crawler.engine
+        spider = "spider" if self.crawler.spider is self.names["spider"] else "Spider"
+        self.recorder.note(f"other = get_crawler(Spider, {source_of_settings(both)})")
+        self.recorder.note(f"other.engine, other.{spider} = crawler.engine, spider")
+        return crawler
+
+    def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> OpenPriorityQueue:
+        source, build = self.construction(name, **options)
+        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        return OpenPriorityQueue(raw, variable, self.recorder)
+
+    def setup(self, body: str) -> list[str]:
+        found = self.implementation.capabilities
+        # Where nothing is known yet, it may look at the downloader.
+        plain = (found.peek or found.persistent) and not found.slots and not self.engine_is_used and "crawler.engine" not in body
+        settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
+        return [
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            f"crawler = get_crawler(Spider{settings})",
+            'crawler.spider = spider = Spider("example")',
+            *(() if plain else ("crawler.engine = Engine(Downloader())",)),
+        ]
+
+    # --- Items -------------------------------------------------------------------------------------------------------
+
+    def _item(self, number: int) -> Item:
+        return self.request(number, self.place(number))
+
+    def place(self, number: int) -> Place:
+        """Return where an item of the pool belongs."""
+        return MARKERS[number % len(MARKERS)] if number >= MARKED else PLACES[number % len(PLACES)]
+
+    def request(self, number: int, place: Place = PLACES[0]) -> Item:
+        """Make a request.
+
+        Args:
+            number: what tells it apart.
+            place: its priority, whether it is a start request, and its host.
+        """
+        priority = f", priority={place.priority}" if place.priority else ""
+        meta = ', meta={"is_start_request": True}' if place.start else ""
+        item = self.evaluate(f'Request("https://{place.slot}/{number}"{priority}{meta})')
+        return Item(item.value, item.source, number)
+
+    def identify(self, value: Any) -> int | None:
+        match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
+        return int(match[1]) if match else None
+
+    # --- Capabilities ------------------------------------------------------------------------------------------------
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out what it offers: state that restores something, ``peek``, and whether it looks at slots."""
+
+        def attempt(experiment: Callable[[], bool]) -> bool:
+            self.renew(room())
+            self.recorder.restart()
+            try:
+                return experiment()
+            except OperationRaised as raised:
+                if not isinstance(raised.error, Exception):
+                    raise
+                return False
+
+        peeks = callable(getattr(self.implementation.cls, "peek", None))
+        return Capabilities(
+            persistent=attempt(self._is_persistent), peek=peeks and attempt(self._can_peek), slots=attempt(self._looks_at_slots)
+        )
+
+    def _is_persistent(self) -> bool:
+        """Whether it reports anything that is left, or anything comes back."""
+        queue = self.open()
+        for number in range(len(PLACES)):
+            queue.push(self.item(number))
+        left = queue.close()
+        if left:
+            return True
+        queue = self.open(state=left) if left is not None else self.open()
+        return queue.pop() is not None
+
+    def _can_peek(self) -> bool:
+        queue = self.open()
+        queue.push(self.item(0))
+        try:
+            queue.peek()
+        except OperationRaised as raised:
+            return not isinstance(raised.error, (NotImplementedError, AttributeError))
+        return True
+
+    def _looks_at_slots(self) -> bool:
+        """Whether it asks the downloader anything when it is used."""
+        asked: list[str] = []
+
+        class Watched(engine.Downloader):
+            def __getattribute__(self, name: str) -> Any:
+                if name != "__class__":
+                    asked.append(name)
+                return super().__getattribute__(name)
+
+        watched = Watched()
+        asked.clear()
+        self.use_downloader(watched)
+        queue = self.open()
+        for number in (0, 5, 10):
+            queue.push(self.item(number))
+        queue.pop()
+        return bool(asked)
+
+
+def through_json(left: Any) -> Any:
+    """Return state as the scheduler reads it when it resumes, or ``NOTHING`` if JSON cannot store it."""
+    try:
+        return json.loads(json.dumps(left))
+    except (TypeError, ValueError):
+        return NOTHING

@@ -24,6 +24,8 @@ _IMPORTS: Mapping[str, str] = {
     "JsonRequest": "from scrapy.http import JsonRequest",
     "Mapping": "from collections.abc import Mapping",
     "Path": "from pathlib import Path",
+    "PickleFifoDiskQueue": "from scrapy.squeues import PickleFifoDiskQueue",
+    "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",
     "Request": "from scrapy import Request",
     "Selector": "from scrapy.selector import Selector",
     "SerializationError": "from queue_conformance.errors import SerializationError",
@@ -84,7 +86,7 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
     """
     names: dict[str, object] = {}
     for name, line in _IMPORTS.items():
-        if name not in ("Backend", "get_crawler", "resource"):  # only scripts use these
+        if name not in ("Backend", "get_crawler", "resource") and "squeues" not in line:  # only scripts use these
             exec(line, names)
     for module in modules:
         names.update(vars(module))

@@ -96,6 +96,9 @@ def describe_found(kind: Kind, found: Capabilities) -> str:
         return ", ".join(text for name, text in _OF_SCHEDULERS.items() if getattr(found, name)) or "the minimal interface"
     if kind in (Kind.DUPEFILTER, Kind.SPIDER_STATE):
         return _describe_component(kind, found)
+    if kind is Kind.PRIORITY_QUEUE:
+        parts = ["persistent" if found.persistent else "not persistent", "peek" if found.peek else "no peek"]
+        return ", ".join([*parts, "slots" if found.slots else "no slots"])
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
     else:

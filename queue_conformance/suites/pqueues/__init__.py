@@ -1,4 +1,4 @@
 """The suite of Scrapy's priority queues."""
 
-MODULES: tuple[str, ...] = ()
+MODULES = ("construction", "push", "pop", "faults", "peek", "closing", "resume", "priorities", "slots", "machine")
 """The modules of the suite, in the order in which their checks are run."""

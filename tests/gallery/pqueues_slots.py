@@ -1,0 +1,176 @@
+"""Broken priority queues that look at the slots of the downloader."""
+
+from __future__ import annotations
+
+import contextlib
+from urllib.parse import urlsplit
+
+from gallery import breaks
+from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
+
+RIGHT = "queue_reference.pqueues.SlotPriorityQueue"
+
+
+@breaks("pq.slot.key", right=RIGHT)
+class TakesNoneForASlot(SlotPriorityQueue):
+    """It takes a download_slot of None for the name of a slot."""
+
+    def _slot_of(self, request):
+        return str(request.meta.get("download_slot", urlsplit(request.url).hostname))
+
+
+@breaks("pq.slot.least-active", right=RIGHT)
+class KnowsOnlyBusyOrNot(SlotPriorityQueue):
+    """It does not tell slots with one active download from those with more."""
+
+    def _active(self, slot):
+        return min(1, super()._active(slot))
+
+
+@breaks("pq.slot.ties-rotate", right=RIGHT)
+class ServesOneSlotUntilItIsEmpty(SlotPriorityQueue):
+    """It serves one of several equal slots until that is empty."""
+
+    def _served(self, slot):
+        pass
+
+
+@breaks("pq.slot.no-starvation", right=RIGHT)
+class PrefersNewSlots(SlotPriorityQueue):
+    """It puts a new slot before those that wait."""
+
+    def _queue(self, place):
+        new = place.slot not in self._turn
+        queue = super()._queue(place)
+        if new:
+            self._turn = {place.slot: self._turn.pop(place.slot)} | self._turn
+        return queue
+
+
+@breaks("pq.slot.drained", "pq.slot.directory", "pq.pop.drained-closed", right=RIGHT)
+class KeepsDrainedSlotsOpen(SlotPriorityQueue):
+    """It closes the queues of a drained slot only when it opens another one, or is closed itself."""
+
+    popping = False
+    drained = ()
+
+    def pop(self):
+        self.popping = True
+        try:
+            return super().pop()
+        finally:
+            self.popping = False
+
+    def _close_if_empty(self, place):
+        with contextlib.suppress(RuntimeError):
+            if self.popping and not len(self._open[place]):
+                self.drained = [*self.drained, self._open[place]]
+                self._open[place] = Closed()
+        super()._close_if_empty(place)
+
+    def _queue(self, place):
+        if place not in self._open:
+            self._close_drained()
+        return super()._queue(place)
+
+    def close(self):
+        self._close_drained()
+        return super().close()
+
+    def _close_drained(self):
+        for queue in self.drained:
+            queue.close()
+        self.drained = ()
+
+
+class Closed:
+    """A queue of nothing."""
+
+    def close(self):
+        pass
+
+    def __len__(self):
+        return 0
+
+
+@breaks("pq.slot.directory", right=RIGHT)
+class LeavesDirectories(SlotPriorityQueue):
+    """It leaves the directories of drained slots."""
+
+    def _forget(self, slot):
+        del self._turn[slot]
+
+
+@breaks("pq.slot.contains", right=RIGHT)
+class ContainsEverySlotEver(SlotPriorityQueue):
+    """It says that it contains every slot that it ever saw."""
+
+    seen = frozenset()
+
+    def push(self, request):
+        self.seen |= {self._slot_of(request)}
+        super().push(request)
+
+    def __contains__(self, slot):
+        return slot in self.seen
+
+
+@breaks("pq.slot.names", right=RIGHT)
+class NamesDirectoriesInFull(SlotPriorityQueue):
+    """It names the directory of a slot by the whole name, as long as that may be."""
+
+    def _path_of(self, slot):
+        head, _, tail = super()._path_of(slot).rpartition("/")
+        return f"{head}/{''.join(c if c.isalnum() else '_' for c in slot)}{tail}"
+
+
+@breaks("pq.slot.collision", right=RIGHT)
+class NamesDirectoriesWithoutHash(SlotPriorityQueue):
+    """It names the directory of a slot by what is left of the name, without a hash."""
+
+    def _path_of(self, slot):
+        return f"{super()._path_of(slot).rpartition('-')[0]}-"
+
+
+@breaks("pq.slot.per-ip", right=RIGHT)
+class TakesAddressesForHosts(SlotPriorityQueue):
+    """It does not notice that slots are addresses."""
+
+    def __init__(self, crawler, *arguments, **keywords):
+        self._turn = {}
+        PriorityQueue.__init__(self, crawler, *arguments, **keywords)
+
+
+@breaks("pq.slot.peek-rotation", right=RIGHT)
+class PeekTurnsTheOthers(SlotPriorityQueue):
+    """Its peek shows what pop returns next, but advances the turn of all other slots."""
+
+    def peek(self):
+        place = self._next()
+        if place is not None:
+            others = [slot for slot in self._turn if slot != place.slot]
+            self._turn = {slot: self._turn[slot] for slot in [place.slot, *others[1:], *others[:1]]}
+        return super().peek()
+
+
+@breaks("pq.close.state-nonempty", right=RIGHT)
+class NamesTheFirstSlot(SlotPriorityQueue):
+    """Its close also names the first slot that it ever saw, unless nothing is left."""
+
+    first = None
+
+    def push(self, request):
+        super().push(request)
+        self.first = self.first or self._slot_of(request)
+
+    def close(self):
+        left = super().close()
+        return {self.first: [], **left} if left and self.first else left
+
+
+@breaks("pq.resume.foreign-state", right=RIGHT)
+class TakesLists(SlotPriorityQueue):
+    """It ignores a list as state."""
+
+    def _ranks_by_slot(self, startprios):
+        return {} if isinstance(startprios, list) else super()._ranks_by_slot(startprios)

@@ -1,0 +1,52 @@
+"""Right priority queues that do what the reference implementations do not."""
+
+from __future__ import annotations
+
+import uuid
+
+from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
+
+
+class StateOfItsOwn(PriorityQueue):
+    """Its state has a form that no released class has."""
+
+    def close(self):
+        left = super().close()
+        return {"version": 1, "ranks": left} if left else None
+
+    def _ranks_by_slot(self, startprios):
+        if startprios and not isinstance(startprios, dict):
+            raise ValueError("this state was written by another priority queue class")
+        return super()._ranks_by_slot(dict(startprios or {}).get("ranks", ()))
+
+
+class PriorityWithoutPeek(PriorityQueue):
+    """It has no peek."""
+
+    peek = None
+
+
+class ForgetsAtClose(PriorityQueue):
+    """It is for queues in memory only: nothing survives its close."""
+
+    MOST_OPEN = 1_000_000
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), **keywords):
+        super().__init__(crawler, downstream_queue_cls, f"{key}/{uuid.uuid4()}", (), **keywords)
+
+    def close(self):
+        super().close()
+
+
+class AsksAnother(SlotPriorityQueue):
+    """When a downstream queue says None, it asks the others, too."""
+
+    def pop(self):
+        if (request := super().pop()) is not None:
+            return request
+        for place in sorted([*self._open, *self._parked]):
+            request = self._queue(place).pop()
+            self._close_if_empty(place)
+            if request is not None:
+                return request
+        return None

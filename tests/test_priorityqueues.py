@@ -1,0 +1,128 @@
+"""The reference priority queues work in Scrapy's own scheduler; the kit tells the kinds apart and builds them as Scrapy does."""
+
+import json
+
+import pytest
+from kit import RELEASES, REQUEST_PRIORITY, SLOT_PRIORITY, bench, broken, examine, implementation, run_script
+from packaging.version import Version
+from scrapy import Request
+from scrapy.core.scheduler import Scheduler
+
+from queue_conformance.implementations.crawling import make_crawler
+from queue_conformance.implementations.engine import Downloader, Engine
+from queue_conformance.implementations.priorityqueue import MARKED, PLACES
+from queue_conformance.reports.terminal import describe_found
+from queue_conformance.specification import Kind
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.pqueues.pair import run
+from queue_conformance.suites.programs import program
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+EXTERNAL = {"profile": "external-queue"}
+
+
+def scheduler(path, directory):
+    crawler = make_crawler({"SCHEDULER_PRIORITY_QUEUE": path, "JOBDIR": str(directory)})
+    crawler.engine = Engine(Downloader())
+    found = Scheduler.from_crawler(crawler)
+    found.open(crawler.spider)
+    return found
+
+
+@pytest.mark.parametrize("path", [REQUEST_PRIORITY, SLOT_PRIORITY])
+def test_a_reference_works_in_the_released_scheduler(path, tmp_path):
+    first = scheduler(path, tmp_path)
+    for number in range(5):
+        start = {"is_start_request": True} if number == 1 else {}
+        first.enqueue_request(Request(f"https://a.example/{number}", priority=number % 3, meta=start))
+    first.enqueue_request(Request("https://a.example/5", meta={"lock": lambda: None}))  # which only memory can hold
+    assert first.next_request().url == "https://a.example/5"
+    assert first.next_request().url == "https://a.example/2"
+    first.close("shutdown")
+    assert json.loads((tmp_path / "requests.queue" / "active.json").read_text())
+    second = scheduler(path, tmp_path)
+    assert len(second) == 4
+    came = [second.next_request().url[-1] for _ in range(4)]
+    assert came == ["4", "1", "3", "0"]
+    assert second.next_request() is None
+    second.close("finished")
+    assert not json.loads((tmp_path / "requests.queue" / "active.json").read_text())
+
+
+@pytest.mark.parametrize("path", [REQUEST_PRIORITY, SLOT_PRIORITY])
+def test_a_reference_keeps_the_rules_on_external_queues(path):
+    report = examine(path, EXTERNAL)
+    assert not broken(report)
+    assert "pq.ctor.fail-early" in {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
+
+
+def test_what_a_class_offers_is_found():
+    assert implementation(REQUEST_PRIORITY).kind is Kind.PRIORITY_QUEUE
+    assert implementation(REQUEST_PRIORITY).capabilities.names == {"persistent", "peek"}
+    assert implementation(SLOT_PRIORITY).capabilities.names == {"persistent", "peek", "slots"}
+
+
+def test_the_number_of_an_item_tells_its_place():
+    with bench(REQUEST_PRIORITY) as found:
+        for number in (0, 1, 17, 40, MARKED):
+            item = found.driver.item(number)
+            place = found.driver.place(number)
+            assert found.driver.identify(item.value) == number
+            assert item.value.priority == place.priority
+            assert item.value.meta.get("is_start_request", False) is place.start
+            assert item.value.url.startswith(f"https://{place.slot}/")
+        assert found.driver.place(MARKED) not in PLACES
+
+
+@pytest.mark.skipif(Version(RELEASES["scrapy"]) < Version("2.13.1"), reason="start requests came first in Scrapy 2.13.0")
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("push:1 push_refused:0 pop", "pq.push.failed-no-trace"),
+        ("push:1 push:0 peek pop pop", "pq.peek.equals-pop"),
+        ("push:0 pop push_refused:0 push:2 reopen pop", "pq.push.failed-no-trace"),
+    ],
+)
+def test_a_failing_program_is_attributed(text, rule):
+    with bench("scrapy.pqueues.ScrapyPriorityQueue") as found, pytest.raises(RuleBroken) as caught:
+        run(found, program(text))
+    assert caught.value.rule == rule
+
+
+def test_two_mistakes_in_one_program_do_not_hide_each_other():
+    text = "push:0 push:0 pop_none push_refused:4 reopen_stale:1 pop pop"
+    with bench("scrapy.pqueues.DownloaderAwarePriorityQueue") as found, pytest.raises(RuleBroken) as caught:
+        run(found, program(text))
+    assert caught.value.rule in ("pq.push.failed-no-trace", "pq.resume.stale")
+
+
+def test_claims_that_are_false_are_shown():
+    report = examine(REQUEST_PRIORITY, {"slots": "yes"}, only="pq.len.sum")
+    assert broken(report) == {"queue.claims.true"}
+
+
+RIGHT = ("StateOfItsOwn", "PriorityWithoutPeek", "ForgetsAtClose", "AsksAnother")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_other_right_classes_keep_every_rule(name):
+    report = examine(f"gallery.right_pqueues.{name}")
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_the_report_tells_what_was_found():
+    found = implementation(SLOT_PRIORITY).capabilities
+    assert describe_found(Kind.PRIORITY_QUEUE, found) == "persistent, peek, slots"
+
+
+@pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.ForgetsAtClose", "persistent")])
+def test_the_script_on_a_false_claim_fails_on_the_class_and_passes_on_a_right_one(path, claim, tmp_path):
+    report = examine(path, {claim: "yes"}, only="pq.len.sum")
+    (claims,) = [verdict for verdict in report.verdicts if verdict.rule.id == "queue.claims.true"]
+    script = claims.violation.script
+    assert run_script(script, tmp_path).returncode != 0
+    module, _, name = path.rpartition(".")
+    right = script.replace(f"from {module} import {name}\n", f"from queue_reference.pqueues import SlotPriorityQueue as {name}\n")
+    assert right != script
+    assert run_script(right, tmp_path).returncode == 0

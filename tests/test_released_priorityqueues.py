@@ -1,0 +1,52 @@
+"""The released priority queues of Scrapy: every broken rule of these tables was looked at by hand."""
+
+import pytest
+from kit import RELEASES, broken, examine
+from packaging.version import Version
+
+SCRAPY = Version(RELEASES["scrapy"])
+
+BOTH = {
+    # The bucket of a failed push stays, empty: close names it, and where start requests wait pop returns None.
+    "pq.push.failed-no-trace",
+    # `m = q.pop(); if not q: q.close()`: what these raise is raised instead of returning m.
+    "pq.pop.cleanup-error",
+    # `queue.peek()` on whatever the downstream class is, against the docstring: AttributeError.
+    "pq.peek.unsupported",
+    # curprio = min(startprios) though nothing is there: peek raises KeyError. A slot without requests is served: None.
+    "pq.resume.stale",
+    # startprios is iterated over before min(startprios).
+    "pq.resume.iterable",
+    # Floats are accepted; Request refuses them when the disk queue builds it again.
+    "pq.priority.huge",
+    # One open queue for each priority or slot.
+    "pq.scale.buckets",
+}
+
+BY_PRIORITY = BOTH | {
+    # A dict is iterated over as if its keys were priorities.
+    "pq.resume.foreign-state",
+}
+
+BY_SLOT = BOTH | {
+    # close clears pqueues, so that the second one returns {}.
+    "pq.close.twice",
+    # A host of 253 characters and its MD5 make a name of 286.
+    "pq.slot.names",
+}
+
+
+def expected(usual):
+    rules = usual | {"pq.peek.equals-pop"}  # start requests are looked at first, and popped last
+    if Version("2.13.1") > SCRAPY:  # curprio is not updated when a bucket of start requests is drained
+        rules |= {"pq.peek.empty-none"} if usual is BY_PRIORITY else set()
+    if Version("2.15") <= SCRAPY and usual is BY_SLOT:  # the turn follows the names, so new ones may always come before
+        rules |= {"pq.slot.no-starvation"}
+    return rules
+
+
+@pytest.mark.parametrize(
+    ("name", "usual"), [("ScrapyPriorityQueue", BY_PRIORITY), ("DownloaderAwarePriorityQueue", BY_SLOT)], ids=["priority", "slot"]
+)
+def test_the_priority_queues_of_scrapy_break_what_they_are_known_to_break(name, usual):
+    assert broken(examine(f"scrapy.pqueues.{name}")) == expected(usual)
