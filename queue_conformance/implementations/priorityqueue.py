@@ -319,7 +319,7 @@ class PriorityQueueDriver(CrawlerDriver):
         return True
 
     def _looks_at_slots(self) -> bool:
-        """Whether it asks the downloader anything when it is used."""
+        """Whether it asks the downloader for its slots when it is used."""
         asked: list[str] = []
 
         class Watched(engine.Downloader):
@@ -335,7 +335,7 @@ class PriorityQueueDriver(CrawlerDriver):
         for number in (0, 5, 10):
             queue.push(self.item(number))
         queue.pop()
-        return bool(asked)
+        return any(name in asked for name in ("slots", "get_slot_key"))
 
 
 def through_json(left: Any) -> Any:
