@@ -17,8 +17,6 @@ BOTH = {
     "pq.resume.stale",
     # startprios is iterated over before min(startprios).
     "pq.resume.iterable",
-    # Floats are accepted; Request refuses them when the disk queue builds it again.
-    "pq.priority.huge",
     # One open queue for each priority or slot.
     "pq.scale.buckets",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, version_info
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import build_from_crawler, load_object
@@ -21,6 +21,13 @@ from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_opener, source_of_settings
 
 _URL = re.compile(r"https://example\.com/(\d+)")
+
+
+NEEDS_REACTOR = version_info < (2, 15)
+"""Whether ``get_crawler`` of this release wants a reactor to be there."""
+
+REACTOR = ["import twisted.internet.reactor  # this release of get_crawler wants it to be there"] if NEEDS_REACTOR else []
+"""The lines of a script that come before ``get_crawler``."""
 
 
 def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.ExampleSpider) -> Crawler:
@@ -151,6 +158,7 @@ class CrawlerDriver(Driver):
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *source_of_backend(self.implementation.server),
+            *REACTOR,
             f"crawler = get_crawler({spider}{settings})",
             f'crawler.spider = spider = {spider}("example")',
         ]

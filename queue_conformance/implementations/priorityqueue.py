@@ -20,7 +20,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.implementations import Implementation, downstreams, engine, example, kills
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.implementations.crawling import CrawlerDriver, make_crawler
+from queue_conformance.implementations.crawling import REACTOR, CrawlerDriver, make_crawler
 from queue_conformance.implementations.driver import Item, OpenQueue
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_settings
@@ -248,6 +248,7 @@ class PriorityQueueDriver(CrawlerDriver):
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
+            *REACTOR,
             f"crawler = get_crawler(Spider{settings})",
             'crawler.spider = spider = Spider("example")',
             *(() if plain else ("crawler.engine = Engine(Downloader())",)),

@@ -93,7 +93,7 @@ class WrapsErrors(PriorityQueue):
             raise RuntimeError("cannot push") from error
 
 
-@breaks("pq.push.error-propagates", "pq.priority.huge", right=RIGHT)
+@breaks("pq.push.error-propagates", right=RIGHT)
 class SwallowsErrors(PriorityQueue):
     """It ignores what a downstream queue refuses."""
 

@@ -254,19 +254,6 @@ class OfMachineWords(PriorityQueue):
         return place._replace(rank=max(-(2**63), min(2**63 - 1, place.rank)))
 
 
-@breaks("pq.priority.huge", right=RIGHT)
-class AcceptsEverything(PriorityQueue):
-    """It accepts priorities that are no integers, and cannot resume from them."""
-
-    def push(self, request):
-        place = self._place_of(request)
-        try:
-            self._queue(place).push(request)
-        finally:
-            if place in self._open:
-                self._close_if_empty(place)
-
-
 @breaks("pq.priority.at-push", right=RIGHT)
 class LooksAgain(PriorityQueue):
     """It serves the bucket whose first request has the highest priority now."""
