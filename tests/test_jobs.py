@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from kit import broken, examine, run_script
+from kit import broken, downloads, examine, run_script
 
 from gallery.jobs import SETTINGS
 from queue_conformance.faults import crawls
@@ -12,6 +12,8 @@ from queue_conformance.suites import checks_of
 from queue_conformance.suites.jobs import series
 from queue_conformance.verdicts import Verdict
 from queue_reference.scheduler import Scheduler
+
+pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
 REFERENCE = "queue_reference.scheduler.Scheduler"
 WITH_STATE = {"EXTENSIONS": '{"scrapy.extensions.spiderstate.SpiderState": null, "queue_reference.state.SpiderState": 0}'}
