@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from queue_conformance.faults import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FlightRecorder
@@ -114,6 +115,13 @@ def bench(path: str) -> Iterator[Bench]:
 def scratch_root() -> str | None:
     """Return a directory in memory, if there is one."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@cache
+def downloads() -> bool:
+    """Whether the command line of Scrapy can download anything here; old releases cannot with new ones of Twisted."""
+    with tempfile.TemporaryDirectory() as directory, crawls.project(Path(directory), {0: []}, 30) as made:
+        return made.crawl({}).hits == (0,)
 
 
 @cache

@@ -9,11 +9,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from kit import downloads
 
 from queue_conformance.faults import crawls
 from queue_conformance.faults.crawls import CONCURRENCY, FREELY, Crawled, Stop, draw_pages
 from queue_conformance.faults.filesystem import obey_modes
 from queue_conformance.suites.jobs.forced import toll
+
+pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
 PAGES = {0: [1, 2, 3, 4], 1: [5, 0], 2: [6], 3: [7], 4: [], 5: [], 6: [2], 7: []}
 ALL = sorted(PAGES)

@@ -1,13 +1,14 @@
 """Each broken implementation is reported broken under exactly the rules that it breaks, and its scripts show it."""
 
 import pytest
-from kit import Zygote, broken, examine, mounts
+from kit import Zygote, broken, downloads, examine, mounts
 
 from gallery import Exhibit, exhibits
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 FILLS_A_DISK = "gallery.faults.ForgivesFullDisks"
+JOBS = "gallery.jobs."
 WAITS = ("FactoryHangs", "BlocksWhenEmpty", "PopHangs", "WaitsForWork", "WaitsForItsOwner", "WaitsForAnAnswer")
 
 
@@ -15,6 +16,8 @@ def parameter(exhibit):
     marks = []
     if exhibit.path == FILLS_A_DISK:
         marks.append(pytest.mark.skipif(not mounts(), reason="needs a file system of its own"))
+    if exhibit.path.startswith(JOBS):
+        marks.append(pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download"))
     return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=marks)
 
 
@@ -34,7 +37,7 @@ def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, zygote):
         time_limit=1.0 if exhibit.path.endswith(WAITS) else 10.0,
         settings=exhibit.settings,
         server=exhibit.server,
-        jobs=exhibit.path.startswith("gallery.jobs."),  # whole crawls are for the mistakes that only they show
+        jobs=exhibit.path.startswith(JOBS),  # whole crawls are for the mistakes that only they show
     )
     assert broken(report) == exhibit.rules
     must = [rule for rule in exhibit.rules if load()[rule].level is Level.MUST]

@@ -3,14 +3,17 @@
 import random
 
 import pytest
-from kit import broken, examine
+from kit import broken, downloads, examine, run_script
 
 from gallery.jobs import SETTINGS
 from queue_conformance.faults import crawls
 from queue_conformance.specification import Kind
 from queue_conformance.suites import checks_of
+from queue_conformance.suites.jobs import series
 from queue_conformance.verdicts import Verdict
 from queue_reference.scheduler import Scheduler
+
+pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
 REFERENCE = "queue_reference.scheduler.Scheduler"
 WITH_STATE = {"EXTENSIONS": '{"scrapy.extensions.spiderstate.SpiderState": null, "queue_reference.state.SpiderState": 0}'}
@@ -41,6 +44,13 @@ class WithoutFilter(Scheduler):
 
     def enqueue_request(self, request):
         return super().enqueue_request(request.replace(dont_filter=True))
+
+
+class NeverEnds(Scheduler):
+    """It says that something is pending when there is nothing any more."""
+
+    def has_pending_requests(self):
+        return super().has_pending_requests() or bool(self._crawler.stats.get_value("response_received_count"))
 
 
 def verdicts(report):
@@ -80,6 +90,18 @@ def test_a_crawl_that_downloads_nothing_is_reported_with_its_error():
     assert found.verdict is Verdict.BROKEN
     assert found.violation.expected == "a crawl that downloads page 0"
     assert found.violation.actual.startswith("scrapy.exceptions.NotSupported: ")
+
+
+def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
+    monkeypatch.setattr(series, "PATIENCE", 3.0)
+    report = examine("test_jobs.NeverEnds", only="job.resume.command", settings=SETTINGS, time_limit=1.0)
+    assert broken(report) == {"job.resume.command"}
+    violation = verdicts(report)["job.resume.command"].violation
+    assert (violation.expected, violation.actual) == ("a crawl that ends", "it was still running when the time was over")
+    script = violation.script.replace("limit=60", "limit=5")
+    assert run_script(script, tmp_path).returncode != 0
+    right = script.replace("from test_jobs import NeverEnds", "from queue_reference.scheduler import Scheduler as NeverEnds")
+    assert run_script(right, tmp_path).returncode == 0
 
 
 def test_where_scrapy_cannot_crawl_nothing_is_said(monkeypatch):

@@ -2,11 +2,13 @@
 
 import pytest
 import scrapy.squeues
-from kit import broken, examine
+from kit import broken, downloads, examine
 
 from queue_conformance.specification import Kind
 from queue_conformance.suites import checks_of
 from queue_conformance.verdicts import Verdict
+
+pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
 SCHEDULER = "scrapy.core.scheduler.Scheduler"
 PRIORITY_QUEUES = ("ScrapyPriorityQueue", "DownloaderAwarePriorityQueue")

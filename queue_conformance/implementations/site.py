@@ -72,11 +72,11 @@ class Site(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/0"
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
-    def crawl(self, start, signals=(), after=0, held=1, limit=60):
+    def crawl(self, start, numbers=(), after=0, held=1, limit=60):
         """Run a crawl to its end, and return what it wrote; after some pages, answer no more until it got signals."""
         with self.lock:
             self.answered, self.parsed, self.waiting, self.open = set(self.hits), set(self.hits), [], threading.Event()
-            self.signals, self.after, self.held, self.sent = list(signals), len(self.hits) + after, held, 0
+            self.numbers, self.after, self.held, self.sent = list(numbers), len(self.hits) + after, held, 0
             self.process = start()
         watchdog = threading.Timer(limit, self.process.kill)
         watchdog.start()
@@ -86,9 +86,9 @@ class Site(ThreadingHTTPServer):
             if line.startswith("parsed "):
                 self.parsed.add(int(line.split()[1]))
                 self.interrupt()
-            elif "Received SIG" in line and self.sent < len(self.signals):
+            elif "Received SIG" in line and self.sent < len(self.numbers):
                 self.send()
-            elif "Closing spider" in line and self.sent == len(self.signals):
+            elif "Closing spider" in line and self.sent == len(self.numbers):
                 self.open.set()
         self.open.set()
         self.process.wait()
@@ -98,7 +98,7 @@ class Site(ThreadingHTTPServer):
     def visit(self, page):
         with self.lock:
             self.hits.append(page)
-            if not self.signals or len(self.hits) <= self.after:
+            if not self.numbers or len(self.hits) <= self.after:
                 self.answered.add(page)
                 return self.pages[page]
             self.waiting.append(page)
@@ -113,12 +113,12 @@ class Site(ThreadingHTTPServer):
         with self.lock:
             linked = {0, *(link for page in self.answered for link in self.pages[page])} - self.answered
             enough = self.waiting and len(self.waiting) >= min(self.held, len(linked))
-            if self.signals and not self.sent and (anyway or (enough and self.answered <= self.parsed)):
+            if self.numbers and not self.sent and (anyway or (enough and self.answered <= self.parsed)):
                 self.send()
 
     def send(self):
         self.sent += 1
-        self.process.send_signal(self.signals[self.sent - 1])
+        self.process.send_signal(self.numbers[self.sent - 1])
 
     def handle_error(self, *arguments): ...
 
