@@ -74,6 +74,22 @@ _IMPORTS: Mapping[str, str] = {
     "uuid": "import uuid",
 }
 
+_ONLY_IN_SCRIPTS = frozenset(
+    {
+        "Backend",
+        "Deferred",
+        "PickleFifoDiskQueue",
+        "PickleLifoDiskQueue",
+        "build_from_crawler",
+        "deferred_from_coro",
+        "get_crawler",
+        "install_reactor",
+        "resource",
+        "signals",
+    }
+)
+"""Names that the sources of items never use."""
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _STRING = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 
@@ -86,7 +102,7 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
     """
     names: dict[str, object] = {}
     for name, line in _IMPORTS.items():
-        if name not in ("Backend", "get_crawler", "resource") and "squeues" not in line:  # only scripts use these
+        if name not in _ONLY_IN_SCRIPTS:
             exec(line, names)
     for module in modules:
         names.update(vars(module))

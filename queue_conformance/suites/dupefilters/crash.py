@@ -13,6 +13,7 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
+from queue_conformance.suites.dupefilters.pair import size_of_record
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 MADE_UP = "dupefilter.crash.no-false-positive"
@@ -217,7 +218,9 @@ _LATER = range(100, 104)
 
 @check(CLEAN, kinds=FILTERS)
 def runs_after_a_torn_record_are_remembered(bench: Bench) -> None:
-    length = _last_record(bench)
+    length = size_of_record(bench)
+    if length < 2:
+        raise NotApplicable("no file is only appended to, so no record can be torn")
     if _forgets(bench, 0):
         raise NotExercised("fingerprints are lost even where nothing is cut")
     refused = 0
@@ -228,26 +231,6 @@ def runs_after_a_torn_record_are_remembered(bench: Bench) -> None:
             refused += lost is None
     if refused == len(places):
         raise NotApplicable("it refuses files that are cut")
-
-
-def _last_record(bench: Bench) -> int:
-    """Return the size in bytes of what is appended for the last request.
-
-    Raises:
-        NotApplicable: if nothing is appended, so that no record can be torn by a crash.
-    """
-    contents: list[dict[str, bytes]] = []
-    for count in (8, 9):
-        bench.restart()
-        dupefilter = bench.open()
-        dupefilter.all_seen(bench.driver.requests(0, count))
-        dupefilter.close()
-        contents.append(files_in(bench.driver.job()))
-    before, after = contents
-    grown = [len(after[name]) - len(data) for name, data in before.items() if after.get(name, b"").startswith(data)]
-    if not (length := max(grown, default=0)) > 1:
-        raise NotApplicable("no file is only appended to, so no record can be torn")
-    return length
 
 
 def _forgets(bench: Bench, number: int) -> bool | None:

@@ -7,6 +7,7 @@ from typing import Any
 from scrapy.dupefilters import BaseDupeFilter
 
 from queue_conformance.implementations import running
+from queue_conformance.implementations.component import files_in
 from queue_conformance.implementations.dupefilter import OpenFilter
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.dupefilter import DupeFilterModel
@@ -191,8 +192,28 @@ EXPERIMENTS = (
 ITEMS = 8
 """Different requests that programs ask for."""
 
-CUTS = (1, 3, 10)
-"""Bytes that are cut off the end of files."""
+
+def size_of_record(bench: Bench) -> int:
+    """Return how many bytes are appended for the last request that is seen; 0 if files are not only appended to.
+
+    Only what is appended can be torn by a crash: files that are replaced, or written in place by a database, are not.
+    """
+    bench.restart()
+    contents: list[dict[str, bytes]] = []
+    try:
+        for start, stop in ((0, 8), (8, 9)):
+            dupefilter = bench.open()
+            dupefilter.all_seen(bench.driver.requests(start, stop))
+            dupefilter.close()
+            contents.append(files_in(bench.driver.job()))
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        return 0
+    before, after = contents
+    if before.keys() != after.keys() or not all(after[name].startswith(data) for name, data in before.items()):
+        return 0
+    return max((len(after[name]) - len(data) for name, data in before.items()), default=0)
 
 
 def operations(bench: Bench) -> list[Operation]:
@@ -200,8 +221,8 @@ def operations(bench: Bench) -> list[Operation]:
     table = [Operation("seen", 0, item) for item in range(ITEMS)]
     table += [Operation("log", 0, item) for item in range(2)]
     table += [Operation("reopen")] * 3
-    if bench.offers("persistent", "filesystem"):
-        table += [Operation("tear", 0, number) for number in CUTS]
+    if bench.offers("persistent", "filesystem") and (size := size_of_record(bench)) > 1:
+        table += [Operation("tear", 0, number) for number in sorted({1, size // 2, size - 1})]
     if not bench.offers("server"):  # there, the job directory separates nothing
         table += [Operation("seen", 1, item) for item in range(4)] + [Operation("reopen", 1)]
     return table
@@ -218,4 +239,4 @@ def run(bench: Bench, operations: Program) -> None:
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    player(bench).play(operations)
+    Player(bench, FilterPair, EXPERIMENTS, ()).play(operations)
