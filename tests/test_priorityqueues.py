@@ -98,7 +98,7 @@ def test_two_mistakes_in_one_program_do_not_hide_each_other():
 
 def test_claims_that_are_false_are_shown():
     report = examine(REQUEST_PRIORITY, {"slots": "yes"}, only="pq.len.sum")
-    assert broken(report) == {"queue.claims.true"}
+    assert broken(report) == {"claims.true"}
 
 
 RIGHT = ("StateOfItsOwn", "PriorityWithoutPeek", "ForgetsAtClose", "AsksAnother")
@@ -119,7 +119,7 @@ def test_the_report_tells_what_was_found():
 @pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.ForgetsAtClose", "persistent")])
 def test_the_script_on_a_false_claim_fails_on_the_class_and_passes_on_a_right_one(path, claim, tmp_path):
     report = examine(path, {claim: "yes"}, only="pq.len.sum")
-    (claims,) = [verdict for verdict in report.verdicts if verdict.rule.id == "queue.claims.true"]
+    (claims,) = [verdict for verdict in report.verdicts if verdict.rule.id == "claims.true"]
     script = claims.violation.script
     assert run_script(script, tmp_path).returncode != 0
     module, _, name = path.rpartition(".")

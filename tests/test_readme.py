@@ -33,6 +33,6 @@ def test_the_options_of_the_table_exist():
 
 
 def test_the_options_in_the_text_exist():
-    named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|conformance)[\w-]*)", README))
+    named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|spider|conformance)[\w-]*)", README))
     assert len(named) > 5
     assert named <= {option.name for option in OPTIONS}

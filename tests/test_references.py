@@ -57,7 +57,7 @@ def test_claims_that_are_true_break_nothing(path):
     persistent = "disk" in path
     claims = {"persistent": "yes" if persistent else "no", "order": "LIFO" if persistent else "FIFO", "peek": "yes"}
     report = examine(path, claims, only="queue.peek.equals-pop")
-    (rule,) = [v for v in report.verdicts if v.rule.id == "queue.claims.true"]
+    (rule,) = [v for v in report.verdicts if v.rule.id == "claims.true"]
     assert rule.verdict is Verdict.KEPT
 
 

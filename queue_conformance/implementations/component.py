@@ -12,7 +12,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from scrapy import version_info
 from scrapy.crawler import Crawler
 from scrapy.settings import SettingsAttribute
 from scrapy.signalmanager import SignalManager
@@ -21,7 +20,7 @@ from scrapy.utils.reactor import install_reactor
 from twisted.internet.defer import Deferred
 
 from queue_conformance.implementations import example, kills, running
-from queue_conformance.implementations.crawling import CrawlerDriver
+from queue_conformance.implementations.crawling import NEEDS_REACTOR, CrawlerDriver
 from queue_conformance.implementations.scripts import (
     quoted,
     source_of_backend,
@@ -31,9 +30,6 @@ from queue_conformance.implementations.scripts import (
 
 REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 """The reactor of every crawl that does not choose another one."""
-
-_NEEDS_REACTOR = version_info < (2, 14)
-"""Whether ``get_crawler`` wants a reactor."""
 
 PRIORITY = 20
 """The priority of settings of a project."""
@@ -119,7 +115,7 @@ class ComponentDriver(CrawlerDriver):
     def setup(self, body: str) -> list[str]:
         return [
             *(source_of_opener(self.implementation.opener) if self.implementation.opener else []),
-            *([f"install_reactor({quoted(REACTOR)})"] if self.asynchronous or _NEEDS_REACTOR else []),
+            *([f"install_reactor({quoted(REACTOR)})"] if self.asynchronous or NEEDS_REACTOR else []),
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body)))),

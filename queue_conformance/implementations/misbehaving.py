@@ -17,7 +17,7 @@ from queue_conformance.implementations.engine import Downloader, Engine
 
 
 def make_crawler(settings, name="example"):
-    import twisted.internet.reactor  # before Scrapy 2.14 get_crawler wants it to be there
+    import twisted.internet.reactor  # before Scrapy 2.15 get_crawler wants it to be there
 
     crawler = get_crawler(Spider, settings)
     crawler.spider = Spider.from_crawler(crawler, name=name)

@@ -169,7 +169,7 @@ class LimitsTheCrawl(BaseDupeFilter):
         return self.count > 1000
 
 
-@breaks("queue.claims.true", right=RIGHT, claims={"filters": "yes"})
+@breaks("claims.true", right=RIGHT, claims={"filters": "yes"})
 class FiltersNothing(BaseDupeFilter):
     """It is said to filter, and does not."""
 

@@ -476,16 +476,16 @@ class ClosesOnce(FifoMemoryQueue):
 # --- Claims ----------------------------------------------------------------------------------------------------------
 
 
-@breaks("queue.claims.true", right="queue_reference.disk.FifoDiskQueue", claims={"persistent": "yes", "peek": "yes"})
+@breaks("claims.true", right="queue_reference.disk.FifoDiskQueue", claims={"persistent": "yes", "peek": "yes"})
 class ClaimsPersistence(FifoMemoryQueue):
     """Its author claims that it is persistent."""
 
 
-@breaks("queue.claims.true", right="queue_reference.disk.FifoDiskQueue", claims={"serializes": "yes"})
+@breaks("claims.true", right="queue_reference.disk.FifoDiskQueue", claims={"serializes": "yes"})
 class ClaimsToSerialize(FifoMemoryQueue):
     """Its author claims that it stores copies."""
 
 
-@breaks("queue.claims.true", right="scrapy.squeues.FifoMemoryQueue", claims={"clear": "yes"})
+@breaks("claims.true", right="scrapy.squeues.FifoMemoryQueue", claims={"clear": "yes"})
 class ClaimsClear(FifoMemoryQueue):
     """Its author claims that it can be cleared."""

@@ -13,7 +13,7 @@ RIGHT = "queue_reference.scheduler.Scheduler"
 # --- The interface ---------------------------------------------------------------------------------------------------
 
 
-@breaks("scheduler.claims.true", right=RIGHT, claims={"length": "yes"})
+@breaks("claims.true", right=RIGHT, claims={"length": "yes"})
 class ClaimsALength(Scheduler):
     """It has no length, though its author says so."""
 

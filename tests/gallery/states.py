@@ -146,7 +146,7 @@ class OverwritesWhatItCannotRead(SpiderState):
             path.unlink()
 
 
-@breaks("queue.claims.true", "state.restored", right=RIGHT, claims={"filesystem": "yes"})
+@breaks("claims.true", "state.restored", right=RIGHT, claims={"filesystem": "yes"})
 class KeepsInMemory(SpiderState):
     """It is said to keep the state in files, and keeps it in the memory of the process."""
 

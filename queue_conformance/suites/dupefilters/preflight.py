@@ -11,7 +11,6 @@ from queue_conformance.implementations.recording import describe
 from queue_conformance.suites.bench import Bench
 
 RULES = ("dupefilter.iface", "dupefilter.open.result", "dupefilter.seen.bool")
-CLAIMS = "queue.claims.true"
 SHOWN = ("filters", "persistent", "filesystem")
 METHODS = ("request_seen", "open", "close", "log")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from queue_conformance.suites.bench import Bench
 
 RULES = ("pq.ctor.signature", "pq.pop.exactly-once")
-CLAIMS = "queue.claims.true"
 SHOWN = ("persistent", "peek", "slots")
 METHODS = ("push", "pop", "close", "__len__")
 

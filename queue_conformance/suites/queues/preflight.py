@@ -9,7 +9,6 @@ from queue_conformance.suites import COLLECTIONS
 from queue_conformance.suites.bench import Bench
 
 RULES = ("queue.ctor.from-crawler", "queuelib.ctor", "queue.ctor.interface", "queue.ctor.base-queue")
-CLAIMS = "queue.claims.true"
 METHODS = ("push", "pop", "close", "__len__")
 
 

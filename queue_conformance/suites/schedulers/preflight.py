@@ -20,7 +20,6 @@ RULES = (
     "scheduler.enqueue.true",
     "scheduler.enqueue.bool",
 )
-CLAIMS = "scheduler.claims.true"
 METHODS = ("has_pending_requests", "enqueue_request", "next_request")
 
 

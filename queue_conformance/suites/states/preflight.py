@@ -5,7 +5,6 @@ from __future__ import annotations
 from queue_conformance.suites.bench import Bench
 
 RULES = ("state.fresh",)
-CLAIMS = "queue.claims.true"
 SHOWN = ("persistent", "filesystem")
 
 
