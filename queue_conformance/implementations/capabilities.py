@@ -40,6 +40,9 @@ class Capabilities:
         configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
         filters: a scheduler or a duplicates filter rejects what was seen before.
         length: a scheduler has a ``len()``.
+        bounded: an asynchronous queue takes a ``maxsize``.
+        dedupe: it stores no request twice, where it is told so.
+        ttl: it forgets requests after a time, where it is told so.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
     """
 
@@ -58,6 +61,9 @@ class Capabilities:
     configurable: bool = False
     filters: bool = False
     length: bool = False
+    bounded: bool = False
+    dedupe: bool = False
+    ttl: bool = False
     stores: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -1,0 +1,3 @@
+"""The driver of asynchronous queues."""
+
+from __future__ import annotations
