@@ -183,9 +183,9 @@ def test_a_coroutine_can_be_run_to_its_end(loop):
         return 2 * number
 
     assert loop.run(double(2)) == 4
-    with pytest.raises(ValueError, match="sleep length"):
-        loop.run(double(float("nan")))
-    with pytest.raises(NeverReturns, match="Event.wait"):
+    with pytest.raises(TypeError):
+        loop.run(double("x"))
+    with pytest.raises(NeverReturns, match=r"Event\.wait"):
         loop.run(asyncio.Event().wait())
 
 
