@@ -116,6 +116,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """
         return _run(self, coroutine)
 
+    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Call a function as a coroutine would: while the loop is the running one."""
+        with self._running():
+            return function(*arguments, **options)
+
     def tick(self) -> bool:
         """Run what is ready now, and nothing that becomes ready meanwhile: one iteration of the stock loop.
 
@@ -320,6 +325,14 @@ class RealLoop:
             BaseException: what it raises.
         """
         return _run(self, coroutine)
+
+    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Call a function as a coroutine would: while the loop is the running one."""
+
+        async def called() -> T:
+            return function(*arguments, **options)
+
+        return self.loop.run_until_complete(called())
 
     def tick(self) -> bool:
         """Run what is ready now."""

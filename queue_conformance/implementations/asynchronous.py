@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from queue_conformance import simulation
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Driver, Item
-from queue_conformance.implementations.loading import LoadError, load_class
-from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.loading import NO_QCRAWL, LoadError, load_class
+from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
 
 REQUEST = "qcrawl.core.request.Request"
@@ -29,8 +29,16 @@ def request_class(claims: Any) -> type[Any]:
     """
     path = claims.get("request", REQUEST)
     if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
-        raise LoadError("its requests are qCrawl's, which is not installed: `pip install pytest-queue-conformance[qcrawl]`")
+        raise LoadError(NO_QCRAWL)
     return load_class(path)
+
+
+def _works(attempt: Callable[[], Any]) -> bool:
+    try:
+        attempt()
+    except OperationRaised:
+        return False
+    return True
 
 
 class AsyncDriver(Driver):
@@ -38,16 +46,36 @@ class AsyncDriver(Driver):
 
     Attributes:
         loop: drives the implementation; a new one in each room.
+        real: whether the implementation turned out to need the stock event loop.
     """
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
+        self.real = False
         self.loop: simulation.Loop = self._new_loop()
         self._names = {**namespace(), "Request": request_class(implementation.claims)}
 
     def _new_loop(self) -> simulation.Loop:
         """Return a loop: a simulated one, unless the implementation needs sockets."""
-        return simulation.RealLoop() if self.implementation.capabilities.server else simulation.SimulatedLoop()
+        implementation = self.implementation
+        real = self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names
+        return simulation.RealLoop() if real else simulation.SimulatedLoop()
+
+    @property
+    def simulated(self) -> bool:
+        """Whether time and interleavings are controlled."""
+        return isinstance(self.loop, simulation.SimulatedLoop)
+
+    def choose_loop(self, attempt: Callable[[], Any]) -> None:
+        """Try what cannot be simulated, such as sockets or threads of the implementation's own, on the stock loop.
+
+        Args:
+            attempt: uses the implementation; whatever it raises says only that it does not work.
+        """
+        if not self.simulated or _works(attempt):
+            return
+        self.real = True
+        self.real = _works(attempt)
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
@@ -77,6 +105,12 @@ class AsyncDriver(Driver):
 
     def same(self, value: Any, item: Item) -> bool:
         return type(value) is type(item.value) and value == item.value
+
+    def imports(self, body: str) -> list[str]:
+        cls = self._names["Request"]
+        if "Request(" not in body:
+            return []
+        return [f"from {cls.__module__} import {cls.__qualname__}{'' if cls.__name__ == 'Request' else ' as Request'}"]
 
     def key_source(self, variable: str) -> str:
         return f"{variable}.url"

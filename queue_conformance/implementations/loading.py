@@ -15,6 +15,9 @@ from queue_conformance.implementations.capabilities import nearest
 from queue_conformance.specification import Kind, Profile
 
 
+NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
+
+
 class LoadError(Exception):
     """There is no class to examine; the message is one line that says what is wrong and what to do."""
 
@@ -95,6 +98,8 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error
             if module is not None:
                 return module, parts[end - 1 :]
+            if name == "qcrawl":
+                raise LoadError(NO_QCRAWL) from error
             advice = nearest(name, (found.name for found in pkgutil.iter_modules()))
             advice = advice or "; is its package installed in this environment?"
             raise LoadError(f"there is no module {name!r}{advice}") from error

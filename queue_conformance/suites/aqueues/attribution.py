@@ -1,0 +1,47 @@
+"""How failures of asynchronous queues are attributed: what changes if something is left out of the program."""
+
+from __future__ import annotations
+
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
+
+_ATONCE = {"start_put": "put", "start_get": "get"}
+_CONTROL = ("tick", "run_job", "deliver", "settle")
+
+
+def one_after_another(play: Play) -> Program:
+    """Let every put and get end before the next one begins."""
+    kept = (o._replace(name=_ATONCE.get(o.name, o.name)) for o in play.played if o.name not in _CONTROL)
+    return tuple(kept)
+
+
+def without_reopening(play: Play) -> Program:
+    """Do not close and open again."""
+    return tuple(Operation("size") if o.name == "reopen" else o for o in play.played)
+
+
+def _but(*kept: str, otherwise: str) -> object:
+    """Return what names a rule for every failure but those of some rules, which stay what they are."""
+
+    def rule(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+        return None if failure.rule in kept else otherwise
+
+    return rule
+
+
+EXPERIMENTS = (
+    Experiment(drop("cancel_get"), always("aqueue.get.cancel-safe")),
+    Experiment(drop("cancel_put"), always("aqueue.put.failed-no-trace")),
+    Experiment(drop("clear"), always("aqueue.clear")),
+    Experiment(without_reopening, always("aqueue.persist.reopen")),
+    Experiment(
+        drop("close"),
+        _but("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains", otherwise="aqueue.get.closed-drains"),  # type: ignore[arg-type]
+    ),
+    Experiment(
+        one_after_another,
+        _but("aqueue.get.blocks", "aqueue.order.priority", "aqueue.bound.limit", otherwise="aqueue.get.concurrent"),  # type: ignore[arg-type]
+    ),
+    Experiment(drop("size"), always("aqueue.size")),
+    Experiment(drop("limit"), _but("aqueue.bound.usable", "aqueue.bound.full-signal", otherwise="aqueue.put.failed-no-trace")),  # type: ignore[arg-type]
+)

@@ -1,0 +1,483 @@
+"""An asynchronous queue and its oracle, side by side; programs decide when each task goes on."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
+from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.models.asyncqueue import AsyncQueueModel
+from queue_conformance.simulation import NeverAtRest, stacks_of
+from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken, shown_by
+from queue_conformance.suites.programs import Operation, Player, Program
+
+LOST = "aqueue.put.accept"
+"""The rule that is broken if a request is lost and no experiment says why."""
+
+
+class AsyncQueuePair:
+    """One queue and its oracle; the operations of programs are its methods.
+
+    ``put`` and ``get`` run to their end. ``start_put`` and ``start_get`` only make a task: how far it comes is told by
+    ``tick``, ``run_job`` and ``deliver``, and ``cancel_put`` and ``cancel_get`` cancel it there.
+
+    Args:
+        bench: where the check works.
+        number: which of the queues that are open side by side this is; only one is used.
+
+    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        self.bench = bench
+        self.driver = bench.driver
+        self.model = AsyncQueueModel(higher_first=bench.driver.higher_first)
+        self._queue: Any = None
+        self._tasks: list[Pending] = []
+        self._count = 0
+        self._seen: set[str] = set()
+
+    @property
+    def queue(self) -> Any:
+        """The queue, opened when it is first used, so that a program can begin with its limit."""
+        if self._queue is None:
+            self._open("aqueue.ctor.kwargs")
+        return self._queue
+
+    def _open(self, owner: str) -> None:
+        options = {"maxsize": self.model.limit} if self.model.limit else {}
+        self._queue = self.bench.open(owner=owner, **options)
+
+    # --- Operations that run to their end ----------------------------------------------------------------------------
+
+    def limit(self, size: int) -> None:
+        """Give the queue a bound, if it is not open yet."""
+        if self._queue is None and self.bench.offers("bounded"):
+            self.model.limit = size
+
+    def put(self, kind: int) -> None:
+        """Put a new request; its kind decides its priority."""
+        queue, item = self.queue, self._new_item(kind)
+        self._quiesce()
+        if self._waiting() or self.model.closed or self.model.full:
+            self._begin_put(item)
+            self._quiesce()
+            return
+        self.model.begin_put(item.number, item.value.priority)
+        self.queue.put(item)
+        del queue
+        self.model.end_put(item.number)
+        self.bench.examined[LOST] += 1
+        self.bench.examined["aqueue.bound.usable"] += bool(self.model.limit)
+
+    def get(self, _item: int = 0) -> None:
+        """Get a request, where there is one."""
+        self._quiesce()
+        if self._waiting():
+            return
+        if self.model.closed or not self.model.least:
+            self.start_get()
+            self._quiesce()
+            return
+        try:
+            value = self.queue.get()
+        except OperationRaised as raised:
+            self._lost_or(lambda: self._raise(raised))
+        self._judge(value, "got", ordered=True)
+
+    def size(self, _item: int = 0) -> None:
+        """Compare ``size``."""
+        self._quiesce()
+        if self.model.closed:
+            return
+        size, least, most = self.queue.size(), self.model.least, self.model.most
+        self.bench.examined["aqueue.size"] += 1
+        if type(size) is int and least <= size <= most:
+            return
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        if self.model.limit and type(size) is int and size > self.model.limit:
+            tail = [f"assert size <= {self.model.limit}, f'a queue of {self.model.limit} holds {{size}}'"]
+            self.bench.fail("aqueue.bound.limit", f"at most {self.model.limit}", size, tail, final=True)
+        self._lost_or(lambda: self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size"))
+
+    def clear(self, _item: int = 0) -> None:
+        """Clear."""
+        self._quiesce()
+        if not self.model.closed:
+            self.queue.clear()
+            self.model.clear()
+            self._seen.add("clear")
+            self.size()
+            self.bench.examined["aqueue.clear"] += 1
+
+    def close(self, _item: int = 0) -> None:
+        """Close: what waits ends, what is put is ignored, what is left can still be got."""
+        self._quiesce()
+        if not self.model.closed:
+            self.queue.close()
+            self.model.closed = True
+            self._quiesce()
+
+    def reopen(self, _item: int = 0) -> None:
+        """Close, and build a persistent queue again."""
+        if not self.bench.offers("persistent"):
+            return
+        self._cancel_all()
+        self.close()
+        self._tasks.clear()
+        self.model.closed = False
+        self._open("aqueue.persist.reopen")
+        self._seen.add("reopen")
+
+    # --- Tasks -------------------------------------------------------------------------------------------------------
+
+    def start_put(self, kind: int) -> None:
+        """Begin to put a new request."""
+        if not self.model.closed:
+            self._begin_put(self._new_item(kind))
+
+    def _begin_put(self, item: Any) -> None:
+        queue = self.queue
+        self.model.begin_put(item.number, item.value.priority)
+        pending = queue.start_put(item)
+        pending.crowd = set(self.model.entries) - {item.number}
+        for other in self._tasks:
+            if other.number is not None:
+                other.crowd.add(item.number)
+        self._tasks.append(pending)
+
+    def start_get(self, _item: int = 0) -> None:
+        """Begin to get a request."""
+        self._tasks.append(self.queue.start_get())
+        self._tasks[-1].crowd = {number for number, entry in self.model.entries.items() if entry.certain}
+
+    def tick(self, _item: int = 0) -> None:
+        """Run what is ready."""
+        self._drive("loop.tick()", self.driver.loop.tick)
+
+    def run_job(self, number: int) -> None:
+        """Let a thread of an executor do its work."""
+        self._drive(f"loop.run_job({number})", lambda: self.driver.loop.run_job(number), needed=not_run(self.driver.loop))
+
+    def deliver(self, number: int) -> None:
+        """Let the result of a thread reach the loop."""
+        loop = self.driver.loop
+        self._drive(f"loop.deliver({number})", lambda: loop.deliver(number), needed=any(job.ran for job in loop.jobs))
+
+    def cancel_get(self, number: int) -> None:
+        """Cancel one of the tasks that get."""
+        self._cancel([task for task in self._tasks if task.number is None], number)
+
+    def cancel_put(self, number: int) -> None:
+        """Cancel one of the tasks that put: the request may be stored, or not."""
+        self._cancel([task for task in self._tasks if task.number is not None], number)
+
+    def _cancel(self, tasks: list[Pending], number: int) -> None:
+        tasks = [task for task in tasks if not task.task.done() and not task.cancelled]
+        if tasks:
+            chosen = tasks[number % len(tasks)]
+            self.bench.recorder.note(f"{chosen.variable}.cancel()")
+            self.driver.loop.call(chosen.task.cancel)
+            chosen.cancelled = True
+            self._seen.add("cancel")
+
+    def _cancel_all(self) -> None:
+        """Cancel what waits to get, before the end."""
+        self._quiesce()
+        for _ in range(len(self._tasks)):
+            self.cancel_get(0)
+        self._quiesce()
+
+    def _drive(self, source: str, function: Any, *, needed: bool = True) -> None:
+        if self._tasks and needed:
+            self.bench.recorder.call(source, "aqueue.get.blocks", function)
+
+    def settle(self, _item: int = 0) -> None:
+        """Let everything happen that can, and compare."""
+        self._quiesce()
+
+    def finish(self) -> None:
+        """Take out and judge everything that is left, and close."""
+        if self._queue is None:
+            return
+        self._cancel_all()
+        self._drain()
+        if not self.model.closed:
+            self.size()
+            self.queue.close()
+            self.model.closed = True
+
+    def _drain(self) -> None:
+        while self.model.least:
+            self.get()
+        if self.model.closed:
+            while not self._tasks or self._waiting():
+                before = len(self.model.delivered)
+                self.start_get()
+                self._quiesce()
+                if len(self.model.delivered) == before:
+                    return
+            return
+        while self.model.most and self.queue.size() > 0:
+            self.start_get()
+            before = len(self.model.delivered)
+            self._quiesce()
+            if len(self.model.delivered) == before:
+                break
+        if not self._waiting():
+            self.model.entries.clear()
+
+    # --- What became of tasks ----------------------------------------------------------------------------------------
+
+    def _new_item(self, kind: int) -> Any:
+        self._count += 1
+        return self.driver.item(self._count * len(PRIORITIES) + kind % len(PRIORITIES))
+
+    def _waiting(self) -> list[Pending]:
+        return [task for task in self._tasks if not task.task.done()]
+
+    def _quiesce(self) -> None:
+        """Let everything happen that can happen, and account for what ended."""
+        if not self._tasks:
+            return
+        loop = self.driver.loop
+        waiting = self._waiting()
+        gets = [task for task in waiting if task.number is None]
+        puts = [task for task in waiting if task.number is not None]
+        sure = [*puts, *gets] if self.model.closed or self.model.least + len(puts) >= len(gets) else puts
+        try:
+            if self.driver.simulated:
+                self.bench.recorder.call("loop.settle()", "aqueue.get.blocks", loop.settle)
+            elif waiting:
+                if sure:
+                    names = ", ".join(task.variable for task in sure)
+                    self.bench.recorder.call(f"loop.settle({names})", "aqueue.get.blocks", loop.settle, *(t.task for t in sure))
+                self.bench.recorder.call("loop.stays()", "aqueue.get.blocks", loop.stays)
+        except OperationRaised as raised:
+            if not isinstance(raised.error, NeverAtRest):
+                raise
+            self.bench.fail("aqueue.get.blocks", "a loop that comes to rest", "it is busy forever", [], final=True)
+        self._account()
+
+    def _account(self) -> None:
+        ended = [task for task in self._tasks if task.task.done()]
+        self._tasks = self._waiting()
+        for task in ended:
+            if task.number is not None:
+                self._account_put(task)
+        calm = not any(task.cancelled for task in [*ended, *self._tasks])
+        for task in ended:
+            if task.number is None:
+                self._account_get(task)
+        for task in ended:
+            if task.number is None and calm and task.outcome[0] == "returned":
+                self._judge_order(task)
+        self._check_bound()
+        for task in self._tasks:
+            self._judge_waiting(task)
+
+    def _account_put(self, task: Pending) -> None:
+        kind, error = task.outcome
+        number: int = task.number  # type: ignore[assignment]
+        closed = number in self.model.late
+        if kind == "returned":
+            self.model.end_put(number)
+            self.bench.examined["aqueue.put.closed"] += closed
+            self.bench.examined["aqueue.bound.usable"] += bool(self.model.limit)
+            return
+        if kind == "cancelled" and task.cancelled:
+            return
+        if kind == "raised" and type(error).__name__ == "QueueFull" and self.model.limit:
+            if len(task.crowd) >= self.model.limit:
+                self.model.fail_put(number)
+                self.bench.examined["aqueue.bound.full-signal"] += 1
+                self._seen.add("full")
+                return
+            self._fail_task("aqueue.bound.usable", task, f"room for {self.model.limit}", "returned")
+        if kind == "raised" and task.cancelled:
+            self.model.fail_put(number)
+            return
+        rule = "aqueue.put.closed" if closed else "aqueue.bound.full-signal" if self.model.full else LOST
+        self._fail_task(rule, task, "put is ignored" if closed else "put returns", "returned")
+
+    def _account_get(self, task: Pending) -> None:
+        kind, value = task.outcome
+        if kind == "returned":
+            self.bench.recorder.note(f"got = {task.variable}.result()")
+            self._judge(value, "got", ordered=False)
+            return
+        if task.cancelled:
+            self.bench.examined["aqueue.get.cancel-safe"] += 1
+            return
+        if kind == "cancelled" and self.model.closed:
+            if self.model.least:
+                self._lost_or(lambda: self._fail_task("aqueue.get.closed-drains", task, "the request that is left", "returned"))
+            self.bench.examined["aqueue.get.close-wakes"] += 1
+            return
+        if self.model.least or not self.model.closed:
+            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, "get waits for a request", "waiting"))
+        self._fail_task("aqueue.get.closed-drains", task, "CancelledError from a closed, empty queue", "cancelled")
+
+    def _judge_waiting(self, task: Pending) -> None:
+        """Judge a task that nothing wakes any more."""
+        if task.number is not None:
+            rule = "aqueue.bound.full-signal" if self.model.limit else LOST
+            self._fail_task(rule, task, "QueueFull" if self.model.limit else "put returns", "raised")
+        if task.cancelled:
+            return
+        if self.model.closed:
+            rule = "aqueue.get.closed-drains" if self.model.least or "drained" in self._seen else "aqueue.get.close-wakes"
+            self._fail_task(rule, task, "get ends when the queue is closed", "cancelled")
+        if self.model.least:
+            self._tasks = []
+            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, "a waiting get gets what is put", "returned"))
+        self.bench.examined["aqueue.get.blocks"] += 1
+
+    def _judge_order(self, task: Pending) -> None:
+        """Compare what a get returned with what was there before it began, and is there still."""
+        number = self.driver.identify(task.outcome[1])
+        urgent = [n for n in task.crowd & self.model.entries.keys() if self.driver.priority_of(n) != self.driver.priority_of(number)]
+        for other in urgent:
+            higher = self.driver.priority_of(other) > self.driver.priority_of(number)
+            if higher == self.model.higher_first:
+                expected = self.driver.describe_item(other)
+                assertion = self.driver.among_source("got", [self.driver.item(other)])
+                self._fail("aqueue.order.priority", expected, task.outcome[1], assertion, "got")
+        self.bench.examined["aqueue.get.concurrent"] += 1
+
+    def _check_bound(self) -> None:
+        limit = self.model.limit
+        if not limit or self.model.least <= limit:
+            return
+        size = self.queue.size()
+        if size > limit:
+            self._fail("aqueue.bound.limit", f"at most {limit}", size, f"size <= {limit}", "size", final=True)
+        puts = [step.source for step in self.bench.recorder.steps if ".put(" in step.source]
+        tail = [f"assert size >= {self.model.least}, f'{len(puts)} puts, and none raised, but size is {{size}}'"]
+        self.bench.fail("aqueue.bound.full-signal", "QueueFull from a full queue", "put returned", tail, final=True)
+
+    # --- Judgement ---------------------------------------------------------------------------------------------------
+
+    def _judge(self, value: Any, variable: str, *, ordered: bool) -> None:
+        """Compare what came out with what may come."""
+        model, driver = self.model, self.driver
+        number: int | None = driver.identify(value)
+        if number in model.entries and driver.same(value, driver.item(number)):
+            first = model.first()
+            if ordered and number not in first and not self._waiting():
+                rule = "aqueue.order.priority" if model.better(number) else "aqueue.order.fifo"
+                self._fail_among(rule, first, value, variable)
+            if ordered:
+                self.bench.examined["aqueue.order.priority"] += model.most > 1
+                self.bench.examined["aqueue.order.fifo"] += model.most > 1
+            model.take(number)
+            if model.closed:
+                self._seen.add("drained")
+            self._examine_after_get()
+            return
+        if number in model.delivered:
+            rule = "aqueue.get.concurrent"
+        elif number in model.cleared:
+            rule = "aqueue.clear"
+        elif number in model.failed:
+            rule = "aqueue.put.failed-no-trace"
+        elif number in model.late:
+            rule = "aqueue.put.closed"
+        else:
+            rule = "aqueue.put.rebuildable"
+        self._fail_among(rule, set(model.entries), value, variable)
+
+    def _examine_after_get(self) -> None:
+        examined = self.bench.examined
+        examined["aqueue.get.concurrent"] += 1
+        examined["aqueue.put.rebuildable"] += 1
+        examined["aqueue.get.closed-drains"] += self.model.closed
+        for event, rule in {
+            "reopen": "aqueue.persist.reopen",
+            "full": "aqueue.put.failed-no-trace",
+            "cancel": "aqueue.get.cancel-safe",
+        }.items():
+            examined[rule] += event in self._seen
+
+    def _lost_or(self, otherwise: Any) -> NoReturn:
+        """Report a failure, unless a request is lost: then that is the reason."""
+        if self.model.least and not self.model.closed:
+            with shown_by("size"):
+                size = self.queue.size()
+                if size < self.model.least:
+                    self._fail(LOST, f"{self.model.least} stored", f"{size} left", f"size >= {self.model.least}", "size")
+                del self.bench.recorder.steps[-1]
+        otherwise()
+        raise AssertionError("a failure was not reported")
+
+    def _raise(self, raised: OperationRaised) -> NoReturn:
+        raise raised
+
+    def _fail(self, rule: str, expected: str, actual: object, assertion: str, variable: str, *, final: bool = False) -> NoReturn:
+        shown = expected.replace("{", "{{").replace("}", "}}")
+        tail = [f"assert {assertion}, f{f'expected {shown}, got {{{variable}!r}}'!r}"]
+        self.bench.fail(rule, expected, actual, tail, final=final)
+
+    def _fail_among(self, rule: str, numbers: set[int], value: Any, variable: str) -> NoReturn:
+        items = [self.driver.item(number) for number in sorted(numbers)]
+        expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
+        self._fail(rule, expected or "nothing", value, self.driver.among_source(variable, items), variable)
+
+    def _fail_task(self, rule: str, task: Pending, expected: str, right: str) -> NoReturn:
+        """Report what became of a task."""
+        kind, value = task.outcome
+        actual = {
+            "waiting": f"it waits forever: {_place(task)}",
+            "cancelled": "CancelledError",
+            "raised": f"{describe(value)} raised",
+            "returned": f"returned {describe(value)}",
+        }[kind]
+        self.bench.recorder.note(f"outcome = outcome_of({task.variable})[0]")
+        self.bench.fail(rule, expected, actual, [f"assert outcome == {right!r}, outcome"])
+
+
+def _place(task: Pending) -> str:
+    lines = stacks_of([task.task]).splitlines()
+    _, _, rest = lines[-1].rpartition(", line ")
+    number, _, function = rest.partition(" in ")
+    return f"in {function}, line {number}" if function else "nowhere"
+
+
+def not_run(loop: Any) -> bool:
+    """Whether a job of an executor waits for its thread."""
+    return any(not job.ran for job in loop.jobs)
+
+
+def operations(bench: Bench) -> list[Operation]:
+    """Return what programs are drawn from, simple operations first."""
+    kinds = range(len(PRIORITIES))
+    table = [*(Operation("put", 0, kind) for kind in kinds), *[Operation("get")] * 3, Operation("size")]
+    if bench.driver.simulated:
+        table += [*(Operation("start_put", 0, kind) for kind in kinds), *[Operation("start_get")] * 4]
+        table += [*[Operation("tick")] * 4, Operation("settle")]
+        table += [Operation(name, 0, number) for name in ("run_job", "deliver", "cancel_get", "cancel_put") for number in (0, 1)]
+    table += [Operation("clear"), Operation("close")]
+    if bench.offers("bounded"):
+        table += [Operation("limit", 0, 1), Operation("limit", 0, 2)]
+    if bench.offers("persistent"):
+        table += [Operation("reopen")] * 2
+    return table
+
+
+def player(bench: Bench) -> Player:
+    """Return what plays programs of :class:`AsyncQueuePair`."""
+    return Player(bench, AsyncQueuePair, EXPERIMENTS, operations(bench))
+
+
+def run(bench: Bench, operations: Program) -> None:
+    """Play one program on a bench.
+
+    Raises:
+        RuleBroken: for a difference, attributed to a rule.
+    """
+    player(bench).play(operations)
+
+
+__all__ = ["LOST", "AsyncQueuePair", "RuleBroken", "operations", "player", "run"]
