@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from queue_conformance.implementations import Implementation, kills
+from queue_conformance.implementations import Implementation, consumers, kills
 from queue_conformance.implementations.asynchronous import AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.driver import Item
@@ -50,6 +50,16 @@ class Pending:
         return outcome_of(self.task)
 
 
+class Given(NamedTuple):
+    """A priority that is passed as it is, ``None`` included.
+
+    Attributes:
+        value: the priority.
+    """
+
+    value: object
+
+
 class OpenAsyncQueue:
     """One asynchronous queue; every operation goes through the recorder, and runs on the loop of its driver.
 
@@ -83,10 +93,11 @@ class OpenAsyncQueue:
 
         return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, run)
 
-    def put(self, item: Item, priority: Any = None, owner: str = "aqueue.put.accept") -> Any:
+    def put(self, item: Item, priority: Given | None = None, owner: str = "aqueue.put.accept") -> Any:
         """Put an item, by default with the priority of its request."""
-        value = item.value.priority if priority is None else priority
-        return self._run("result = ", f"put({item.source}, priority={value!r})", owner, lambda: self.raw.put(item.value, priority=value))
+        value = item.value.priority if priority is None else priority.value
+        call = f"put({item.source}, priority={value!r})"
+        return self._run("result = ", call, owner, lambda: self.raw.put(item.value, priority=value))
 
     def get(self, owner: str = "aqueue.get.blocks") -> Any:
         """Get an item."""
@@ -152,7 +163,7 @@ class AsyncQueueDriver(AsyncDriver):
 
     constructor_rule: ClassVar[str] = "aqueue.ctor.kwargs"
     interface_rule: ClassVar[str] = "aqueue.iface"
-    definitions: ClassVar[tuple[ModuleType, ...]] = (kills,)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         self._counts: dict[str, int] = {}
@@ -163,6 +174,14 @@ class AsyncQueueDriver(AsyncDriver):
     def renew(self, directory: Path) -> None:
         super().renew(directory)
         self._counts.clear()
+
+    def requires(self, parameter: str) -> bool:
+        """Whether the constructor has no default for a parameter."""
+        return inspect.signature(self.implementation.cls).parameters[parameter].default is inspect.Parameter.empty
+
+    def after_fork(self) -> None:
+        """Take a loop of its own in a forked process, where that of the other one must not be touched."""
+        self.loop = self._new_loop()
 
     def new_name(self, name: str) -> str:
         """Return a name for a variable of a script that is not in use."""
@@ -182,15 +201,22 @@ class AsyncQueueDriver(AsyncDriver):
             placed: tell it where to store.
             options: further arguments of the constructor, which override the settings.
         """
-        sources = {key: source_of_setting(value) for key, value in self.implementation.settings.items()}
-        values = self.implementation.values
+        values = self.keywords(name if placed else None, **options)
+        sources = {key: source_of_setting(value) for key, value in {**self.implementation.settings, **options}.items()}
         if self.place and placed:
-            values[self.place] = f"{self.directory}/{name}"
             sources[self.place] = f"directory + {quoted('/' + name)}"
-        for key, value in options.items():
-            values[key], sources[key] = value, source_of_setting(value)
         source = ", ".join([self.class_name, *(f"{key}={text}" for key, text in sources.items())])
         return f"loop.call({source})", lambda: self.loop.call(self.implementation.cls, **values)
+
+    def keywords(self, name: str | None = "0", **options: Any) -> dict[str, Any]:
+        """Return the arguments of the constructor.
+
+        Args:
+            name: the part of its place below the scratch directory; ``None`` to leave that to the queue.
+            options: further arguments, which override the settings.
+        """
+        place = {self.place: f"{self.directory}/{name}"} if self.place and name is not None else {}
+        return {**self.implementation.values, **options, **place}
 
     def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> Any:
         """Build a queue; see :meth:`Driver.open`."""
@@ -279,11 +305,20 @@ class AsyncQueueDriver(AsyncDriver):
         changed = [name for name in fields if not same(getattr(item.value, name, None), getattr(value, name, None))]
         return [name for name in changed if name != "ts" or item.value.ts]
 
+    def imports(self, body: str) -> list[str]:
+        return [*super().imports(body), *(line for name, line in _IMPORTS.items() if f"{name}(" in body)]
+
     def setup(self, body: str) -> list[str]:
         lines = source_of_backend(self.implementation.server)
         if "directory" in body:
             lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
         return [*lines, "loop = SimulatedLoop()" if self.simulated else "loop = RealLoop()"]
+
+
+_IMPORTS = {
+    "create_queue": "from qcrawl.core.queues.factory import create_queue",
+}
+"""What only scripts import, since qCrawl may not be installed."""
 
 
 def parameters(cls: type[Any]) -> list[str]:

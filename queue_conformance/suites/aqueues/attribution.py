@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
 
@@ -20,7 +22,7 @@ def without_reopening(play: Play) -> Program:
     return tuple(Operation("size") if o.name == "reopen" else o for o in play.played)
 
 
-def _but(*kept: str, otherwise: str) -> object:
+def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str | None]:
     """Return what names a rule for every failure but those of some rules, which stay what they are."""
 
     def rule(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
@@ -29,19 +31,22 @@ def _but(*kept: str, otherwise: str) -> object:
     return rule
 
 
+_UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-signal", "aqueue.bound.limit")
+"""What is broken where it shows, whatever else a program does."""
+
 EXPERIMENTS = (
-    Experiment(drop("cancel_get"), always("aqueue.get.cancel-safe")),
-    Experiment(drop("cancel_put"), always("aqueue.put.failed-no-trace")),
+    Experiment(drop("cancel_get"), _but(*_UNMOVED, otherwise="aqueue.get.cancel-safe")),
+    Experiment(drop("cancel_put"), _but(*_UNMOVED, otherwise="aqueue.put.failed-no-trace")),
     Experiment(drop("clear"), always("aqueue.clear")),
     Experiment(without_reopening, always("aqueue.persist.reopen")),
     Experiment(
         drop("close"),
-        _but("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains", otherwise="aqueue.get.closed-drains"),  # type: ignore[arg-type]
+        _but("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains", otherwise="aqueue.get.closed-drains"),
     ),
     Experiment(
         one_after_another,
-        _but("aqueue.get.blocks", "aqueue.order.priority", "aqueue.bound.limit", otherwise="aqueue.get.concurrent"),  # type: ignore[arg-type]
+        _but("aqueue.get.blocks", "aqueue.order.priority", "aqueue.bound.limit", otherwise="aqueue.get.concurrent"),
     ),
     Experiment(drop("size"), always("aqueue.size")),
-    Experiment(drop("limit"), _but("aqueue.bound.usable", "aqueue.bound.full-signal", otherwise="aqueue.put.failed-no-trace")),  # type: ignore[arg-type]
+    Experiment(drop("limit"), _but("aqueue.bound.usable", "aqueue.bound.full-signal", otherwise="aqueue.put.failed-no-trace")),
 )

@@ -17,6 +17,10 @@ LOST = "aqueue.put.accept"
 """The rule that is broken if a request is lost and no experiment says why."""
 
 
+MOMENT = 0.0003
+"""Seconds that stand for an iteration of the loop where time is real."""
+
+
 class AsyncQueuePair:
     """One queue and its oracle; the operations of programs are its methods.
 
@@ -94,6 +98,7 @@ class AsyncQueuePair:
             return
         size, least, most = self.queue.size(), self.model.least, self.model.most
         self.bench.examined["aqueue.size"] += 1
+        self.bench.examined["aqueue.bound.limit"] += "full" in self._seen
         if type(size) is int and least <= size <= most:
             return
         expected = f"{least}" if least == most else f"{least} to {most}"
@@ -155,7 +160,11 @@ class AsyncQueuePair:
 
     def tick(self, _item: int = 0) -> None:
         """Run what is ready."""
-        self._drive("loop.tick()", self.driver.loop.tick)
+        loop = self.driver.loop
+        if self.driver.simulated:
+            self._drive("loop.tick()", loop.tick)
+        else:
+            self._drive(f"loop.advance({MOMENT})", lambda: loop.advance(MOMENT))
 
     def run_job(self, number: int) -> None:
         """Let a thread of an executor do its work."""

@@ -1,0 +1,1 @@
+"""Checks of asynchronous queues behind a server."""
