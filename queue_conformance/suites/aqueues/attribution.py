@@ -34,6 +34,8 @@ def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str
 _UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-signal", "aqueue.bound.limit")
 """What is broken where it shows, whatever else a program does."""
 
+_CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
+
 EXPERIMENTS = (
     Experiment(drop("cancel_get"), _but(*_UNMOVED, otherwise="aqueue.get.cancel-safe")),
     Experiment(drop("cancel_put"), _but(*_UNMOVED, otherwise="aqueue.put.failed-no-trace")),
@@ -41,11 +43,11 @@ EXPERIMENTS = (
     Experiment(without_reopening, always("aqueue.persist.reopen")),
     Experiment(
         drop("close"),
-        _but("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains", otherwise="aqueue.get.closed-drains"),
+        _but(*_CLOSED, otherwise="aqueue.get.closed-drains"),
     ),
     Experiment(
         one_after_another,
-        _but("aqueue.get.blocks", "aqueue.order.priority", "aqueue.bound.limit", otherwise="aqueue.get.concurrent"),
+        _but(*_UNMOVED, "aqueue.get.blocks", *_CLOSED, otherwise="aqueue.get.concurrent"),
     ),
     Experiment(drop("size"), always("aqueue.size")),
     Experiment(drop("limit"), _but("aqueue.bound.usable", "aqueue.bound.full-signal", otherwise="aqueue.put.failed-no-trace")),

@@ -14,12 +14,23 @@ from queue_conformance.suites.programs import program
 
 @check("aqueue.bound.limit", kinds=ASYNC)
 def the_size_never_exceeds_the_limit(bench: Bench) -> None:
+    _several_puts_at_once(bench)
     if not bench.driver.simulated:
-        run(bench, program("limit:2 put:0 put:0 put:0 size"))
         return
     for steps in ("", "tick", "tick run_job:0 deliver:0", "tick run_job:0 run_job:0 deliver:0 deliver:0 tick"):
-        run(bench, program(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size"))
-        run(bench, program(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size"))
+        with bench.collecting():
+            run(bench, program(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size"))
+            run(bench, program(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size"))
+
+
+def _several_puts_at_once(bench: Bench) -> None:
+    bench.restart()
+    queue = bench.open(maxsize=2)
+    for number in (4, 8, 12, 16):
+        queue.start_put(bench.driver.item(number))
+    stays(bench)
+    size = queue.size()
+    bench.expect("aqueue.bound.limit", size <= 2, "at most 2", size, "size <= 2")
 
 
 @check("aqueue.bound.full-signal", kinds=ASYNC)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.asyncqueue import AsyncQueueModel
-from queue_conformance.simulation import NeverAtRest, stacks_of
+from queue_conformance.simulation import NeverAtRest, NeverReturns, stacks_of
 from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken, shown_by
@@ -88,7 +88,7 @@ class AsyncQueuePair:
         try:
             value = self.queue.get()
         except OperationRaised as raised:
-            self._lost_or(lambda: self._raise(raised))
+            self._lost_or(lambda: self._get_raised(raised))
         self._judge(value, "got", ordered=True)
 
     def size(self, _item: int = 0) -> None:
@@ -421,8 +421,13 @@ class AsyncQueuePair:
         otherwise()
         raise AssertionError("a failure was not reported")
 
-    def _raise(self, raised: OperationRaised) -> NoReturn:
-        raise raised
+    def _get_raised(self, raised: OperationRaised) -> NoReturn:
+        error = raised.error
+        actual = str(error) if isinstance(error, NeverReturns) else f"{type(error).__name__} raised by get"
+        steps = self.bench.recorder.steps
+        while steps[-1] is not raised.step:
+            steps.pop()
+        self.bench.fail(raised.owner, "a request", actual, [])
 
     def _fail(self, rule: str, expected: str, actual: object, assertion: str, variable: str, *, final: bool = False) -> NoReturn:
         shown = expected.replace("{", "{{").replace("}", "}}")

@@ -59,7 +59,8 @@ def failed_puts_leave_no_trace(bench: Bench) -> None:
         with bench.collecting():
             _refused(bench, rule, harmful)
     if bench.offers("bounded"):
-        run(bench, program("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get"))
+        with bench.collecting():
+            run(bench, program("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get"))
     if not bench.driver.simulated:
         return
     steps = ("tick", "run_job:0", "deliver:0") * 8
@@ -238,7 +239,13 @@ def _round_trip(bench: Bench, fields: str) -> None:
         if not isinstance(raised.error, Exception) or not fields:
             raise
         return
-    got = queue.get(owner=rule)
+    try:
+        got = queue.get()
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        actual = f"{type(raised.error).__name__} raised by get"
+        bench.fail(rule, f"the request that was put, with {fields[2:] or 'no fields'}", actual, [])
     changed = driver.differences(got, item)
     if not changed:
         bench.examined[rule] += 1
