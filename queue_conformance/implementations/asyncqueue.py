@@ -35,6 +35,7 @@ class Pending:
         task: the task.
         number: the number of the item that it puts, or ``None``.
         cancelled: whether the kit cancelled it.
+        closed: whether the queue was closed while it waited.
         crowd: the numbers of the other requests that the queue may have held meanwhile; for a get, those it held before.
     """
 
@@ -42,6 +43,7 @@ class Pending:
     task: Task
     number: int | None = None
     cancelled: bool = False
+    closed: bool = False
     crowd: set[int] = field(default_factory=set)
 
     @property

@@ -69,7 +69,8 @@ def clear_removes_everything(bench: Bench) -> None:
     if bench.offers("persistent"):
         run(bench, program("put:0 put:0 clear reopen size put:0 reopen get"))
     if bench.offers("bounded"):
-        run(bench, program("limit:2 put:0 put:0 clear put:0 put:0 size"))
+        with bench.collecting():
+            run(bench, program("limit:2 put:0 put:0 clear put:0 put:0 size"))
     if bench.offers("dedupe"):
         rule = "aqueue.clear"
         bench.restart()

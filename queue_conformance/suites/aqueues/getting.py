@@ -20,6 +20,20 @@ def get_waits_for_a_request(bench: Bench) -> None:
     run(bench, program("start_get settle put:0 get"))
     run(bench, program("start_get start_get settle put:0 settle put:0 size"))
     run(bench, program("put:0 get start_get settle start_put:0 start_put:0 settle size"))
+    if not bench.driver.simulated:
+        _for_long(bench)
+
+
+LONG = 6.0
+"""Seconds that clients of servers do not wait by default."""
+
+
+def _for_long(bench: Bench) -> None:
+    bench.restart()
+    queue = bench.open()
+    task = queue.start_get()
+    bench.recorder.call(f"loop.advance({LONG})", "aqueue.get.blocks", bench.driver.loop.advance, LONG)
+    expect_outcome(bench, "aqueue.get.blocks", task, "waiting", f"get still waits after {LONG:g} s")
 
 
 @check("aqueue.get.close-wakes", kinds=ASYNC)
@@ -67,6 +81,9 @@ def each_request_goes_to_one_getter(bench: Bench) -> None:
 @check("aqueue.iter", kinds=ASYNC)
 def async_for_yields_and_ends(bench: Bench) -> None:
     rule = "aqueue.iter"
+    if not _ends_when_closed(bench):
+        raise NotExercised("get does not end on a closed, empty queue, so async for cannot either")
+    bench.restart()
     with bench.recorder.blame(rule):
         queue = bench.open()
         for number in (4, 8):
@@ -93,6 +110,14 @@ def async_for_yields_and_ends(bench: Bench) -> None:
             queue.close()
             finish(bench, task)
             _judge_came(bench, rule, task, numbers)
+
+
+def _ends_when_closed(bench: Bench) -> bool:
+    queue = bench.open()
+    queue.close()
+    task = queue.start_get()
+    stays(bench)
+    return task.outcome[0] == "cancelled"
 
 
 def _close_wakes(bench: Bench) -> bool:

@@ -33,5 +33,5 @@ from queue_conformance.suites.machine import explore
 def drawn_programs(bench: Bench) -> None:
     if not bench.driver.simulated:
         bench.notes.append(REAL.replace("gets were cancelled at moments", "programs ran in an order"))
-        bench.examples = min(bench.examples, 30)
+        bench.examples = min(bench.examples, 15)
     explore(player(bench), needed=("put", "get"))

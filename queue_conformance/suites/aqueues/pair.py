@@ -70,8 +70,7 @@ class AsyncQueuePair:
             self._quiesce()
             return
         self.model.begin_put(item.number, item.value.priority)
-        self.queue.put(item)
-        del queue
+        queue.put(item, owner="aqueue.bound.usable" if self.model.limit else LOST)
         self.model.end_put(item.number)
         self.bench.examined[LOST] += 1
         self.bench.examined["aqueue.bound.usable"] += bool(self.model.limit)
@@ -123,6 +122,8 @@ class AsyncQueuePair:
         if not self.model.closed:
             self.queue.close()
             self.model.closed = True
+            for task in self._waiting():
+                task.closed = True
             self._quiesce()
 
     def reopen(self, _item: int = 0) -> None:
@@ -327,7 +328,8 @@ class AsyncQueuePair:
             return
         if self.model.least or not self.model.closed:
             self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, "get waits for a request", "waiting"))
-        self._fail_task("aqueue.get.closed-drains", task, "CancelledError from a closed, empty queue", "cancelled")
+        rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
+        self._fail_task(rule, task, "CancelledError from a closed, empty queue", "cancelled")
 
     def _judge_waiting(self, task: Pending) -> None:
         """Judge a task that nothing wakes any more."""
@@ -337,7 +339,7 @@ class AsyncQueuePair:
         if task.cancelled:
             return
         if self.model.closed:
-            rule = "aqueue.get.closed-drains" if self.model.least or "drained" in self._seen else "aqueue.get.close-wakes"
+            rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
             self._fail_task(rule, task, "get ends when the queue is closed", "cancelled")
         if self.model.least:
             self._tasks = []
@@ -376,14 +378,11 @@ class AsyncQueuePair:
         if number in model.entries and driver.same(value, driver.item(number)):
             first = model.first()
             if ordered and number not in first and not self._waiting():
-                rule = "aqueue.order.priority" if model.better(number) else "aqueue.order.fifo"
-                self._fail_among(rule, first, value, variable)
+                self._judge_turn(number, first, value, variable)
             if ordered:
                 self.bench.examined["aqueue.order.priority"] += model.most > 1
                 self.bench.examined["aqueue.order.fifo"] += model.most > 1
             model.take(number)
-            if model.closed:
-                self._seen.add("drained")
             self._examine_after_get()
             return
         if number in model.delivered:
@@ -397,6 +396,15 @@ class AsyncQueuePair:
         else:
             rule = "aqueue.put.rebuildable"
         self._fail_among(rule, set(model.entries), value, variable)
+
+    def _judge_turn(self, number: int, first: set[int], value: Any, variable: str) -> None:
+        """Report a request that came before its turn; where only those of equal priority changed places, go on."""
+        if self.model.better(number):
+            self._fail_among("aqueue.order.priority", first, value, variable)
+        if "reopen" in self._seen:
+            self._fail_among("aqueue.order.fifo", first, value, variable)
+        with self.bench.collecting():
+            self._fail_among("aqueue.order.fifo", first, value, variable)
 
     def _examine_after_get(self) -> None:
         examined = self.bench.examined

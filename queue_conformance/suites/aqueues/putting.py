@@ -118,7 +118,7 @@ def puts_on_a_closed_queue_do_nothing(bench: Bench) -> None:
 
 @check("aqueue.order.priority", kinds=ASYNC)
 def requests_come_by_priority(bench: Bench) -> None:
-    run(bench, program("put:0 put:1 put:2 put:3 get put:1 get get put:2 put:3 get get get get"))
+    run(bench, program("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get"))
 
 
 @check("aqueue.order.fifo", kinds=ASYNC)

@@ -67,9 +67,9 @@ def what_is_queued_is_not_stored_again(bench: Bench) -> None:
             queue.put(driver.item(number))
         size = queue.size()
         bench.expect(rule, size == 2, "size 2: one request was put three times", size, "size == 2")
-        for number in (4, 8):
-            got, item = queue.get(), driver.item(number)
-            bench.expect(rule, driver.identify(got) == number, item.source, got, driver.among_source("got", [item]))
+        for _ in range(2):
+            got, items = queue.get(), [driver.item(4), driver.item(8)]
+            bench.expect(rule, driver.identify(got) in (4, 8), "one of the two", got, driver.among_source("got", items))
     if "update_priority" not in driver.parameters:
         return
     low, middle, high = (0, 5, 10) if driver.higher_first else (10, 5, 0)
