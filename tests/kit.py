@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import select
 import signal
@@ -34,6 +35,8 @@ LIFO_DISK = "queue_reference.disk.LifoDiskQueue"
 FIFO_BYTES = "queue_reference.bytequeues.FifoByteQueue"
 PRIORITY = "queue_reference.collections.PriorityQueue"
 TURNS = "queue_reference.collections.RoundRobinQueue"
+ASYNC_MEMORY = "queue_reference.async_queues.MemoryQueue"
+ASYNC_DISK = "queue_reference.async_queues.DiskQueue"
 
 REFERENCES = (
     FIFO_MEMORY,
@@ -46,6 +49,7 @@ REFERENCES = (
     "queue_reference.bytequeues.LifoMemoryByteQueue",
     PRIORITY,
     TURNS,
+    *((ASYNC_MEMORY, ASYNC_DISK) if importlib.util.find_spec("qcrawl") else ()),
 )
 """Every reference implementation."""
 
@@ -107,7 +111,7 @@ def mounts() -> bool:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "reference")])}
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent)))}
 
 
 def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:
