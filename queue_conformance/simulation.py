@@ -19,6 +19,7 @@ import concurrent.futures
 import contextlib
 import contextvars
 import heapq
+import math
 from asyncio import events
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ Task = asyncio.Task[Any]
 
 BUSY = 10_000
 """Iterations after which a loop that never comes to rest is given up."""
+
+JUMPS = 60
+"""How often time may go on while a loop comes to rest: whatever looks again and again, after a sleep, is at rest too."""
 
 HORIZON = 3600.0
 """Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
@@ -186,12 +190,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._now += seconds
 
     def settle(self, *_tasks: Task) -> None:
-        """Run until nothing can happen any more, but for what waits for longer than an hour.
+        """Run until nothing can happen any more, but for what waits for longer than an hour, or looks again and again.
 
         Raises:
             NeverAtRest: if that never comes.
         """
-        self._rest(self._now + HORIZON)
+        self._rest(self._now + HORIZON, JUMPS)
 
     def stays(self, *_tasks: Task) -> None:
         """Run until nothing can happen any more: what is not done now stays so."""
@@ -212,7 +216,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.close()
         return stubborn
 
-    def _rest(self, until: float) -> None:
+    def _rest(self, until: float, jumps: float = math.inf) -> None:
         started = self._now
         for _ in range(BUSY):
             if self.tick() or self.run_job() or self.deliver():
@@ -220,6 +224,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             timers = [timer for timer in self._scheduled if not timer._cancelled]  # type: ignore[attr-defined]
             if not timers or min(timer.when() for timer in timers) > until:
                 self._now = started if not timers else max(started, self._now)
+                return
+            jumps -= 1
+            if jumps < 0:
                 return
             self._now = max(self._now, min(timer.when() for timer in timers))
         raise NeverAtRest(f"after {BUSY} iterations it is still busy:\n{stacks_of(self._tasks)}")

@@ -14,7 +14,6 @@ from typing import Any
 from queue_conformance.implementations.capabilities import nearest
 from queue_conformance.specification import Kind, Profile
 
-
 NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 
 

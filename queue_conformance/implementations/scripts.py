@@ -36,6 +36,7 @@ _IMPORTS: Mapping[str, str] = {
     "functools": "import functools",
     "get_crawler": "from scrapy.utils.test import get_crawler",
     "importlib": "import importlib",
+    "inspect": "import inspect",
     "inf": "from math import inf",
     "io": "import io",
     "itertools": "import itertools",

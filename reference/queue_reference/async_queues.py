@@ -257,5 +257,3 @@ class DiskQueue(AsyncQueue):
     def _file(self, entry: tuple[int, int]) -> Path:
         urgency, number = entry
         return self._path / f"{-urgency}_{number}.request"
-
-

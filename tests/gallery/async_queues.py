@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import time
 from itertools import count
 
-from gallery import breaks
 from qcrawl.core.queue import RequestQueue
+
+from gallery import breaks
 from queue_reference.async_queues import AsyncQueue, MemoryQueue
 
 MEMORY = "queue_reference.async_queues.MemoryQueue"
@@ -71,14 +73,16 @@ class AcceptsNegativeLimits(MemoryQueue):
 
 @breaks("aqueue.put.accept", right=MEMORY)
 class DropsEveryFourth(MemoryQueue):
-    """It drops every fourth request in silence."""
+    """It drops every fourth request for which there is room, in silence."""
 
     puts = 0
 
     async def put(self, request, priority=0):
+        await super().put(request, priority)
         self.puts += 1
-        if self.puts % 4 or self._closed:
-            await super().put(request, priority)
+        if not self.puts % 4 and not self._closed:
+            self._heap.remove(max(self._heap, key=lambda entry: entry[1]))
+            heapq.heapify(self._heap)
 
 
 @breaks("aqueue.put.result", right=MEMORY)
@@ -117,7 +121,7 @@ class LowerFirst(MemoryQueue):
     """The lowest priority comes first."""
 
     async def put(self, request, priority=0):
-        await super().put(request, -priority)
+        await super().put(request, -priority if type(priority) is int else priority)
 
 
 @breaks("aqueue.order.fifo", right=MEMORY)
@@ -349,7 +353,7 @@ class Forgetful(MemoryQueue):
         return None
 
     def forget(self):
-        self._heap = [entry for entry in self._heap if self.ends.get(entry[2].url, time.time()) >= time.time()]
+        self._heap = [entry for entry in self._heap if self.ends.get(entry[2].url, math.inf) > time.time()]
         heapq.heapify(self._heap)
 
     async def get(self):

@@ -28,7 +28,7 @@ def the_factory_accepts_the_class(bench: Bench) -> None:
         raise NotExercised("qCrawl's factory finds no nested classes")
     source, _ = driver.construction("0")
     arguments = source.removeprefix(f"loop.call({driver.class_name}").removesuffix(")")
-    path = f"{{{driver.class_name}.__module__}}.{driver.class_name}"
+    path = f"{{{driver.class_name}.__module__}}.{{{driver.class_name}.__name__}}"
     keywords = driver.keywords("0")
     with bench.recorder.blame(rule):
         bench.recorder.call(

@@ -143,6 +143,11 @@ def negative_priorities_work(bench: Bench) -> None:
             if reopen:
                 queue.close()
                 queue = bench.open()
+            size = queue.size()
+            if size != len(NEGATIVE):
+                bench.fail(
+                    "aqueue.put.accept", f"{len(NEGATIVE)} stored", f"size {size}", [f"assert size == {len(NEGATIVE)}, size"]
+                )
             bench.recorder.note("left = []")
             left = []
             for _ in NEGATIVE:
@@ -239,6 +244,7 @@ def _round_trip(bench: Bench, fields: str) -> None:
         if not isinstance(raised.error, Exception) or not fields:
             raise
         return
+    bench.recorder.steps[-1].refusable = bool(fields)
     try:
         got = queue.get()
     except OperationRaised as raised:

@@ -77,7 +77,7 @@ def what_is_queued_is_not_stored_again(bench: Bench) -> None:
         with bench.recorder.blame(rule), bench.collecting():
             bench.restart()
             queue = bench.open(dedupe=True, update_priority=update)
-            for number, priority in ((4, low), (8, middle), (4, high), (8, low)):
+            for number, priority in ((4, low), (8, middle), (4, high), (4, low)):
                 queue.put(driver.prioritized(number, priority))
             first = 4 if update else 8
             got, item = queue.get(), driver.item(first)
@@ -184,7 +184,14 @@ def _during_an_outage(bench: Bench, rule: str, name: str, patient: list[str]) ->
             raise
     else:
         source = bench.recorder.steps[-1].source
-        tail = ["try:", f"    {source}", "except Exception:", "    pass  # right", "else:", "    raise AssertionError('no error')"]
+        tail = [
+            "try:",
+            f"    {source}",
+            "except Exception:",
+            "    pass  # right",
+            "else:",
+            "    raise AssertionError('no error')",
+        ]
         actual = f"returned {describe(bench.recorder.steps[-1].result)}"
         bench.fail(rule, "an exception while the server is away", actual, tail, replaces=True)
     bench.recorder.note("backend.recover()")
