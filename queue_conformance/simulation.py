@@ -98,6 +98,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._tasks: set[Task] = set()
         self.set_exception_handler(lambda _loop, context: self.errors.append(context))
 
+    def __del__(self) -> None:
+        """Release it without a warning: it holds nothing that must be closed."""
+
     # --- By hand -----------------------------------------------------------------------------------------------------
 
     def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
@@ -313,6 +316,11 @@ class RealLoop:
         self.must_come, self.may_not_come = must_come, may_not_come
         self._tasks: set[Task] = set()
         self.loop.set_exception_handler(lambda _loop, context: self.errors.append(context))
+
+    def __del__(self) -> None:
+        """Close what was not finished."""
+        if not self.loop.is_running():
+            self.loop.close()
 
     def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
         """Make a task of a coroutine."""

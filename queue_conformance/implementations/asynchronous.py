@@ -107,7 +107,7 @@ class AsyncDriver(Driver):
         return type(value) is type(item.value) and value == item.value
 
     def imports(self, body: str) -> list[str]:
-        cls = self._names["Request"]
+        cls: Any = self._names["Request"]
         if "Request(" not in body:
             return []
         return [f"from {cls.__module__} import {cls.__qualname__}{'' if cls.__name__ == 'Request' else ' as Request'}"]

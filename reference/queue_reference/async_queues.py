@@ -47,7 +47,7 @@ def encoded(request: Request) -> bytes:
         ValueError: if there are none. Now the caller still has the request; in ``get`` it would be lost.
     """
     try:
-        data = request.to_bytes()
+        data: bytes = request.to_bytes()
         rebuilt = replace(Request.from_bytes(data), ts=request.ts)  # a time stamp is added
     except Exception as error:  # whatever the values in a request raise
         raise ValueError(f"cannot encode {request}: {error!r}") from error

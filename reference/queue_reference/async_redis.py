@@ -139,7 +139,7 @@ class RedisQueue(AsyncQueue):
         self._asking = 0  # questions without an answer
         self._returns: set[asyncio.Task[Any]] = set()  # requests on their way back
 
-    async def put(self, request: Request, priority: int = 0) -> bool | None:  # type: ignore[override]
+    async def put(self, request: Request, priority: int = 0) -> bool | None:
         """Store a request; on a closed queue, do nothing.
 
         Returns:

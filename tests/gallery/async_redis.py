@@ -43,7 +43,8 @@ class LooksBeforeItTakes(RedisQueue):
             entry, urgency = found[0]
             data = await self._ask(self._client.hget(requests, entry))
             await asyncio.sleep(0.02)
-            return await super()._run(script, *arguments) and [entry, urgency, data, ""]
+            taken = await super()._run(script, *arguments)
+            return taken if data is None else taken and [entry, urgency, data, ""]
 
 
 @breaks("aqueue.redis.timeout")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Say, die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
-from queue_conformance.suites.aqueues.common import ASYNC, Left, drained, draining
+from queue_conformance.suites.aqueues.common import ASYNC, Left, drained, draining, in_another_process
 from queue_conformance.suites.aqueues.construction import default_place
 from queue_conformance.suites.bench import Bench, call_of
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
@@ -119,8 +118,6 @@ CUT = 12
 
 @check("aqueue.persist.torn", kinds=ASYNC)
 def a_cut_file_costs_one_request_once(bench: Bench) -> None:
-    if not crash.AVAILABLE:
-        raise NotExercised("this platform cannot fork")
     before, after = _contents_before_and_after(bench)
     grown = [name for name, content in after.items() if content != before.get(name) and content.startswith(before.get(name, b""))]
     if not grown:
@@ -137,7 +134,6 @@ def _contents_before_and_after(bench: Bench) -> tuple[dict[str, bytes], dict[str
     driver = bench.driver
 
     def live(say: Say) -> None:
-        driver.after_fork()
         queue = driver.open()
         for number in ITEMS[:-1]:
             queue.put(driver.item(number))
@@ -145,7 +141,7 @@ def _contents_before_and_after(bench: Bench) -> tuple[dict[str, bytes], dict[str
         queue.put(driver.item(CUT))
         die()
 
-    lived = crash.run(live, time_limit=bench.time_limit)
+    lived = in_another_process(bench, live)
     if not lived.hit:
         raise NotExercised("the process was not killed")
     return lived.said[0], _contents(driver.directory)
@@ -183,7 +179,7 @@ def _cut(bench: Bench, files: dict[str, bytes], offset: int) -> None:
     if not problem:
         return
     opening, _ = driver.construction("0")
-    put = [line for line in _puts(bench, ITEMS)[1:-1]]
+    put = _puts(bench, ITEMS)[1:-1]
     bench.recorder.steps = []
     shown = (f"queue = {opening}", *put, f"# SIGKILL; what the last put wrote is cut after {offset} bytes", f"queue = {opening}")
     for line in shown:
@@ -244,20 +240,17 @@ def files_of_others_are_left_alone(bench: Bench) -> None:
 @check("aqueue.persist.isolated", kinds=ASYNC)
 def default_places_are_not_shared(bench: Bench) -> None:
     rule, driver = "aqueue.persist.isolated", bench.driver
-    if not crash.AVAILABLE:
-        raise NotExercised("this platform cannot fork")
     if driver.place is None or driver.requires(driver.place):
         raise NotApplicable("the place of storage has no default")
     with default_place(bench):
 
         def live(say: Say) -> None:
-            driver.after_fork()
             queue: Any = driver.open(placed=False)
             queue.put(driver.item(4))
             say("put")
             die()
 
-        lived = crash.run(live, time_limit=bench.time_limit)
+        lived = in_another_process(bench, live)
         if not lived.said:
             raise NotExercised("the other process did not come so far as to put a request")
         opening, _ = driver.construction("0", placed=False)

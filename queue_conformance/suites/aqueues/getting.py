@@ -138,7 +138,7 @@ def _close_wakes(bench: Bench) -> bool:
     stays(bench)
     queue.close()
     stays(bench)
-    return task.task.done()
+    return bool(task.task.done())
 
 
 def _judge_came(bench: Bench, rule: str, task: Pending, numbers: list[int]) -> None:

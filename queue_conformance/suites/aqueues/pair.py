@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
@@ -92,8 +93,8 @@ class AsyncQueuePair:
             return
         try:
             value = self.queue.get()
-        except OperationRaised:
-            self._lost_or(lambda: self._get_raised(raised))
+        except OperationRaised as raised:
+            self._lost_or(partial(self._get_raised, raised))
         self._from = ""
         self._judge(value, "got", ordered=True)
 
@@ -360,12 +361,11 @@ class AsyncQueuePair:
     def _judge_order(self, task: Pending) -> None:
         """Compare what a get returned with what was there before it began, and is there still."""
         number = self.driver.identify(task.outcome[1])
-        urgent = [
-            n for n in task.crowd & self.model.entries.keys() if self.driver.priority_of(n) != self.driver.priority_of(number)
-        ]
-        for other in urgent:
-            higher = self.driver.priority_of(other) > self.driver.priority_of(number)
-            if higher == self.model.higher_first:
+        mine = self.driver.priority_of(number)
+        for other in task.crowd & self.model.entries.keys():
+            theirs = self.driver.priority_of(other)
+            if theirs != mine and (theirs > mine) == self.model.higher_first:
+                self._check_lost()
                 expected = self.driver.describe_item(other)
                 assertion = self.driver.among_source("got", [self.driver.item(other)])
                 self._fail("aqueue.order.priority", expected, task.outcome[1], assertion, "got")

@@ -7,15 +7,14 @@ import random
 import subprocess
 import sys
 
-from queue_conformance.faults import crash
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.faults.crash import Kill, Say, When, die
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
-from queue_conformance.suites.aqueues.common import ASYNC, drained, draining
+from queue_conformance.suites.aqueues.common import ASYNC, drained, draining, in_another_process
 from queue_conformance.suites.aqueues.pair import run
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.programs import program
 
 STORED = (4, 8, 12)
@@ -109,20 +108,11 @@ LINES = 24
 
 @check("aqueue.persist.crash", kinds=ASYNC)
 def acknowledged_requests_survive_sigkill(bench: Bench) -> None:
-    if not crash.AVAILABLE:
-        raise NotExercised("this platform cannot fork")
     chosen = random.Random(bench.seed).sample(range(1, 400), LINES - 8)
-    failures: list[RuleBroken] = []
     lines = (*range(1, 9), *sorted(chosen)) if bench.driver.simulated else (2, 5)
     for kill in (Kill(), *(Kill(When.LINE, line) for line in lines)):
-        try:
-            if not _killed(bench, kill):
-                break  # a put has no more lines
-        except RuleBroken as failure:
-            failures.append(failure)
-            break
-    for failure in failures:
-        bench.keep(failure)
+        if not _killed(bench, kill):
+            break  # a put has no more lines
 
 
 def _killed(bench: Bench, kill: Kill) -> bool:
@@ -133,7 +123,6 @@ def _killed(bench: Bench, kill: Kill) -> bool:
     acknowledged = STORED if kill.when is When.LINE else (*STORED, last)
 
     def live(say: Say) -> None:
-        driver.after_fork()
         queue = driver.open()
         for number in STORED:
             queue.put(driver.item(number))
@@ -141,7 +130,7 @@ def _killed(bench: Bench, kill: Kill) -> bool:
         say("survived")
         die()
 
-    ended = crash.run(live, time_limit=bench.time_limit)
+    ended = in_another_process(bench, live)
     if not ended.hit:
         raise NotExercised("the process was not killed")
     if "survived" in ended.said:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hypothesis import given, seed
@@ -145,9 +146,8 @@ def negative_priorities_work(bench: Bench) -> None:
                 queue = bench.open()
             size = queue.size()
             if size != len(NEGATIVE):
-                bench.fail(
-                    "aqueue.put.accept", f"{len(NEGATIVE)} stored", f"size {size}", [f"assert size == {len(NEGATIVE)}, size"]
-                )
+                tail = [f"assert size == {len(NEGATIVE)}, size"]
+                bench.fail("aqueue.put.accept", f"{len(NEGATIVE)} stored", f"size {size}", tail)
             bench.recorder.note("left = []")
             left = []
             for _ in NEGATIVE:
@@ -162,14 +162,8 @@ def priorities_that_are_no_int_are_refused(bench: Bench) -> None:
     for priority in (1.5, None, "5", True):
         with bench.collecting():
             bench.restart()
-            queue, item = bench.open(), bench.driver.item(4)
-            put = f"priority={priority!r}"
-            bench.expect_raises(
-                "aqueue.order.non-int",
-                (Exception,),
-                lambda queue=queue, item=item, priority=priority: queue.put(item, Given(priority)),
-                why=f": {put}",
-            )
+            put = partial(bench.open().put, bench.driver.item(4), Given(priority))
+            bench.expect_raises("aqueue.order.non-int", (Exception,), put, why=f": priority={priority!r}")
 
 
 # --- Round trip ------------------------------------------------------------------------------------------------------
