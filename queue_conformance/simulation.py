@@ -20,6 +20,7 @@ import contextlib
 import contextvars
 import heapq
 import math
+import threading
 from asyncio import events
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
@@ -88,10 +89,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     Attributes:
         jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
         errors: what nobody handled: the contexts that an exception handler gets.
+        foreign: whether a thread has called that is not under control, so that nothing is repeatable.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        self.foreign = False
+        self._thread = threading.get_ident()
         self.jobs: list[Job] = []
         self.errors: list[dict[str, Any]] = []
         self._now = 0.0
@@ -258,6 +262,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
+        self.foreign |= threading.get_ident() != self._thread
         return self.call_soon(callback, *args, context=context)
 
     def is_running(self) -> bool:

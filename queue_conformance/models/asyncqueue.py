@@ -68,6 +68,11 @@ class AsyncQueueModel:
         """Whether it must refuse what is put."""
         return bool(self.limit) and self.least >= self.limit
 
+    @property
+    def may_be_full(self) -> bool:
+        """Whether it may refuse what is put."""
+        return bool(self.limit) and self.most >= self.limit
+
     def begin_put(self, number: int, priority: int) -> None:
         """A put begins; on a closed queue it stores nothing."""
         if self.closed:

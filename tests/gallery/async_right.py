@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from dataclasses import dataclass
 
 from queue_reference.async_queues import MemoryQueue
@@ -30,8 +31,12 @@ class Threaded(MemoryQueue):
     async def elsewhere(self):
         loop = asyncio.get_running_loop()
         done = loop.create_future()
-        thread = threading.Thread(target=lambda: loop.call_soon_threadsafe(lambda: done.done() or done.set_result(None)))
-        thread.start()
+
+        def work():
+            time.sleep(0.001)
+            loop.call_soon_threadsafe(lambda: done.done() or done.set_result(None))
+
+        threading.Thread(target=work).start()
         await done
 
 

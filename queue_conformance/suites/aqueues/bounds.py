@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from queue_conformance.simulation import RealLoop
 from queue_conformance.suites import check
@@ -110,6 +111,10 @@ def close_leaves_nothing_behind(bench: Bench) -> None:
     bench.recorder.note("left = [task for task in loop.call(asyncio.all_tasks) if task is not loop.call(asyncio.current_task)]")
     bench.expect(rule, not left, "no task of the queue", f"{len(left)} still running: {', '.join(left)}", "len(left) == 0")
     if bench.backend is not None:
+        deadline = time.monotonic() + bench.patience
+        while bench.backend.proxy.connections and time.monotonic() < deadline:
+            time.sleep(0.01)  # the proxy may not have noticed yet
         open_still = bench.backend.proxy.connections
+        bench.recorder.note("time.sleep(0.5)")
         bench.recorder.note("left = backend.proxy.connections")
         bench.expect(rule, not open_still, "no connection", f"{open_still} still open", "left == 0")
