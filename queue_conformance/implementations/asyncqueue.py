@@ -99,7 +99,7 @@ class OpenAsyncQueue:
         """Put an item, by default with the priority of its request."""
         value = item.value.priority if priority is None else priority.value
         call = f"put({item.source}, priority={value!r})"
-        return self._run("result = ", call, owner, lambda: self.raw.put(item.value, priority=value))
+        return self._run("", call, owner, lambda: self.raw.put(item.value, priority=value))
 
     def get(self, owner: str = "aqueue.get.blocks") -> Any:
         """Get an item."""

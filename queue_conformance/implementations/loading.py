@@ -93,12 +93,12 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
+            if isinstance(error, ModuleNotFoundError) and error.name == "qcrawl":
+                raise LoadError(NO_QCRAWL) from error
             if not isinstance(error, ModuleNotFoundError) or error.name != name:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error
             if module is not None:
                 return module, parts[end - 1 :]
-            if name == "qcrawl":
-                raise LoadError(NO_QCRAWL) from error
             advice = nearest(name, (found.name for found in pkgutil.iter_modules()))
             advice = advice or "; is its package installed in this environment?"
             raise LoadError(f"there is no module {name!r}{advice}") from error

@@ -20,20 +20,6 @@ def get_waits_for_a_request(bench: Bench) -> None:
     run(bench, program("start_get settle put:0 get"))
     run(bench, program("start_get start_get settle put:0 settle put:0 size"))
     run(bench, program("put:0 get start_get settle start_put:0 start_put:0 settle size"))
-    if not bench.driver.simulated:
-        _for_long(bench)
-
-
-LONG = 6.0
-"""Seconds that clients of servers do not wait by default."""
-
-
-def _for_long(bench: Bench) -> None:
-    bench.restart()
-    queue = bench.open()
-    task = queue.start_get()
-    bench.recorder.call(f"loop.advance({LONG})", "aqueue.get.blocks", bench.driver.loop.advance, LONG)
-    expect_outcome(bench, "aqueue.get.blocks", task, "waiting", f"get still waits after {LONG:g} s")
 
 
 @check("aqueue.get.close-wakes", kinds=ASYNC)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
-from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.recording import NOTHING, OperationRaised
 from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
 from queue_conformance.suites.aqueues.judgement import LOST, Judge
 from queue_conformance.suites.bench import Bench
@@ -185,6 +185,7 @@ class AsyncQueuePair(Judge):
     def _drive(self, source: str, function: Any, *, needed: bool = True) -> None:
         if self._tasks and needed:
             self.bench.recorder.call(source, "aqueue.get.blocks", function)
+            self.bench.recorder.steps[-1].result = NOTHING
 
     def settle(self, _item: int = 0) -> None:
         """Let everything happen that can, and compare."""
