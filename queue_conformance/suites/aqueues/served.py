@@ -45,8 +45,10 @@ def each_request_goes_to_one_crawler(bench: Bench) -> None:
     with bench.recorder.blame(rule):
         for number in numbers:
             queue.put(driver.item(number))
-        tasks = [crawler.start_get() for _ in range(6) for crawler in (queue, other)]
-        finish(bench, *tasks)
+        tasks = []
+        for _ in range(6):
+            tasks += [queue.start_get(), other.start_get()]
+            finish(bench, *tasks[-2:])
     came = []
     for task in tasks:
         kind, value = task.outcome
