@@ -193,8 +193,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         Raises:
             NeverAtRest: if it never comes to rest.
         """
-        self._rest(self._now + seconds)
-        self._now += seconds
+        until = self._now + seconds
+        self._rest(until)
+        self._now = until
 
     def settle(self, *_tasks: Task) -> None:
         """Run until nothing can happen any more, but for what waits for longer than an hour, or looks again and again.

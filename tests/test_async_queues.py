@@ -1,13 +1,10 @@
 """Asynchronous queues: the oracle, right queues of unusual kinds, and what the released ones break."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine
 
-from gallery import exhibits
 from queue_conformance.implementations.capabilities import ClaimError, parse_claims
 from queue_conformance.models.asyncqueue import AsyncQueueModel
 from queue_conformance.simulation import RealLoop, SimulatedLoop
@@ -194,8 +191,3 @@ def test_the_released_queue_behind_a_server_breaks_what_it_breaks():
     report = examine("qcrawl.core.queues.redis.RedisQueue", {"shared": "yes"}, settings=AT_SERVER, server="redis")
     # Cancellations hit by chance: between BZPOPMIN and HGET the request is lost.
     assert broken(report) - {"aqueue.get.cancel-safe"} == BROKEN_REDIS
-
-
-def test_no_exhibit_shares_a_name_with_a_file_of_right_ones():
-    assert not [exhibit for exhibit in exhibits() if "async_right" in exhibit.path]
-    assert Path(__file__).with_name("gallery").joinpath("async_right.py").exists()

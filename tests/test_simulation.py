@@ -1,6 +1,7 @@
 """The simulated loop keeps the order that asyncio guarantees, and leaves the rest to whoever drives it."""
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -211,3 +212,35 @@ def test_the_real_loop_has_the_same_methods():
     loop.stays(waiting)
     assert outcome_of(waiting) == ("waiting", None)
     assert loop.finish() == []
+
+
+def test_what_looks_again_and_again_is_at_rest(loop):
+    async def poll():
+        while True:
+            await asyncio.sleep(0.01)
+
+    task = loop.start(poll())
+    loop.settle()
+    assert outcome_of(task) == ("waiting", None)
+    before = loop.time()
+    loop.advance(10)
+    assert loop.time() == pytest.approx(before + 10)
+
+
+def test_a_thread_that_is_not_under_control_is_noticed(loop):
+    assert not loop.foreign
+    loop.call_soon_threadsafe(int)
+    assert not loop.foreign
+    thread = threading.Thread(target=loop.call_soon_threadsafe, args=[int])
+    thread.start()
+    thread.join()
+    assert loop.foreign
+
+
+@pytest.mark.parametrize("make", [SimulatedLoop, RealLoop])
+def test_a_function_is_called_while_the_loop_is_running(make):
+    found = make()
+    running = found.call(asyncio.get_running_loop)
+    assert running is getattr(found, "loop", found)
+    assert found.call(max, 1, 2, key=lambda number: -number) == 1
+    found.finish()

@@ -54,24 +54,13 @@ def a_damaged_request_is_reported_once(bench: Bench) -> None:
     for line in damage:
         bench.recorder.note(line)
     others = tuple(number for number in ITEMS if number != BAD)
-    problem, first, second = "", Left((), (), True), Left((), (), True)
     try:
         queue = bench.open()
         first = drained(bench, queue, MOST)
         queue.close()
-        second = drained(bench, bench.open(), MOST)
+        problem = _wrong_with(first, drained(bench, bench.open(), MOST), others)
     except OperationRaised as raised:
         problem = f"{type(raised.error).__name__} raised by {call_of(raised.step)}"
-    if problem:
-        pass
-    elif missing := _missing(first, others):
-        problem = f"{len(missing)} other requests did not come"
-    elif not first.waits:
-        problem = "gets never came to an end"
-    elif len(first.errors) != 1 or not first.errors[0].startswith("RuntimeError"):
-        problem = " and ".join(map(_name, first.errors)) or "no error"
-    elif second.errors or not second.waits:
-        problem = f"after reopening again {_name(second.errors[0]) if second.errors else 'an endless queue'}"
     bench.examined[rule] += 1
     if problem:
         opening, _ = driver.construction("0")
@@ -90,6 +79,19 @@ def a_damaged_request_is_reported_once(bench: Bench) -> None:
             "assert left == [], f'after reopening again: {left}'",
         ]
         bench.fail(rule, "one RuntimeError, and the other requests", problem, [], body=body)
+
+
+def _wrong_with(first: Left, second: Left, others: tuple[int, ...]) -> str:
+    """Tell what is wrong with what came the first time, and after reopening."""
+    if missing := _missing(first, others):
+        return f"{len(missing)} other requests did not come"
+    if not first.waits:
+        return "gets never came to an end"
+    if len(first.errors) != 1 or not first.errors[0].startswith("RuntimeError"):
+        return " and ".join(map(_name, first.errors)) or "no error"
+    if second.errors or not second.waits:
+        return f"after reopening again {_name(second.errors[0]) if second.errors else 'an endless queue'}"
+    return ""
 
 
 def _name(error: str) -> str:
@@ -159,23 +161,21 @@ def _cut(bench: Bench, files: dict[str, bytes], offset: int) -> None:
         (driver.directory / name).parent.mkdir(parents=True, exist_ok=True)
         (driver.directory / name).write_bytes(content)
     bench.examined[rule] += 1
-    problem, first, size = "", Left((), (), True), 0
+    problem = ""
     try:
         queue = bench.open()
         first = drained(bench, queue, MOST)
         queue.close()
         queue = bench.open()
         size = queue.size()
+        if missing := _missing(first, ITEMS[:-1]):
+            problem = f"{len(missing)} other requests are lost"
+        elif not first.waits or len(first.errors) > 1:
+            problem = f"{len(first.errors)} errors"
+        elif size:
+            problem = f"after the next start size is {size} again"
     except OperationRaised as raised:
         problem = f"{type(raised.error).__name__} raised by {call_of(raised.step)}"
-    if problem:
-        pass
-    elif missing := _missing(first, ITEMS[:-1]):
-        problem = f"{len(missing)} other requests are lost"
-    elif not first.waits or len(first.errors) > 1:
-        problem = f"{len(first.errors)} errors"
-    elif size:
-        problem = f"after the next start size is {size} again"
     if not problem:
         return
     opening, _ = driver.construction("0")

@@ -50,10 +50,10 @@ def cancelled_gets_lose_nothing(bench: Bench) -> None:
         for count in range(len(STEPS) + 1):
             run(bench, program(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size"))
     if not simulated:
-        bench.notes.append(REAL)
+        bench.notes.append(REAL.format("gets were cancelled"))
 
 
-REAL = "behind sockets or threads of its own time is real: gets were cancelled at moments that are not under control"
+REAL = "it needs sockets or threads of its own, so time is real: {} at moments that are not under control"
 
 
 @check("aqueue.get.concurrent", kinds=ASYNC)
