@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
+from typing import ClassVar
 
 from redis import exceptions
 
@@ -25,26 +25,23 @@ class KnowsOneNamespace(RedisQueue):
 
 
 @breaks("aqueue.redis.shared", claims={"shared": "yes"})
-class LooksBeforeItTakes(RedisQueue):
-    """It looks for the first request, and takes it a moment later; another crawler may have done the same."""
+class RepeatsForOthers(RedisQueue):
+    """It returns what another crawler got last once more."""
 
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.lock = asyncio.Lock()
+    last: ClassVar = {}
 
-    async def _run(self, script, *arguments):
-        if script != async_redis._GET:
-            return await super()._run(script, *arguments)
-        async with self.lock:
-            index, requests = self._keys[:2]
-            found = await self._ask(self._client.zrange(index, 0, 0, withscores=True))
-            if not found:
-                return None
-            entry, urgency = found[0]
-            data = await self._ask(self._client.hget(requests, entry))
-            await asyncio.sleep(0.02)
-            taken = await super()._run(script, *arguments)
-            return taken if data is None else taken and [entry, urgency, data, ""]
+    async def get(self, timeout=None):
+        namespace = self._keys[0]
+        if self.last.get(namespace, (self,))[0] is not self:
+            return self.last.pop(namespace)[1]
+        request = await super().get(timeout)
+        if not self._closed:
+            self.last[namespace] = self, request
+        return request
+
+    async def close(self):
+        self.last.pop(self._keys[0], None)
+        await super().close()
 
 
 @breaks("aqueue.redis.timeout")
