@@ -107,12 +107,12 @@ def _can_be_iterated(bench: Bench) -> bool:
     outcomes.append(task.outcome[0])
     for number in (4, 8):
         queue.put(bench.driver.item(number))
-    stays(bench)
+    finish(bench, task)
     outcomes.append(task.outcome[0])
     queue.close()
     for _ in range(2):
         task = queue.start_get()
-        stays(bench)
+        finish(bench, task)
         outcomes.append(task.outcome[0])
     return outcomes == ["waiting", "returned", "returned", "cancelled"]
 

@@ -64,9 +64,11 @@ class Judge:
             return
         loop = self.driver.loop
         waiting = self._waiting()
-        gets = [task for task in waiting if task.number is None]
-        puts = [task for task in waiting if task.number is not None]
-        sure = [*puts, *gets] if self.model.closed or self.model.least + len(puts) >= len(gets) else puts
+        gets = [task for task in self._tasks if task.number is None]
+        puts = [task for task in self._tasks if task.number is not None]
+        stored = sum(not task.task.done() or task.outcome[0] == "returned" for task in puts)
+        enough = self.model.closed or self.model.least + stored >= len(gets)
+        sure = [task for task in waiting if enough or task.number is not None]
         try:
             if self.driver.simulated:
                 self.bench.recorder.call("loop.settle()", "aqueue.get.blocks", loop.settle)
@@ -74,7 +76,7 @@ class Judge:
                 if sure:
                     names = ", ".join(task.variable for task in sure)
                     self.bench.recorder.call(f"loop.settle({names})", "aqueue.get.blocks", loop.settle, *(t.task for t in sure))
-                self._give_time(gets, self.model.least + len(puts))
+                self._give_time(gets, self.model.least + stored)
                 self.bench.recorder.call("loop.stays()", "aqueue.get.blocks", loop.stays)
         except OperationRaised as raised:
             if not isinstance(raised.error, NeverAtRest):
@@ -85,11 +87,17 @@ class Judge:
     def _give_time(self, gets: list[Pending], requests: int) -> None:
         """Let some of several gets end where time is real; nobody knows which, and a slow queue is no broken one."""
         loop = self.driver.loop
-        expected = min(len(gets), requests)
+        expected = min(sum(not task.cancelled for task in gets), requests)
         deadline = time.monotonic() + loop.must_come
-        if sum(task.task.done() for task in gets) < expected:
+
+        def late() -> bool:
+            # A get that was cancelled ends without a request, or too late to be cancelled, with one.
+            ended = [task for task in gets if task.task.done() and not (task.cancelled and task.task.cancelled())]
+            return len(ended) < expected
+
+        if late():
             self.bench.recorder.note("loop.advance(1)")
-        while sum(task.task.done() for task in gets) < expected and time.monotonic() < deadline:
+        while late() and time.monotonic() < deadline:
             loop.advance(0.01)
 
     def _account(self) -> None:
