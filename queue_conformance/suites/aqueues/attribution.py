@@ -58,7 +58,7 @@ EXPERIMENTS = (
     Experiment(without_reopening, _after_reopening),
     Experiment(
         drop("close"),
-        _but(*_CLOSED, otherwise="aqueue.get.closed-drains"),
+        _but(*_UNMOVED, *_CLOSED, otherwise="aqueue.get.closed-drains"),
     ),
     Experiment(
         one_after_another,
