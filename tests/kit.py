@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import select
 import signal
@@ -40,6 +41,8 @@ DUPEFILTER = "queue_reference.dupefilter.DupeFilter"
 STATE = "queue_reference.state.SpiderState"
 REQUEST_PRIORITY = "queue_reference.pqueues.PriorityQueue"
 SLOT_PRIORITY = "queue_reference.pqueues.SlotPriorityQueue"
+ASYNC_MEMORY = "queue_reference.async_queues.MemoryQueue"
+ASYNC_DISK = "queue_reference.async_queues.DiskQueue"
 
 REFERENCES = (
     FIFO_MEMORY,
@@ -57,6 +60,7 @@ REFERENCES = (
     STATE,
     REQUEST_PRIORITY,
     SLOT_PRIORITY,
+    *((ASYNC_MEMORY, ASYNC_DISK) if importlib.util.find_spec("qcrawl") else ()),
 )
 """Every reference implementation."""
 
@@ -137,7 +141,7 @@ def mounts() -> bool:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "reference")])}
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent)))}
 
 
 def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:

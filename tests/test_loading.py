@@ -86,7 +86,7 @@ def test_the_kind_is_told_from_the_class(path, kind):
         ("scrapy.core.scheduler.Scheduler", "is a scheduler: give it by --scheduler-class"),
         ("scrapy.dupefilters.RFPDupeFilter", "is a dupefilter: give it by --dupefilter-class"),
         ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue: give it by --priority-queue-class"),
-        ("queue.Queue", "is a queue with put and get, which this version does not examine"),
+        ("queue.Queue", "is no queue: it has no push and no pop"),
         ("pathlib.Path", "is no queue: it has no push and no pop"),
     ],
 )

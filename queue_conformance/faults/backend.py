@@ -121,6 +121,17 @@ class Backend:
                 ask(self.server.address, "SET", key, "foreign")
         return len(keys)
 
+    def drop_hashes(self) -> int:
+        """Remove every hash of a Redis server: an index beside it is left with entries for nothing.
+
+        Returns:
+            The number of hashes.
+        """
+        hashes = [key for key in ask(self.server.address, "KEYS", "*") if ask(self.server.address, "TYPE", key) == "hash"]
+        for key in hashes:
+            ask(self.server.address, "DEL", key)
+        return len(hashes)
+
     # --- Faults of a redis-server of the kit's own -------------------------------------------------------------------
 
     @property

@@ -40,6 +40,10 @@ class Capabilities:
         configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
         filters: a scheduler or a duplicates filter rejects what was seen before.
         length: a scheduler has a ``len()``.
+        bounded: an asynchronous queue takes a ``maxsize``.
+        dedupe: it stores no request twice, where it is told so.
+        ttl: it forgets requests after a time, where it is told so.
+        real_loop: it needs the stock event loop, for sockets or for threads of its own.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
     """
 
@@ -58,6 +62,10 @@ class Capabilities:
     configurable: bool = False
     filters: bool = False
     length: bool = False
+    bounded: bool = False
+    dedupe: bool = False
+    ttl: bool = False
+    real_loop: bool = False
     stores: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -72,17 +80,21 @@ class Capabilities:
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name != "peek_stub"))
 """The capabilities that are there or not, by the names that claims use."""
 
+CLASSES = ("request",)
+"""The claims that name a class by its dotted path."""
+
 ERRORS = ("transient-error", "serialization-error")
 """The claims that name an exception by its dotted path."""
 
-CLAIMS = (*FLAGS, *ERRORS, "order", "kind", "profile")
+CLAIMS = (*FLAGS, *ERRORS, *CLASSES, "order", "priority", "kind", "profile")
 """The names that a claim may have."""
 
-UNSEEN = ("crash-safe", "shared", "server")
+UNSEEN = ("crash-safe", "shared", "server", "real-loop")
 """What probing cannot rule out, so that a claim is believed."""
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
     "order": tuple(o.value for o in Order),
+    "priority": ("higher-first", "lower-first"),
     "profile": ("external-queue", "scrapy"),
 }
 
@@ -106,9 +118,11 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
         name, value = name.strip().replace("_", "-"), value.strip() or "yes"
         if name not in CLAIMS:
             raise ClaimError(f"unknown claim {name!r}{nearest(name, CLAIMS)}")
-        if name in ERRORS:
+        if name in (*ERRORS, *CLASSES):
             if not all(part.isidentifier() for part in value.split(".")) or "." not in value:
-                raise ClaimError(f"the claim {name!r} names an exception by its dotted path, such as my_package.errors.MyError")
+                what = "an exception" if name in ERRORS else "a class"
+                example = "errors.MyError" if name in ERRORS else "requests.MyRequest"
+                raise ClaimError(f"the claim {name!r} names {what} by its dotted path, such as my_package.{example}")
             claims[name] = value
             continue
         allowed = tuple(kinds) if name == "kind" else _ALLOWED[name]

@@ -216,6 +216,14 @@ class Driver(ABC):
             body: the rest of the script.
         """
 
+    def imports(self, body: str) -> list[str]:
+        """Return the import lines that a script needs besides those that are known by their names.
+
+        Args:
+            body: the script.
+        """
+        return []
+
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         """Return a stand-alone script.
 
@@ -225,4 +233,5 @@ class Driver(ABC):
             definitions: further modules whose definitions it may quote.
         """
         imports = [f"from {self.module_name} import {self.class_name.partition('.')[0]}"]
+        imports += self.imports("\n".join(lines))
         return assemble(title, imports, [*self.setup("\n".join(lines)), *lines], [*self.definitions, *definitions])

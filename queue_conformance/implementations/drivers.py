@@ -34,5 +34,7 @@ _DRIVERS = {
     Kind.SCHEDULER: ("scheduler", "SchedulerDriver"),
     Kind.DUPEFILTER: ("dupefilter", "DupeFilterDriver"),
     Kind.SPIDER_STATE: ("spiderstate", "SpiderStateDriver"),
+    Kind.ASYNC_QUEUE: ("asyncqueue", "AsyncQueueDriver"),
+    Kind.ASYNC_SCHEDULER: ("asyncscheduler", "AsyncSchedulerDriver"),
 }
 """The module and the name of each driver."""

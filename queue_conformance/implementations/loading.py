@@ -14,6 +14,8 @@ from typing import Any
 from queue_conformance.implementations.capabilities import nearest
 from queue_conformance.specification import Kind, Profile
 
+NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
+
 
 class LoadError(Exception):
     """There is no class to examine; the message is one line that says what is wrong and what to do."""
@@ -91,6 +93,8 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
+            if isinstance(error, ModuleNotFoundError) and error.name == "qcrawl":
+                raise LoadError(NO_QCRAWL) from error
             if not isinstance(error, ModuleNotFoundError) or error.name != name:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error
             if module is not None:
@@ -127,22 +131,29 @@ def tell_kind(cls: type[Any], option: str = "") -> Kind:
     if found is not None:
         right = next(other for other, kinds in _KINDS_OF_OPTIONS.items() if found in kinds)
         raise LoadError(f"{name} is a {found.replace('-', ' ')}: give it by --{right}")
-    if all(callable(getattr(cls, method, None)) for method in ("put", "get")):
-        raise LoadError(f"{name} is a queue with put and get, which this version does not examine")
-    if len(allowed) == 1:
-        return next(iter(allowed))
+    if option in _DEFAULTS:
+        return _DEFAULTS[option]
     missing = [method for method in ("push", "pop") if not callable(getattr(cls, method, None))]
     raise LoadError(f"{name} is no queue: it has no {' and no '.join(missing)}")
 
 
 _KINDS_OF_OPTIONS = {
-    "queue-class": frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE}),
+    "queue-class": frozenset(
+        {Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE, Kind.ASYNC_QUEUE}
+    ),
     "priority-queue-class": frozenset({Kind.PRIORITY_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE}),
-    "scheduler-class": frozenset({Kind.SCHEDULER}),
+    "scheduler-class": frozenset({Kind.SCHEDULER, Kind.ASYNC_SCHEDULER}),
     "dupefilter-class": frozenset({Kind.DUPEFILTER}),
     "spider-state-class": frozenset({Kind.SPIDER_STATE}),
 }
 """What each option names."""
+
+_DEFAULTS = {
+    "scheduler-class": Kind.SCHEDULER,
+    "dupefilter-class": Kind.DUPEFILTER,
+    "spider-state-class": Kind.SPIDER_STATE,
+}
+"""What an option takes a class for that shows no kind: its missing methods are then the first thing to report."""
 
 _TELLING = {
     Kind.SCHEDULER: ("enqueue_request", "next_request", "has_pending_requests"),
@@ -154,6 +165,11 @@ _TELLING = {
 
 def _evident_kind(cls: type[Any]) -> Kind | None:
     """Return the kind that the methods and the constructor of a class show, if they show one."""
+    if inspect.iscoroutinefunction(getattr(cls, "get", None)):
+        if callable(getattr(cls, "put", None)):
+            return Kind.ASYNC_QUEUE
+        if callable(getattr(cls, "add", None)):
+            return Kind.ASYNC_SCHEDULER
     for kind, methods in _TELLING.items():
         if any(callable(getattr(cls, method, None)) for method in methods):
             return kind
@@ -179,6 +195,8 @@ PROFILES = {
     Kind.SCHEDULER: Profile.SCRAPY,
     Kind.DUPEFILTER: Profile.SCRAPY,
     Kind.SPIDER_STATE: Profile.SCRAPY,
+    Kind.ASYNC_QUEUE: Profile.QCRAWL,
+    Kind.ASYNC_SCHEDULER: Profile.QCRAWL,
 }
 """The profile that each kind is held to unless the author chooses another."""
 

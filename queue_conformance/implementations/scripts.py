@@ -29,6 +29,8 @@ _IMPORTS: Mapping[str, str] = {
     "Request": "from scrapy import Request",
     "Selector": "from scrapy.selector import Selector",
     "SerializationError": "from queue_conformance.errors import SerializationError",
+    "RealLoop": "from queue_conformance.simulation import RealLoop",
+    "SimulatedLoop": "from queue_conformance.simulation import SimulatedLoop",
     "Spider": "from scrapy import Spider",
     "ThreadingHTTPServer": "from http.server import ThreadingHTTPServer",
     "TransientError": "from queue_conformance.errors import TransientError",
@@ -44,6 +46,7 @@ _IMPORTS: Mapping[str, str] = {
     "functools": "import functools",
     "get_crawler": "from scrapy.utils.test import get_crawler",
     "importlib": "import importlib",
+    "inspect": "import inspect",
     "inf": "from math import inf",
     "inspect": "import inspect",
     "install_reactor": "from scrapy.utils.reactor import install_reactor",
@@ -57,6 +60,7 @@ _IMPORTS: Mapping[str, str] = {
     "multiprocessing": "import multiprocessing",
     "nan": "from math import nan",
     "os": "import os",
+    "outcome_of": "from queue_conformance.simulation import outcome_of",
     "re": "import re",
     "resource": "import resource",
     "shutil": "import shutil",
@@ -114,7 +118,7 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
 
     Args:
         title: its docstring.
-        imports: import lines that are always there.
+        imports: import lines that are always there; they win over others for the same name.
         lines: the body.
         definitions: modules from which the body may use classes and functions; their source is quoted.
 
@@ -126,7 +130,8 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
     _quote("\n".join(lines), available, quoted)
     order = list(available)
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
-    used = _words("\n".join([*blocks, *lines]))
+    imports = list(imports)
+    used = _words("\n".join([*blocks, *lines])) - {line.split()[-1] for line in imports}
     imported = {line for name, line in _IMPORTS.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
@@ -158,10 +163,11 @@ def quoted(text: str) -> str:
 
 def source_of_settings(settings: Mapping[str, object]) -> str:
     """Return settings as a dictionary in Python, with the address of ``backend`` in the places of ``{host}`` and ``{port}``."""
-    return f"{{{', '.join(f'{name!r}: {_source_of_setting(value)}' for name, value in settings.items())}}}"
+    return f"{{{', '.join(f'{name!r}: {source_of_setting(value)}' for name, value in settings.items())}}}"
 
 
-def _source_of_setting(value: object) -> str:
+def source_of_setting(value: object) -> str:
+    """Return the value of a setting in Python, with the address of ``backend`` in the places of ``{host}`` and ``{port}``."""
     text = repr(value)
     if not isinstance(value, str) or not any(place in value for place in ("{host}", "{port}")):
         return text

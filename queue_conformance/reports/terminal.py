@@ -101,6 +101,8 @@ def describe_found(kind: Kind, found: Capabilities) -> str:
         return ", ".join([*parts, "slots" if found.slots else "no slots"])
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
+    elif kind is Kind.ASYNC_QUEUE:
+        return ", ".join(sorted(found.names - {"clear"})) or "nothing beyond the interface"
     else:
         parts = ["no order" if found.order is Order.NONE else str(found.order)]
         parts.append("persistent" if found.persistent else "not persistent")

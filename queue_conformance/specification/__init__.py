@@ -30,6 +30,7 @@ class Profile(StrEnum):
     EXTERNAL_QUEUE = "external-queue"
     SCRAPY = "scrapy"
     QUEUELIB = "queuelib"
+    QCRAWL = "qcrawl"
 
 
 class Kind(StrEnum):
@@ -43,6 +44,8 @@ class Kind(StrEnum):
     SCHEDULER = "scheduler"
     DUPEFILTER = "dupefilter"
     SPIDER_STATE = "spider-state"
+    ASYNC_QUEUE = "async-queue"
+    ASYNC_SCHEDULER = "async-scheduler"
 
 
 CRAWLED = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.PRIORITY_QUEUE, Kind.SCHEDULER, Kind.DUPEFILTER, Kind.SPIDER_STATE})
@@ -67,6 +70,9 @@ CAPABILITIES = frozenset(
         "configurable",
         "filters",
         "length",
+        "bounded",
+        "dedupe",
+        "ttl",
     }
 )
 """Every capability that a rule may need, or may exclude."""
@@ -117,7 +123,17 @@ class Rule:
 Specification = Mapping[str, Rule]
 """The rules by id, in the order of the files."""
 
-FILES = ("queue.toml", "queuelib.toml", "pqueue.toml", "scheduler.toml", "dupefilter.toml", "job.toml", "state.toml")
+FILES = (
+    "queue.toml",
+    "queuelib.toml",
+    "pqueue.toml",
+    "scheduler.toml",
+    "dupefilter.toml",
+    "job.toml",
+    "state.toml",
+    "aqueue.toml",
+    "ascheduler.toml",
+)
 _ID = re.compile(r"[a-z]+(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "profiles", "kinds"}
 _OPTIONAL = {"needs", "unless", "since", "hints", "untestable", "unexamined"}

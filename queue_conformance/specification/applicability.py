@@ -39,7 +39,7 @@ def why_not_applicable(rule: Rule, capabilities: Set[str], releases: Mapping[str
 def installed_releases() -> dict[str, str]:
     """Return the installed releases of the libraries that rules may name."""
     releases = {}
-    for library in ("scrapy", "queuelib"):
+    for library in ("scrapy", "queuelib", "qcrawl"):
         try:
             releases[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:

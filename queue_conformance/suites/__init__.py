@@ -48,6 +48,8 @@ PACKAGES: Mapping[Kind, tuple[str, ...]] = {
     Kind.SCHEDULER: ("schedulers", "jobs"),
     Kind.DUPEFILTER: ("dupefilters",),
     Kind.SPIDER_STATE: ("states",),
+    Kind.ASYNC_QUEUE: ("aqueues",),
+    Kind.ASYNC_SCHEDULER: ("aschedulers",),
 }
 """The packages with the checks of each kind.
 

@@ -285,7 +285,20 @@ _OBJECTS = ("queue", "other", "third", "fourth", "scheduler", "opened", "closed"
 def _message(expected: str, assertion: str) -> str:
     """Return the source of the message of an assertion, which shows the value that it is about."""
     variable = assertion.split()[0].partition("(")[0].partition(".")[0]
-    if variable in ("popped", "peeked", "length", "truth", "left", "accepted", "pending"):
+    if variable in (
+        "popped",
+        "peeked",
+        "length",
+        "truth",
+        "left",
+        "accepted",
+        "pending",
+        "got",
+        "size",
+        "limit",
+        "outcome",
+        "result",
+    ):
         return f'f"expected {_escaped(expected)}, got {{{variable}!r}}"'
     return repr(f"expected {expected}")
 

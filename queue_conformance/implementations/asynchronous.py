@@ -1,0 +1,119 @@
+"""What the drivers of asynchronous queues and schedulers share: a loop that is driven by hand, and requests as items."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from queue_conformance import simulation
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.driver import Driver, Item
+from queue_conformance.implementations.loading import NO_QCRAWL, LoadError, load_class
+from queue_conformance.implementations.recording import OperationRaised, Recorder
+from queue_conformance.implementations.scripts import namespace, quoted
+
+REQUEST = "qcrawl.core.request.Request"
+"""The class of requests unless the author claims another one."""
+
+_URL = re.compile(r"https://example\.com/(\d+)")
+
+
+def request_class(claims: Any) -> type[Any]:
+    """Return the class of the requests that an implementation takes.
+
+    Raises:
+        LoadError: if it is qCrawl's, and qCrawl is not installed.
+    """
+    path = claims.get("request", REQUEST)
+    if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
+        raise LoadError(NO_QCRAWL)
+    return load_class(path)
+
+
+def _works(attempt: Callable[[], Any]) -> bool:
+    try:
+        attempt()
+    except OperationRaised:
+        return False
+    return True
+
+
+class AsyncDriver(Driver):
+    """What the drivers of asynchronous kinds share.
+
+    Attributes:
+        loop: drives the implementation; a new one in each room.
+        real: whether the implementation turned out to need the stock event loop.
+    """
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.real = False
+        self.loop: simulation.Loop = self._new_loop()
+        self._names = {**namespace(), "Request": request_class(implementation.claims)}
+
+    def _new_loop(self) -> simulation.Loop:
+        """Return a loop: a simulated one, unless the implementation needs sockets."""
+        implementation = self.implementation
+        real = self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names
+        return simulation.RealLoop() if real else simulation.SimulatedLoop()
+
+    @property
+    def simulated(self) -> bool:
+        """Whether time and interleavings are controlled."""
+        return isinstance(self.loop, simulation.SimulatedLoop)
+
+    def choose_loop(self, attempt: Callable[[], Any]) -> None:
+        """Try what cannot be simulated, such as sockets or threads of the implementation's own, on the stock loop.
+
+        Args:
+            attempt: uses the implementation; whatever it raises says only that it does not work.
+        """
+        if not self.simulated or (_works(attempt) and not getattr(self.loop, "foreign", False)):
+            return
+        self.real = True
+        self.real = _works(attempt)
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self.loop.finish()
+        self.loop = self._new_loop()
+
+    def run(self, source: str, owner: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run one operation to its end.
+
+        Args:
+            source: the call as Python, without a target.
+            owner: the rule that is broken if it raises or never returns.
+            coroutine: what the call returned.
+        """
+        return self.recorder.call(source, owner, self.loop.run, coroutine)
+
+    def _item(self, number: int) -> Item:
+        item = self.evaluate(f'Request("https://example.com/{number}")')
+        return Item(item.value, item.source, number)
+
+    def evaluate(self, source: str) -> Item:
+        return Item(eval(source, self._names), source)
+
+    def identify(self, value: Any) -> int | None:
+        match = _URL.fullmatch(getattr(value, "url", None) or "")
+        return int(match[1]) if match else None
+
+    def same(self, value: Any, item: Item) -> bool:
+        return type(value) is type(item.value) and value == item.value
+
+    def imports(self, body: str) -> list[str]:
+        cls: Any = self._names["Request"]
+        if "Request(" not in body:
+            return []
+        return [f"from {cls.__module__} import {cls.__qualname__}{'' if cls.__name__ == 'Request' else ' as Request'}"]
+
+    def key_source(self, variable: str) -> str:
+        return f"{variable}.url"
+
+    def key_literal(self, item: Item) -> str:
+        return quoted(item.value.url)

@@ -1,0 +1,3 @@
+"""The driver of asynchronous schedulers."""
+
+from __future__ import annotations

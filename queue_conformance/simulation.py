@@ -1,0 +1,459 @@
+"""Event loops that a check drives by hand, one iteration at a time.
+
+:class:`SimulatedLoop` has a clock of its own and threads of its own: nothing sleeps, a job of an executor runs and is
+delivered when it is told to, and a wait that nothing can end is known at once. What asyncio guarantees, the order of what is
+ready, is kept, so whatever happens here can happen on the stock loop. :class:`RealLoop` has the same methods over the stock
+loop, for what needs sockets; its waits are bounded in real time.
+
+Scripts use both::
+
+    loop = SimulatedLoop()
+    getting = loop.start(queue.get())
+    loop.tick()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import contextvars
+import heapq
+import math
+import threading
+from asyncio import events
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar
+
+T = TypeVar("T")
+Task = asyncio.Task[Any]
+
+BUSY = 10_000
+"""Iterations after which a loop that never comes to rest is given up."""
+
+JUMPS = 60
+"""How often time may go on while a loop comes to rest: whatever looks again and again, after a sleep, is at rest too."""
+
+HORIZON = 3600.0
+"""Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
+
+
+class NeedsRealLoop(RuntimeError):
+    """Something that only a real event loop has was asked for, such as a socket."""
+
+
+class NeverAtRest(RuntimeError):
+    """A loop is busy without end."""
+
+
+class NeverReturns(RuntimeError):
+    """A coroutine waits for something that nothing brings; the text says where."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A function that was handed to an executor.
+
+    Attributes:
+        function: what to call.
+        future: what waits for it.
+        ran: whether it was called, so that its effects are there, and only its result is not delivered yet.
+    """
+
+    function: Callable[[], Any]
+    future: concurrent.futures.Future[Any]
+    ran: bool = False
+    _outcome: tuple[Any, BaseException | None] = field(default=(None, None))
+
+    def run(self) -> None:
+        """Call the function, as a thread would."""
+        self.ran = True
+        try:
+            self._outcome = self.function(), None
+        except BaseException as error:
+            self._outcome = None, error
+
+    def deliver(self) -> None:
+        """Hand the result to what waits for it."""
+        result, error = self._outcome
+        if error is not None:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(result)
+
+
+class SimulatedLoop(asyncio.BaseEventLoop):
+    """An event loop with virtual time.
+
+    Attributes:
+        jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
+        errors: what nobody handled: the contexts that an exception handler gets.
+        foreign: whether a thread has called that is not under control, so that nothing is repeatable.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.foreign = False
+        self._thread = threading.get_ident()
+        self.jobs: list[Job] = []
+        self.errors: list[dict[str, Any]] = []
+        self._now = 0.0
+        self._tasks: set[Task] = set()
+        self.set_exception_handler(lambda _loop, context: self.errors.append(context))
+
+    def __del__(self) -> None:
+        """Release it without a warning: it holds nothing that must be closed."""
+
+    # --- By hand -----------------------------------------------------------------------------------------------------
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
+        """Make a task of a coroutine; nothing of it runs before the next :meth:`tick`."""
+        with self._running():
+            task = self.create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end, with everything else that can happen meanwhile.
+
+        Returns:
+            What it returns.
+
+        Raises:
+            NeverReturns: if nothing ends it.
+            BaseException: what it raises.
+        """
+        return _run(self, coroutine)
+
+    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Call a function as a coroutine would: while the loop is the running one."""
+        with self._running():
+            return function(*arguments, **options)
+
+    def tick(self) -> bool:
+        """Run what is ready now, and nothing that becomes ready meanwhile: one iteration of the stock loop.
+
+        Returns:
+            Whether anything was ready.
+        """
+        self._wake_timers()
+        count = len(self._ready)  # type: ignore[attr-defined]
+        with self._running():
+            for _ in range(count):
+                handle = self._ready.popleft()  # type: ignore[attr-defined]
+                if not handle._cancelled:
+                    handle._run()
+        return count > 0
+
+    def run_job(self, number: int = 0) -> bool:
+        """Let the thread of a job do its work; who waits for it does not know yet.
+
+        Args:
+            number: which of those that have not run, counted from 0 and around.
+
+        Returns:
+            Whether there was one.
+        """
+        waiting = [job for job in self.jobs if not job.ran]
+        if not waiting:
+            return False
+        job = waiting[number % len(waiting)]
+        if job.future.set_running_or_notify_cancel():
+            job.run()
+        else:
+            self.jobs.remove(job)
+        return True
+
+    def deliver(self, number: int = 0) -> bool:
+        """Let the result of a job that has run reach the loop.
+
+        Args:
+            number: which of those that have run, counted from 0 and around.
+
+        Returns:
+            Whether there was one.
+        """
+        done = [job for job in self.jobs if job.ran]
+        if not done:
+            return False
+        job = done[number % len(done)]
+        self.jobs.remove(job)
+        with self._running():
+            job.deliver()
+        return True
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, with everything that becomes due on the way.
+
+        Args:
+            seconds: virtual ones.
+
+        Raises:
+            NeverAtRest: if it never comes to rest.
+        """
+        until = self._now + seconds
+        self._rest(until)
+        self._now = until
+
+    def settle(self, *_tasks: Task) -> None:
+        """Run until nothing can happen any more, but for what waits for longer than an hour, or looks again and again.
+
+        Raises:
+            NeverAtRest: if that never comes.
+        """
+        self._rest(self._now + HORIZON, JUMPS)
+
+    def stays(self, *_tasks: Task) -> None:
+        """Run until nothing can happen any more: what is not done now stays so."""
+        self.settle()
+
+    def finish(self) -> list[str]:
+        """Cancel what is left, and close.
+
+        Returns:
+            The names of the tasks that did not end when they were cancelled.
+        """
+        for task in list(self._tasks):
+            task.cancel()
+        with contextlib.suppress(NeverAtRest):
+            self.settle()
+        stubborn = [task.get_name() for task in self._tasks]
+        self._ready.clear()  # type: ignore[attr-defined]
+        self.close()
+        return stubborn
+
+    def _rest(self, until: float, jumps: float = math.inf) -> None:
+        started = self._now
+        for _ in range(BUSY):
+            if self.tick() or self.run_job() or self.deliver():
+                continue
+            timers = [timer for timer in self._scheduled if not timer._cancelled]  # type: ignore[attr-defined]
+            if not timers or min(timer.when() for timer in timers) > until:
+                self._now = started if not timers else max(started, self._now)
+                return
+            jumps -= 1
+            if jumps < 0:
+                return
+            self._now = max(self._now, min(timer.when() for timer in timers))
+        raise NeverAtRest(f"after {BUSY} iterations it is still busy:\n{stacks_of(self._tasks)}")
+
+    def _wake_timers(self) -> None:
+        scheduled: list[Any] = self._scheduled  # type: ignore[attr-defined]
+        while scheduled and scheduled[0].when() <= self._now:
+            timer = heapq.heappop(scheduled)
+            timer._scheduled = False
+            if not timer._cancelled:
+                self._ready.append(timer)  # type: ignore[attr-defined]
+
+    def _running(self) -> _Running:
+        return _Running(self)
+
+    # --- What asyncio asks of a loop ---------------------------------------------------------------------------------
+
+    def time(self) -> float:
+        return self._now
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
+        job = Job(lambda: func(*args), concurrent.futures.Future())
+        self.jobs.append(job)
+        return asyncio.wrap_future(job.future, loop=self)
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.Handle:
+        self.foreign |= threading.get_ident() != self._thread
+        return self.call_soon(callback, *args, context=context)
+
+    def is_running(self) -> bool:
+        return events._get_running_loop() is self
+
+    def _process_events(self, event_list: Any) -> None: ...
+
+    def _write_to_self(self) -> None: ...
+
+    def _timer_handle_cancelled(self, handle: Any) -> None: ...
+
+    def run_forever(self) -> NoReturn:
+        raise NeedsRealLoop("a simulated loop is driven by hand")
+
+    def _refuse(self, *_arguments: Any, **_options: Any) -> NoReturn:
+        raise NeedsRealLoop("sockets, pipes, signals and processes need a real event loop")
+
+    add_reader = add_writer = remove_reader = remove_writer = _refuse  # type: ignore[assignment]
+    sock_connect = sock_accept = sock_recv = sock_recv_into = sock_sendall = _refuse
+    create_connection = create_server = create_datagram_endpoint = _refuse
+    create_unix_connection = create_unix_server = subprocess_exec = subprocess_shell = _refuse
+    connect_read_pipe = connect_write_pipe = add_signal_handler = remove_signal_handler = _refuse  # type: ignore[assignment]
+
+
+class _Running:
+    """Makes a loop the running one of this thread for a while."""
+
+    def __init__(self, loop: SimulatedLoop) -> None:
+        self._loop = loop
+
+    def __enter__(self) -> None:
+        self._before = events._get_running_loop()
+        events._set_running_loop(self._loop)
+
+    def __exit__(self, *_: object) -> None:
+        events._set_running_loop(self._before)
+
+
+class RealLoop:
+    """The stock event loop, driven by hand; for what needs sockets or threads of its own.
+
+    Args:
+        must_come: seconds that something which must happen is waited for.
+        may_not_come: seconds after which something that did not happen is taken not to.
+
+    Attributes:
+        loop: the loop.
+        errors: what nobody handled: the contexts that an exception handler gets.
+    """
+
+    jobs: tuple[Job, ...] = ()
+
+    def __init__(self, must_come: float = 5.0, may_not_come: float = 0.1) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.errors: list[dict[str, Any]] = []
+        self.must_come, self.may_not_come = must_come, may_not_come
+        self._tasks: set[Task] = set()
+        self.loop.set_exception_handler(lambda _loop, context: self.errors.append(context))
+
+    def __del__(self) -> None:
+        """Close what was not finished."""
+        if not self.loop.is_running():
+            self.loop.close()
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
+        """Make a task of a coroutine."""
+        task = self.loop.create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end.
+
+        Returns:
+            What it returns.
+
+        Raises:
+            NeverReturns: if it takes too long.
+            BaseException: what it raises.
+        """
+        return _run(self, coroutine)
+
+    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Call a function as a coroutine would: while the loop is the running one."""
+
+        async def called() -> T:
+            return function(*arguments, **options)
+
+        return self.loop.run_until_complete(called())
+
+    def tick(self) -> bool:
+        """Run what is ready now."""
+        self.loop.run_until_complete(asyncio.sleep(0))
+        return True
+
+    def run_job(self, number: int = 0) -> bool:
+        """Threads run by themselves."""
+        return False
+
+    def deliver(self, number: int = 0) -> bool:
+        """Results are delivered by themselves."""
+        return False
+
+    def advance(self, seconds: float) -> None:
+        """Let real time pass."""
+        self.loop.run_until_complete(asyncio.sleep(seconds))
+
+    def settle(self, *tasks: Task) -> None:
+        """Wait until tasks are done, but not for long.
+
+        Args:
+            tasks: those that are expected to end; without any, all that were started.
+        """
+        self._wait(tasks or tuple(self._tasks), self.must_come)
+
+    def stays(self, *tasks: Task) -> None:
+        """Wait for a moment: a task that is not done then is taken to be waiting."""
+        self._wait(tasks or tuple(self._tasks), self.may_not_come)
+
+    def finish(self) -> list[str]:
+        """Cancel what is left, and close.
+
+        Returns:
+            The names of the tasks that did not end when they were cancelled.
+        """
+        for task in list(self._tasks):
+            task.cancel()
+        self.settle()
+        stubborn = [task.get_name() for task in self._tasks]
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+        return stubborn
+
+    def _wait(self, tasks: Iterable[Task], seconds: float) -> None:
+        waiting = [task for task in tasks if not task.done()]
+        if waiting:
+            self.loop.run_until_complete(asyncio.wait(waiting, timeout=seconds))
+
+
+Loop = SimulatedLoop | RealLoop
+"""A loop that a check drives by hand."""
+
+
+def _run(loop: Loop, coroutine: Coroutine[Any, Any, T]) -> T:
+    task: asyncio.Task[T] = loop.start(coroutine)
+    loop.settle(task)
+    if not task.done():
+        stacks = stacks_of([task])
+        task.cancel()
+        raise NeverReturns(stacks)
+    return task.result()
+
+
+def stacks_of(tasks: Iterable[Task]) -> str:
+    """Return where tasks wait, for people.
+
+    Args:
+        tasks: those of interest.
+    """
+    lines = []
+    for task in sorted(tasks, key=lambda task: task.get_name()):
+        lines.append(f"Task {task.get_name()}:")
+        for frame, number in _frames(task):
+            code = frame.f_code
+            lines.append(f'  File "{code.co_filename}", line {number} in {code.co_qualname}')
+    return "\n".join(lines)
+
+
+def _frames(task: Task) -> list[tuple[Any, int]]:
+    """Return the frames of a task, the innermost last, past those that it awaits."""
+    frames = []
+    awaited: Any = task.get_coro()
+    while awaited is not None:
+        frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None) or getattr(awaited, "ag_frame", None)
+        if frame is not None:
+            frames.append((frame, frame.f_lineno))
+        awaited = (
+            getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None) or getattr(awaited, "ag_await", None)
+        )
+    return frames
+
+
+def outcome_of(task: Task) -> tuple[str, Any]:
+    """Return what became of a task: ``waiting``, ``cancelled``, ``raised`` or ``returned``, and the error or the value."""
+    if not task.done():
+        return "waiting", None
+    if task.cancelled():
+        return "cancelled", None
+    error = task.exception()
+    if error is not None:
+        return "raised", error
+    return "returned", task.result()

@@ -1,0 +1,69 @@
+"""How failures of asynchronous queues are attributed: what changes if something is left out of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop, program
+
+_ATONCE = {"start_put": "put", "start_get": "get"}
+_CONTROL = ("tick", "run_job", "deliver", "settle")
+
+
+def one_after_another(play: Play) -> Program:
+    """Let every put and get end before the next one begins."""
+    kept = (o._replace(name=_ATONCE.get(o.name, o.name)) for o in play.played if o.name not in _CONTROL)
+    return tuple(kept)
+
+
+def without_reopening(play: Play) -> Program:
+    """Do not close and open again."""
+    return tuple(Operation("size") if o.name == "reopen" else o for o in play.played)
+
+
+def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str | None]:
+    """Return what names a rule for every failure but those of some rules, which stay what they are."""
+
+    def rule(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+        return None if failure.rule in kept else otherwise
+
+    return rule
+
+
+_UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-signal", "aqueue.bound.limit")
+"""What is broken where it shows, whatever else a program does."""
+
+AGAIN = 2
+"""How often a program without its reopenings must pass again, since an order may be right by chance."""
+
+
+def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | None:
+    if failure.rule in ("aqueue.bound.full-signal", "aqueue.bound.limit"):
+        return None
+    if failure.rule == "aqueue.order.fifo":
+        player.passes(program("put:0 " * 8))  # which keeps the failure on the bench, if there is no order at all
+        if failure.rule in player.bench.broken:
+            return None
+    steady = all(player.passes(without_reopening(play), play.queues) for _ in range(AGAIN))
+    return "aqueue.persist.reopen" if steady else None
+
+
+_CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
+
+EXPERIMENTS = (
+    Experiment(drop("cancel_get"), _but(*_UNMOVED, otherwise="aqueue.get.cancel-safe")),
+    Experiment(drop("cancel_put"), _but(*_UNMOVED, otherwise="aqueue.put.failed-no-trace")),
+    Experiment(drop("clear"), _but(*_UNMOVED, "aqueue.bound.usable", otherwise="aqueue.clear")),
+    Experiment(without_reopening, _after_reopening),
+    Experiment(
+        drop("close"),
+        _but(*_UNMOVED, *_CLOSED, otherwise="aqueue.get.closed-drains"),
+    ),
+    Experiment(
+        one_after_another,
+        _but(*_UNMOVED, "aqueue.get.blocks", *_CLOSED, otherwise="aqueue.get.concurrent"),
+    ),
+    Experiment(drop("size"), _but(*_UNMOVED, otherwise="aqueue.size")),
+    Experiment(drop("limit"), _but(*_UNMOVED, "aqueue.bound.usable", otherwise="aqueue.put.failed-no-trace")),
+)

@@ -1,0 +1,277 @@
+"""Checks of asynchronous queues whose files are damaged, cut, or not theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.faults.crash import Say, die
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.suites import check
+from queue_conformance.suites.aqueues.common import ASYNC, Left, drained, draining, in_another_process
+from queue_conformance.suites.aqueues.construction import default_place
+from queue_conformance.suites.bench import Bench, call_of
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
+
+ITEMS = (4, 8, 12)
+"""Items of equal priority."""
+
+BAD = 8
+"""The one that is damaged."""
+
+MOST = 12
+"""Gets after which a queue that never comes to an end is given up."""
+
+
+def _filled(bench: Bench, numbers: tuple[int, ...] = ITEMS) -> None:
+    queue = bench.open()
+    for number in numbers:
+        queue.put(bench.driver.item(number))
+    queue.close()
+
+
+def _missing(left: Left, numbers: tuple[int, ...]) -> list[int]:
+    return [number for number in numbers if number not in left.numbers]
+
+
+@check("aqueue.get.bad-item", kinds=ASYNC)
+def a_damaged_request_is_reported_once(bench: Bench) -> None:
+    rule, driver = "aqueue.get.bad-item", bench.driver
+    _filled(bench)
+    url = driver.item(BAD).value.url.encode()
+    damage = [
+        f"url = {url!r}",
+        "for file in [file for file in Path(directory).rglob('*') if file.is_file()]:",
+        "    file.write_bytes(file.read_bytes().replace(url, b'\\xff' * len(url)))",
+    ]
+    changed = 0
+    for file in [file for file in driver.directory.rglob("*") if file.is_file()]:
+        content = file.read_bytes()
+        changed += url in content
+        file.write_bytes(content.replace(url, b"\xff" * len(url)))
+    if not changed:
+        raise NotExercised("no file holds the text of a request")
+    for line in damage:
+        bench.recorder.note(line)
+    others = tuple(number for number in ITEMS if number != BAD)
+    try:
+        queue = bench.open()
+        first = drained(bench, queue, MOST)
+        queue.close()
+        problem = _wrong_with(first, drained(bench, bench.open(), MOST), others)
+    except OperationRaised as raised:
+        problem = f"{type(raised.error).__name__} raised by {call_of(raised.step)}"
+    bench.examined[rule] += 1
+    if problem:
+        opening, _ = driver.construction("0")
+        _say(bench, f"queue = {opening}", damage)
+        body = [
+            *_puts(bench, ITEMS),
+            *damage,
+            f"queue = {opening}",
+            *draining(MOST),
+            "errors = [type(item).__name__ for item in left if isinstance(item, BaseException) or item is None]",
+            "assert errors == ['RuntimeError'], f'the first time: {errors}'",
+            f"assert len(left) == {len(ITEMS)}, left",
+            "loop.run(queue.close())",
+            f"queue = {opening}",
+            *draining(MOST),
+            "assert left == [], f'after reopening again: {left}'",
+        ]
+        bench.fail(rule, "one RuntimeError, and the other requests", problem, [], body=body)
+
+
+def _wrong_with(first: Left, second: Left, others: tuple[int, ...]) -> str:
+    """Tell what is wrong with what came the first time, and after reopening."""
+    if missing := _missing(first, others):
+        return f"{len(missing)} other requests did not come"
+    if not first.waits:
+        return "gets never came to an end"
+    if len(first.errors) != 1 or not first.errors[0].startswith("RuntimeError"):
+        return " and ".join(map(_name, first.errors)) or "no error"
+    if second.errors or not second.waits:
+        return f"after reopening again {_name(second.errors[0]) if second.errors else 'an endless queue'}"
+    return ""
+
+
+def _name(error: str) -> str:
+    return error.partition("(")[0]
+
+
+def _say(bench: Bench, opening: str, damage: list[str]) -> None:
+    """Show the essence of what was done."""
+    bench.recorder.steps = []
+    for line in (*_puts(bench, ITEMS), f"# {damage[0]} in every file becomes bytes that are no text", opening):
+        bench.recorder.note(line)
+
+
+def _puts(bench: Bench, numbers: tuple[int, ...]) -> list[str]:
+    driver = bench.driver
+    opening, _ = driver.construction("0")
+    put = "loop.run(queue.put({}, priority={}))"
+    puts = [put.format(driver.item(number).source, driver.priority_of(number)) for number in numbers]
+    return [f"queue = {opening}", *puts, "loop.run(queue.close())"]
+
+
+# --- Cut files -------------------------------------------------------------------------------------------------------
+
+CUT = 12
+
+
+@check("aqueue.persist.torn", kinds=ASYNC)
+def a_cut_file_costs_one_request_once(bench: Bench) -> None:
+    before, after = _contents_before_and_after(bench)
+    grown = [name for name, content in after.items() if content != before.get(name) and content.startswith(before.get(name, b""))]
+    if not grown:
+        raise NotExercised("no file is only appended to")
+    for name in grown:
+        start, end = len(before.get(name, b"")), len(after[name])
+        for size in sorted({start, start + 1, (start + end) // 2, end - 1} - {end}):
+            if size or name not in before:
+                _cut(bench, {**after, name: after[name][:size]}, size - start)
+
+
+def _contents_before_and_after(bench: Bench) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Put, crash, and return the files as they were before the last put and as they are after it."""
+    driver = bench.driver
+
+    def live(say: Say) -> None:
+        queue = driver.open()
+        for number in ITEMS[:-1]:
+            queue.put(driver.item(number))
+        say(_contents(driver.directory))
+        queue.put(driver.item(CUT))
+        die()
+
+    lived = in_another_process(bench, live)
+    if not lived.hit:
+        raise NotExercised("the process was not killed")
+    return lived.said[0], _contents(driver.directory)
+
+
+def _contents(directory: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
+
+
+def _cut(bench: Bench, files: dict[str, bytes], offset: int) -> None:
+    """Open a queue whose files have these contents, twice, and judge what comes."""
+    rule, driver = "aqueue.persist.torn", bench.driver
+    bench.restart()
+    for name, content in files.items():
+        (driver.directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (driver.directory / name).write_bytes(content)
+    bench.examined[rule] += 1
+    problem = ""
+    try:
+        queue = bench.open()
+        first = drained(bench, queue, MOST)
+        queue.close()
+        queue = bench.open()
+        size = queue.size()
+        if missing := _missing(first, ITEMS[:-1]):
+            problem = f"{len(missing)} other requests are lost"
+        elif not first.waits or len(first.errors) > 1:
+            problem = f"{len(first.errors)} errors"
+        elif size:
+            problem = f"after the next start size is {size} again"
+    except OperationRaised as raised:
+        problem = f"{type(raised.error).__name__} raised by {call_of(raised.step)}"
+    if not problem:
+        return
+    opening, _ = driver.construction("0")
+    put = _puts(bench, ITEMS)[1:-1]
+    bench.recorder.steps = []
+    shown = (f"queue = {opening}", *put, f"# SIGKILL; what the last put wrote is cut after {offset} bytes", f"queue = {opening}")
+    for line in shown:
+        bench.recorder.note(line)
+    keys = ", ".join(driver.key_literal(driver.item(number)) for number in ITEMS[:-1])
+    body = [
+        f"queue = {opening}",
+        *put[:-1],
+        "old = {file: file.read_bytes() for file in Path(directory).rglob('*') if file.is_file()}",
+        put[-1],
+        "for file in [file for file in Path(directory).rglob('*') if file.is_file()]:",
+        "    start = old.get(file, b'')",
+        f"    size = len(start) + {offset}",
+        "    if size < file.stat().st_size and file.read_bytes().startswith(start):",
+        "        os.truncate(file, size)  # inside what the last put wrote",
+        f"queue = {opening}",
+        *draining(MOST),
+        f"lost = {{{keys}}} - {{getattr(item, 'url', None) for item in left}}",
+        "assert not lost, f'lost with the cut one: {lost}'",
+        "loop.run(queue.close())",
+        f"queue = {opening}",
+        "size = loop.run(queue.size())",
+        "assert size == 0, f'after the next start size is {size}'",
+    ]
+    bench.fail(rule, "the other requests, and an empty queue afterwards", problem, [], body=body)
+
+
+# --- Files of others -------------------------------------------------------------------------------------------------
+
+FOREIGN = ("README.txt", ".hidden", "notes.req.bak", "x_y.req", "1_2_3.req", "core")
+
+
+@check("aqueue.persist.foreign-files", kinds=ASYNC)
+def files_of_others_are_left_alone(bench: Bench) -> None:
+    rule, driver = "aqueue.persist.foreign-files", bench.driver
+    _filled(bench)
+    place = driver.directory / "0"
+    if not place.is_dir():
+        raise NotApplicable("the queue has no directory of its own")
+    bench.recorder.note(f"for name in {FOREIGN!r}: Path(directory, '0', name).write_text('foreign')")
+    for name in FOREIGN:
+        (place / name).write_text("foreign")
+    with bench.recorder.blame(rule):
+        queue = bench.open()
+        size = queue.size()
+        bench.expect(rule, size == len(ITEMS), f"size {len(ITEMS)}", size, f"size == {len(ITEMS)}")
+        for number in ITEMS:
+            got = queue.get()
+            expected = driver.item(number)
+            bench.expect(rule, driver.identify(got) in ITEMS, expected.source, got, "got is not None")
+        queue.clear()
+        queue.close()
+    bench.recorder.note(f"left = [name for name in {FOREIGN!r} if Path(directory, '0', name).exists()]")
+    gone = [name for name in FOREIGN if not (place / name).exists()]
+    bench.expect(rule, not gone, "the files of others stay", f"{', '.join(gone)} removed", f"len(left) == {len(FOREIGN)}")
+
+
+@check("aqueue.persist.isolated", kinds=ASYNC)
+def default_places_are_not_shared(bench: Bench) -> None:
+    rule, driver = "aqueue.persist.isolated", bench.driver
+    if driver.place is None or driver.requires(driver.place):
+        raise NotApplicable("the place of storage has no default")
+    with default_place(bench):
+
+        def live(say: Say) -> None:
+            queue: Any = driver.open(placed=False)
+            queue.put(driver.item(4))
+            say("put")
+            die()
+
+        lived = in_another_process(bench, live)
+        if not lived.said:
+            raise NotExercised("the other process did not come so far as to put a request")
+        opening, _ = driver.construction("0", placed=False)
+        put = _puts(bench, (4,))[1]
+        for line in ("# one spider", f"queue = {opening}", put, "# another one"):
+            bench.recorder.note(line)
+        shown = list(bench.recorder.steps)
+        size = driver.open(placed=False).size()
+        shown += bench.recorder.steps[-2:]
+        bench.recorder.steps = shown
+        body = [
+            "tempfile.tempdir = directory",
+            "child = os.fork()",
+            "if child == 0:",
+            f"    {put.replace('queue.put', f'{opening}.put')}",
+            "    os._exit(0)",
+            "os.waitpid(child, 0)",
+            f"queue = {opening}",
+            "size = loop.run(queue.size())",
+            "assert size == 0, f'the requests of another spider: {size}'",
+        ]
+        bench.examined[rule] += 1
+        if size:
+            bench.fail(rule, "size 0 in another process", f"size {size}", [], body=body)

@@ -1,0 +1,195 @@
+"""Asynchronous queues: the oracle, right queues of unusual kinds, and what the released ones break."""
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine
+
+from queue_conformance.implementations.capabilities import ClaimError, parse_claims
+from queue_conformance.models.asyncqueue import AsyncQueueModel
+from queue_conformance.simulation import RealLoop, SimulatedLoop
+from queue_conformance.suites.aqueues.pair import player, run
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.programs import program
+from queue_conformance.suites.stateful import state_machine
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+pytest.importorskip("qcrawl", reason="qCrawl is not installed")
+
+REDIS = "queue_reference.async_redis.RedisQueue"
+AT_SERVER = {"host": "{host}", "port": "{port}"}
+ANY_QUEUE = {
+    "aqueue.put.rebuildable",
+    "aqueue.order.non-int",
+    "aqueue.get.close-wakes",
+    "aqueue.bound.full-signal",
+    "aqueue.iter.cancel",
+}
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("path", [ASYNC_MEMORY, ASYNC_DISK])
+def test_a_reference_keeps_every_rule_in_longer_runs(path, seed):
+    assert not broken(examine(path, seed=seed, examples=300, only="machine"))
+
+
+@pytest.mark.parametrize("server", ["redis", "fakeredis"])
+def test_the_reference_behind_a_server_keeps_every_rule(server):
+    pytest.importorskip("redis")
+    report = examine(REDIS, {"shared": "yes"}, settings=AT_SERVER, server=server)
+    assert not broken(report)
+    verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
+    names = ("namespace", "shared", "dedupe", "ttl", "timeout", "outage", "orphans")
+    assert [name for name in names if verdicts[f"aqueue.redis.{name}"] is not Verdict.KEPT] == []
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+# --- Right queues of unusual kinds ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Polling", "Threaded", "LowerFirst"])
+def test_a_right_queue_of_another_kind_keeps_every_rule(name):
+    report = examine(f"gallery.async_right.{name}", {"priority": "lower-first"} if name == "LowerFirst" else {})
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_a_queue_with_threads_of_its_own_runs_on_the_stock_loop():
+    with bench("gallery.async_right.Threaded") as found:
+        assert isinstance(found.driver.loop, RealLoop)
+    with bench("gallery.async_right.Polling") as found:
+        assert isinstance(found.driver.loop, SimulatedLoop)
+
+
+def test_requests_may_be_of_another_class():
+    report = examine(ASYNC_MEMORY, {"request": "gallery.async_right.MyRequest"})
+    assert not broken(report)
+
+
+def test_claims_on_asynchronous_queues_are_read():
+    assert parse_claims(["priority=lower-first", "request=a.B"], ()) == {"priority": "lower-first", "request": "a.B"}
+    with pytest.raises(ClaimError, match=r"priority=higher-first\|lower-first"):
+        parse_claims(["priority=up"], ())
+    with pytest.raises(ClaimError, match="dotted path"):
+        parse_claims(["request=B"], ())
+
+
+# --- Programs ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_an_interleaving_that_can_be_played_again():
+    cancelled = "put:0 put:0 start_get tick run_job:0 deliver:0 cancel_get:0 settle size"
+    with bench("gallery.async_queues.AwaitsTooLate") as found, pytest.raises(RuleBroken) as caught:
+        run(found, program(cancelled))
+    assert caught.value.rule == "aqueue.get.cancel-safe"
+    with bench(ASYNC_MEMORY) as found:
+        run(found, program(cancelled))
+
+
+def test_programs_contain_every_operation():
+    with bench(ASYNC_DISK) as found:
+        names = {operation.name for operation in player(found).table}
+    assert {"start_put", "start_get", "tick", "run_job", "deliver", "cancel_get", "cancel_put", "limit", "reopen"} <= names
+
+
+@pytest.mark.parametrize("path", [ASYNC_MEMORY, ASYNC_DISK])
+def test_the_machine_can_be_extended(path):
+    run_state_machine_as_test(state_machine(path), settings=settings(max_examples=10, database=None, deadline=None))
+
+
+def test_the_machine_of_a_broken_queue_names_its_rule():
+    machine = state_machine("gallery.async_queues.LowerFirst")
+    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+        run_state_machine_as_test(machine, settings=settings(max_examples=100, database=None, deadline=None))
+    failures = getattr(caught.value, "exceptions", [caught.value])
+    assert {failure.rule for failure in failures} == {"aqueue.order.priority"}
+
+
+# --- The oracle -------------------------------------------------------------------------------------------------------
+
+
+def model(**priorities):
+    found = AsyncQueueModel()
+    for number, priority in enumerate(priorities.values()):
+        found.begin_put(number, priority)
+        found.end_put(number)
+    return found
+
+
+def test_the_first_of_the_most_urgent_comes_next():
+    assert model(a=0, b=5, c=5).first() == {1}
+    assert AsyncQueueModel(higher_first=False).first() == set()
+
+
+def test_what_was_put_at_the_same_time_comes_in_any_order():
+    found = AsyncQueueModel()
+    found.begin_put(1, 0)
+    found.begin_put(2, 0)
+    found.end_put(2)
+    found.end_put(1)
+    assert found.first() == {1, 2}
+
+
+def test_a_cancelled_put_may_have_stored_its_request():
+    found = model(a=0)
+    found.begin_put(7, 0)
+    assert (found.least, found.most) == (1, 2)
+    assert found.first() == {0}
+
+
+def test_a_put_on_a_closed_queue_stores_nothing():
+    found = model(a=0)
+    found.closed = True
+    found.begin_put(7, 0)
+    found.end_put(7)
+    assert (found.most, found.late) == (1, {7})
+
+
+# --- Released queues --------------------------------------------------------------------------------------------------
+
+MEMORY = "qcrawl.core.queues.memory.MemoryPriorityQueue"
+DISK = "qcrawl.core.queues.disk.DiskQueue"
+RELEASED = {
+    MEMORY: ANY_QUEUE,
+    DISK: ANY_QUEUE
+    | {
+        "aqueue.put.failed-no-trace",  # a put that is cancelled after its file was opened leaves an empty one
+        "aqueue.get.cancel-safe",  # the entry is taken from memory, and then the file is read
+        "aqueue.get.bad-item",  # the file stays, and is found again at each start
+        "aqueue.bound.limit",  # the size is compared before the file is written
+        "aqueue.persist.torn",  # like bad-item
+        "aqueue.persist.isolated",  # the default path is /tmp/qcrawl_queue for all
+    },
+}
+
+
+@pytest.mark.parametrize("path", RELEASED)
+def test_released_queues_break_what_they_break(path):
+    assert broken(examine(path)) == RELEASED[path] | {"aqueue.order.priority"}
+
+
+@pytest.mark.parametrize("path", RELEASED)
+def test_released_queues_serve_lower_numbers_first(path):
+    assert broken(examine(path, {"priority": "lower-first"})) == RELEASED[path]
+
+
+BROKEN_REDIS = {
+    "aqueue.ctor.shipped-config",  # ZADD has no EX: with the shipped item_ttl every put raises TypeError
+    "aqueue.put.rebuildable",
+    "aqueue.put.closed",  # it does not know that it is closed
+    "aqueue.order.fifo",  # the members of equal scores are random
+    "aqueue.order.non-int",
+    "aqueue.get.close-wakes",
+    "aqueue.get.closed-drains",
+    "aqueue.bound.usable",  # without dedupe the script of bounded queues gets no KEYS
+    "aqueue.iter.cancel",
+    "aqueue.redis.ttl",
+    "aqueue.redis.timeout",  # BZPOPMIN waits forever for 0
+}
+
+
+def test_the_released_queue_behind_a_server_breaks_what_it_breaks():
+    pytest.importorskip("redis")
+    report = examine("qcrawl.core.queues.redis.RedisQueue", {"shared": "yes"}, settings=AT_SERVER, server="redis")
+    # Cancellations hit by chance: between BZPOPMIN and HGET the request is lost.
+    assert broken(report) - {"aqueue.get.cancel-safe"} == BROKEN_REDIS
