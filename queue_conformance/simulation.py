@@ -81,13 +81,17 @@ class Job:
 class SimulatedLoop(asyncio.BaseEventLoop):
     """An event loop with virtual time.
 
+    Args:
+        horizon: seconds of virtual time after which what still waits is taken to wait forever; for what polls, fewer are faster.
+
     Attributes:
         jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
         errors: what nobody handled: the contexts that an exception handler gets.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, horizon: float = HORIZON) -> None:
         super().__init__()
+        self.horizon = horizon
         self.jobs: list[Job] = []
         self.errors: list[dict[str, Any]] = []
         self._now = 0.0
@@ -181,12 +185,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._now += seconds
 
     def settle(self, *_tasks: Task) -> None:
-        """Run until nothing can happen any more, but for what waits for longer than an hour.
+        """Run until nothing can happen any more, but for what waits for longer than the horizon.
 
         Raises:
             NeverAtRest: if that never comes.
         """
-        self._rest(self._now + HORIZON)
+        self._rest(self._now + self.horizon)
 
     def stays(self, *_tasks: Task) -> None:
         """Run until nothing can happen any more: what is not done now stays so."""
@@ -209,9 +213,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def _rest(self, until: float) -> None:
         started = self._now
-        for _ in range(BUSY):
+        busy = 0  # iterations since time passed
+        while busy < BUSY:
+            busy += 1
             if self.tick() or self.run_job() or self.deliver():
                 continue
+            busy = 0
             timers = [timer for timer in self._scheduled if not timer._cancelled]  # type: ignore[attr-defined]
             if not timers or min(timer.when() for timer in timers) > until:
                 self._now = started if not timers else max(started, self._now)

@@ -8,7 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from queue_conformance.implementations.recording import Step
@@ -23,19 +23,23 @@ _IMPORTS: Mapping[str, str] = {
     "Path": "from pathlib import Path",
     "Request": "from scrapy import Request",
     "Selector": "from scrapy.selector import Selector",
+    "SimulatedLoop": "from queue_conformance.simulation import SimulatedLoop",
     "Spider": "from scrapy import Spider",
     "XmlRpcRequest": "from scrapy.http import XmlRpcRequest",
     "array": "from array import array",
+    "asyncio": "import asyncio",
     "ctypes": "import ctypes",
     "datetime": "import datetime",
     "errno": "import errno",
     "faulthandler": "import faulthandler",
     "functools": "import functools",
+    "heapq": "import heapq",
     "get_crawler": "from scrapy.utils.test import get_crawler",
     "importlib": "import importlib",
     "inf": "from math import inf",
     "io": "import io",
     "itertools": "import itertools",
+    "logging": "import logging",
     "math": "import math",
     "nan": "from math import nan",
     "os": "import os",
@@ -66,14 +70,20 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
     """
     names: dict[str, object] = {}
     for name, line in _IMPORTS.items():
-        if name not in ("Backend", "get_crawler", "resource"):  # only scripts use these
+        if name not in ("Backend", "SimulatedLoop", "get_crawler", "resource"):  # only scripts use these
             exec(line, names)
     for module in modules:
         names.update(vars(module))
     return names
 
 
-def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitions: Sequence[ModuleType]) -> str:
+def assemble(
+    title: str,
+    imports: Iterable[str],
+    lines: Sequence[str],
+    definitions: Sequence[ModuleType],
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Build a script.
 
     Args:
@@ -81,6 +91,7 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
         imports: import lines that are always there.
         lines: the body.
         definitions: modules from which the body may use classes and functions; their source is quoted.
+        names: further names that it may use, or others than usual under the same name, with the lines that import them.
 
     Returns:
         The text of the script.
@@ -91,7 +102,7 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
     order = list(available)
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     used = _words("\n".join([*blocks, *lines]))
-    imported = {line for name, line in _IMPORTS.items() if name in used}
+    imported = {line for name, line in {**_IMPORTS, **names}.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
         body += ["", "", block]
