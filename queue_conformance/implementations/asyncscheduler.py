@@ -91,6 +91,8 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
+        if not logging.getLogger().handlers:
+            logging.getLogger().addHandler(logging.NullHandler())  # or Python prints what is logged
         self.variables = {**self._known, "loop": self.loop, "directory": str(directory)}
 
     # --- Operations --------------------------------------------------------------------------------------------------
@@ -136,8 +138,6 @@ class AsyncSchedulerDriver(AsyncDriver):
         return source, lambda: self.value(source)
 
     def open(self, name: str = "0", variable: str = "scheduler", owner: str | None = None, **options: Any) -> OpenQueue:
-        if not logging.getLogger().handlers:
-            logging.getLogger().addHandler(logging.NullHandler())  # or Python prints warnings
         source, _ = self.construction(name, **options)
         raw = self.do(f"{variable} = {source}", owner or self.constructor_rule)
         return OpenQueue(raw, variable, self.recorder)

@@ -4,6 +4,7 @@ Scripts quote the definitions that they need from this file word by word; they h
 """
 
 import asyncio
+from pathlib import Path
 
 import qcrawl.core.crawler as crawler_module
 from qcrawl.core.crawler import Crawler
@@ -65,12 +66,15 @@ async def crawl(scheduler, fingerprinter, queue, spider, concurrency=2, stored=(
     await spider.site.start()
     for path in stored:
         await queue.put(Request(spider.site.root + path), priority=0)
-    settings = Settings(
-        CONCURRENCY=concurrency, CONCURRENCY_PER_DOMAIN=concurrency, DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0, TIMEOUT=5
-    )
-    crawler = Crawler(spider, settings)
+    spider.concurrency = concurrency
+    crawler = Crawler(spider, Settings(DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0))
     crawler.queue = queue
     await crawler.crawl()
+
+
+def spoil(directory):
+    """Cut the first of the files in a directory to nothing."""
+    sorted(Path(directory).iterdir())[0].write_bytes(b"")
 
 
 def ends(coroutine, seconds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queue_conformance.suites import check
-from queue_conformance.suites.aschedulers.scene import KINDS, Scene, add
+from queue_conformance.suites.aschedulers.scene import KINDS, Scene, add, unless_explained
 from queue_conformance.suites.bench import Bench
 
 
@@ -77,8 +77,6 @@ def a_context_ends(bench: Bench) -> None:
     scene.expect_waiting("leaving")
     scene.expect("the queue is closed", "queue.closed > 0", "'it is open'")
     scene.steps("scheduler.task_done()", "loop.settle()")
-    # That close and join end with a request in the queue has a rule of its own.
-    if scene.bench.driver.value("not leaving.done()"):
-        join_ends_after_close(bench)
-    scene.expect_done("leaving", "the context is left")
+    with unless_explained(bench, join_ends_after_close):  # it closes and joins with a request in the queue
+        scene.expect_done("leaving", "the context is left")
     scene.expect("exceptions pass through", "not leaving.result()", "leaving.result()")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.simulation import NeverAtRest, NeverReturns
+from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.simulation import NeverAtRest, NeverReturns, outcome_of, stacks_of
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken
 
 KINDS = frozenset({Kind.ASYNC_SCHEDULER})
 
@@ -97,7 +99,9 @@ class Scene:
 
     def expect_waiting(self, task: str, *, rule: str | None = None) -> None:
         """Examine a rule which says that a task waits."""
-        self.expect("it waits", f"not {task}.done()", f"'it has ended: ' + str({task}).partition(' coro=')[0]", rule=rule)
+        how, value = outcome_of(self.bench.driver.value(task))
+        actual = f"it {how} {describe(value)}" if how in ("raised", "returned") else f"it was {how}"
+        self.bench.expect(rule or self.rule, how == "waiting", "it waits", actual, f"not {task}.done()")
 
     def expect_got(self, task: str, number: int, *, rule: str | None = None) -> None:
         """Examine a rule which says that a task got the request of that number."""
@@ -112,8 +116,6 @@ class Scene:
 
     def waits(self, task: str) -> str:
         """Tell where a task waits."""
-        from queue_conformance.simulation import stacks_of
-
         return f"it waits{where(stacks_of([self.bench.driver.value(task)]))}"
 
     def works(self) -> None:
@@ -124,6 +126,27 @@ class Scene:
             "scheduler.task_done()",
             "loop.run(scheduler.join())",
         )
+
+
+@contextmanager
+def unless_explained(bench: Bench, *checks: Callable[[Bench], None]) -> Iterator[None]:
+    """Give a failure to the rule that explains it: one whose own check fails too.
+
+    Args:
+        bench: where the check works.
+        checks: what to run after a failure, in turn.
+    """
+    try:
+        yield
+    except (RuleBroken, OperationRaised) as failure:
+        before, examined = set(bench.broken), bench.examined.copy()
+        for check in checks:
+            with bench.collecting():
+                check(bench)
+            if found := [rule for rule in bench.broken if rule not in before]:
+                raise bench.broken[found[0]] from None
+        bench.examined = examined
+        raise failure from None
 
 
 def url_of(number: int) -> str:

@@ -1,0 +1,369 @@
+"""A scheduler and its oracle, side by side, on a loop that programs drive: the program is the interleaving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
+from queue_conformance.simulation import outcome_of
+from queue_conformance.suites.aschedulers.adding import STATS
+from queue_conformance.suites.aschedulers.scene import Scene, request
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
+
+PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
+"""The priorities of the items that programs add."""
+
+QUEUES = ("MemoryQueue()", "SuspendingQueue()", "SlowQueue()")
+"""The queues below the scheduler, by the number that ``reopen`` names."""
+
+LOST = "ascheduler.get.no-lost-wakeup"
+
+
+@dataclass(eq=False)
+class Running:
+    """A task of the scheduler that has not ended yet.
+
+    Attributes:
+        name: its variable.
+        task: the task.
+        item: the number of the item that it adds.
+        alone: whether nothing else was under way when it began, and nothing has begun since.
+        may_end: whether a join may have ended by now.
+        cancelled: whether it was cancelled.
+        after: the items one of which must come, where that is known.
+    """
+
+    name: str
+    task: Any
+    item: int = -1
+    alone: bool = False
+    may_end: bool = False
+    cancelled: bool = False
+    after: frozenset[int] | None = None
+
+
+class SchedulerPair:
+    """A scheduler and its oracle; the operations of programs are its methods.
+
+    Args:
+        bench: where the check works.
+        number: which of several that are open side by side this is; only one is used.
+
+    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        self.bench = bench
+        self.examined = bench.examined
+        self.scene = Scene(bench, "ascheduler.join")
+        self._started = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.model = AsyncSchedulerModel(PRIORITIES)
+        self.adds: list[Running] = []
+        self.gets: list[Running] = []
+        self.joins: list[Running] = []
+        self.closing: list[Running] = []
+        self.handed: list[str] = []  # the variables of the tasks whose requests are not done
+        self.puts = 0
+        self.at_rest = True
+
+    # --- Operations --------------------------------------------------------------------------------------------------
+
+    def add(self, item: int) -> None:
+        """Begin to add an item."""
+        self._add(f"scheduler.add({request(item, priority=PRIORITIES[item])})", item, False)
+
+    def retry(self, _item: int = 0) -> None:
+        """Begin to add a copy of the request that was handed out last, as the retry mechanism does."""
+        if not self.handed:
+            return
+        name = self.handed[-1]
+        self.scene.do(f"again = {name}.result().copy()")
+        self.scene.do("again.meta.update(retry_count=1, retry_delay=0.0)")
+        item = self._identify(self.bench.driver.value("again"))
+        if item is not None:
+            self._add("scheduler.add(again)", item, True)
+
+    def _add(self, call: str, item: int, retry: bool) -> None:
+        alone = self.at_rest
+        began = self._start("adding", call)
+        if self.model.add(item, retry):
+            began.item = item
+        began.alone = alone and began.item >= 0
+        self.puts = self.bench.driver.value("len(queue.puts)")
+        self.adds.append(began)
+
+    def get(self, _item: int = 0) -> None:
+        """Begin to get a request."""
+        alone = self.at_rest and not self.gets
+        began = self._start("consumer", "scheduler.get()")
+        if alone and not self.model.unsure:
+            began.alone, began.after = True, frozenset(self.model.next())
+        self.gets.append(began)
+
+    def join(self, _item: int = 0) -> None:
+        """Begin to join."""
+        began = self._start("joining", "scheduler.join()")
+        began.may_end = self._may_be_idle()
+        self.joins.append(began)
+
+    def close(self, _item: int = 0) -> None:
+        """Begin to close; what is being added may come too late."""
+        for adding in self.adds:
+            if adding.item >= 0 and self.model.waiting[adding.item]:
+                self.model.doubt(adding.item)
+        self.closing.append(self._start("closing", "scheduler.close()"))
+        self.model.closed = True
+        self._let_joins_end()
+
+    def cancel(self, number: int) -> None:
+        """Cancel a consumer that has not ended."""
+        if self.gets:
+            chosen = self.gets[number % len(self.gets)]
+            self._interfere()
+            self.scene.do(f"{chosen.name}.cancel()")
+            chosen.cancelled = True
+
+    def done(self, _item: int = 0) -> None:
+        """Mark a request as done; if none is being processed, that is refused."""
+        if self.model.processing:
+            self._interfere()
+            self.scene.do("scheduler.task_done()")
+            self.handed.pop(0)
+            self.model.processing -= 1
+            self._let_joins_end()
+        elif self.at_rest and not self.gets:
+            rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
+            self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("scheduler.task_done()", rule))
+
+    def tick(self, _item: int = 0) -> None:
+        """Run one iteration of the loop."""
+        self.scene.do("loop.tick()")
+        self.at_rest = False
+        self._look()
+
+    def settle(self, _item: int = 0) -> None:
+        """Run until nothing can happen any more, and compare."""
+        self.scene.do("loop.settle()")
+        self._look()
+        self._compare_tasks()
+        self.at_rest = True
+
+    def qsize(self, _item: int = 0) -> None:
+        """Compare ``qsize`` when all is at rest."""
+        self.settle()
+        self.scene.do("size = loop.run(scheduler.qsize())")
+        self._expect_size("ascheduler.qsize", "size")
+
+    def stats(self, _item: int = 0) -> None:
+        """Compare the statistics when all is at rest."""
+        self.settle()
+        self.scene.do(f"stats = {STATS}")
+        self._expect_size("ascheduler.stats.pending", "stats['queued']")
+        for name, rule, number in (
+            ("pending", "ascheduler.stats.pending", self.model.processing),
+            ("waiting_consumers", "ascheduler.stats.keys", len(self.gets)),
+            ("closed", "ascheduler.stats.keys", int(self.model.closed)),
+        ):
+            self._expect(rule, f"{name} {number}", f"stats[{name!r}] == {number}", f"stats[{name!r}]")
+        if not self.model.unsure:
+            number = len(self.model.seen)
+            self._expect("ascheduler.stats.keys", f"seen {number}", f"stats['seen'] == {number}", "stats['seen']")
+
+    def reopen(self, number: int) -> None:
+        """Finish, and begin again over another queue."""
+        self.finish()
+        self._begin()
+        self.scene.do(f"queue = {QUEUES[number]}")
+        self.bench.open(queue="queue")
+
+    def finish(self) -> None:
+        """Take out everything that is left, and join."""
+        self.settle()
+        for _ in range(self.model.most + 1):
+            if self.gets or not self.model.queued:
+                break
+            self.get()
+            self.settle()
+        while self.model.processing:
+            self.done()
+        self.join()
+        self.settle()
+
+    # --- Judgement ---------------------------------------------------------------------------------------------------
+
+    def _start(self, kind: str, call: str) -> Running:
+        self._started += 1
+        self._interfere()
+        name = f"{kind}{self._started}"
+        self.scene.do(f"{name} = loop.start({call})")
+        return Running(name, self.bench.driver.value(name))
+
+    def _interfere(self) -> None:
+        """Note that something is under way, so that nothing is alone any more."""
+        self.at_rest = False
+        for running in (*self.adds, *self.gets):
+            running.alone = False
+
+    def _may_be_idle(self) -> bool:
+        adding = sum(running.item >= 0 for running in self.adds)
+        return not self.model.processing and (self.model.closed or self.model.queued <= adding)
+
+    def _let_joins_end(self) -> None:
+        if self._may_be_idle():
+            for joining in self.joins:
+                joining.may_end = True
+
+    def _look(self) -> None:
+        """Take notice of the tasks that have ended."""
+        for getting in [running for running in self.gets if running.task.done()]:
+            self.gets.remove(getting)
+            self._judge(getting)
+        for adding in [running for running in self.adds if running.task.done()]:
+            self.adds.remove(adding)
+            kind, value = outcome_of(adding.task)
+            self._expect("ascheduler.add.forms", "add returns", f"{adding.name}.result() is None", repr(f"{kind} {value!r}"))
+            if adding.alone:
+                self._judge_direct(adding)
+        for joining in [running for running in self.joins if running.task.done()]:
+            self.joins.remove(joining)
+            if not joining.may_end and not self._may_be_idle():
+                left = f"{self.model.queued} queued, {self.model.processing} being processed"
+                self.bench.expect("ascheduler.join", False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
+            self.examined["ascheduler.join"] += 1
+        for closing in [running for running in self.closing if running.task.done()]:
+            self.closing.remove(closing)
+            kind, value = outcome_of(closing.task)
+            self._expect("ascheduler.close.queue", "close returns", f"{closing.name}.result() is None", repr(f"{kind} {value!r}"))
+        self._let_joins_end()
+
+    def _judge(self, getting: Running) -> None:
+        """Judge what a consumer ended with."""
+        kind, value = outcome_of(getting.task)
+        name = getting.name
+        if kind == "cancelled":
+            if not getting.cancelled and not self.model.closed:
+                self.bench.expect("ascheduler.get.waits", False, "it waits", "CancelledError", f"not {name}.cancelled()")
+            if getting.alone and getting.after:
+                self._expect_one_of("ascheduler.get.closed", name, getting.after, "CancelledError")
+            self.examined["ascheduler.get.closed"] += not getting.cancelled
+            return
+        if kind == "raised":
+            self.bench.expect("ascheduler.add.forms", False, "a request", f"{value!r} raised", f"{name}.exception() is None")
+        item = self._identify(value)
+        if not self.model.can_deliver(item):
+            rule = "ascheduler.add.closed" if item in self.model.ignored else "ascheduler.add.dedupe"
+            expected = "none that was added after close" if item in self.model.ignored else "a request that was not handed out before"
+            self.bench.fail(rule, expected, value, [f"raise AssertionError({name}.result())"])
+        if getting.alone and getting.after and item not in getting.after:
+            self._expect_one_of("ascheduler.get.order", name, getting.after, value)
+        self.examined["ascheduler.get.order"] += bool(getting.alone and getting.after)
+        assert item is not None
+        self.model.deliver(item)
+        self.handed.append(name)
+
+    def _expect_one_of(self, rule: str, name: str, items: frozenset[int], actual: object) -> None:
+        urls = [f"https://example.com/{item}" for item in sorted(items)]
+        assertion = f"not {name}.cancelled() and {name}.result().url in {urls}"
+        self.bench.expect(rule, False, f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})", actual, assertion)
+
+    def _judge_direct(self, adding: Running) -> None:
+        """Judge who got a request that was added when all else was at rest."""
+        url = f"https://example.com/{adding.item}"
+        puts = self.bench.driver.value("len(queue.puts)")
+        if adding.after is not None or not self.model.waiting[adding.item]:  # it was handed out
+            self._expect("ascheduler.add.direct", "nothing put into the queue", f"len(queue.puts) == {self.puts}", f"'{puts - self.puts} put'")
+            later = [getting for getting in self.gets if getting.task.get_name() and self._order(getting) < self._order_of_last()]
+            if later:
+                first = later[0].name
+                self.bench.expect("ascheduler.add.direct-fifo", False, f"{first} gets {url}", f"{self.handed[-1]} gets it", f"{first}.done()")
+
+    def _order(self, running: Running) -> int:
+        return int(running.name.lstrip("consumer"))
+
+    def _order_of_last(self) -> int:
+        return int(self.handed[-1].lstrip("consumer")) if self.handed else 0
+
+    def _compare_tasks(self) -> None:
+        """Compare what still waits when all is at rest with what may wait."""
+        for adding in self.adds:
+            self.scene.expect_done(adding.name, "add ends", rule="ascheduler.add.forms")
+        for closing in self.closing:
+            self.scene.expect_done(closing.name, "close ends", rule="ascheduler.close.queue")
+        for getting in self.gets:
+            rule = "ascheduler.close.waiters" if self.model.closed else LOST
+            if self.model.queued or self.model.closed or getting.cancelled:
+                expected = f"{getting.name} ends, as {self._why()}"
+                self.scene.expect_done(getting.name, expected, rule=rule)
+        self.examined[LOST] += 1
+        if self.model.idle and not self.model.unsure:
+            for joining in self.joins:
+                rule = "ascheduler.close.join" if self.model.closed else "ascheduler.join"
+                self.scene.expect_done(joining.name, "join ends, as nothing is left to do", rule=rule)
+
+    def _why(self) -> str:
+        return "the scheduler is closed" if self.model.closed else f"{self.model.queued} were added and not handed out"
+
+    def _expect_size(self, rule: str, source: str) -> None:
+        least, most = self.model.queued, self.model.most
+        if self.bench.driver.value(source) > most and self.model.ignored:
+            rule = "ascheduler.add.closed"
+        expected = f"{least} queued" if least == most else f"{least} to {most} queued"
+        self._expect(rule, expected, f"{least} <= {source} <= {most}", source)
+
+    def _expect(self, rule: str, expected: str, assertion: str, shown: str) -> None:
+        self.scene.expect(expected, assertion, shown, rule=rule)
+
+    def _identify(self, value: Any) -> int | None:
+        number: int | None = self.bench.driver.identify(value)
+        return number
+
+
+# --- Attribution -----------------------------------------------------------------------------------------------------
+
+
+def _without_duplicates(play: Play) -> Program:
+    """Leave out the adds of what was added before."""
+    seen: set[int] = set()
+    kept = []
+    for operation in play.played:
+        if operation.name == "reopen":
+            seen.clear()
+        if operation.name != "add" or operation.item not in seen:
+            kept.append(operation)
+        if operation.name == "add":
+            seen.add(operation.item)
+    return tuple(kept)
+
+
+def _over_memory(play: Play) -> Program:
+    """Let all queues be those that answer at once."""
+    return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
+
+
+EXPERIMENTS = (
+    Experiment(_over_memory, lambda _player, _play, failure: failure.rule if "close" in failure.rule else LOST),
+    Experiment(drop("retry"), always("ascheduler.retry")),
+    Experiment(drop("cancel"), always("ascheduler.add.direct-cancel")),
+    Experiment(_without_duplicates, always("ascheduler.add.dedupe")),
+)
+
+
+def operations() -> list[Operation]:
+    """Return what programs are drawn from, simple operations first."""
+    table = [Operation("add", 0, item) for item in range(len(PRIORITIES))]
+    table += [Operation(name) for name in ("get", "get", "get", "get", "get", "settle", "settle", "done", "done", "done")]
+    table += [Operation(name) for name in ("tick", "tick", "tick", "tick", "tick", "join", "qsize", "stats", "retry")]
+    table += [Operation("cancel", 0, number) for number in range(3)]
+    table += [Operation("close")]
+    return [*table, *[Operation("reopen", 0, number) for number in range(len(QUEUES))]]
+
+
+def player(bench: Bench) -> Player:
+    """Return what plays programs of :class:`SchedulerPair`."""
+    return Player(bench, SchedulerPair, EXPERIMENTS, operations())
