@@ -252,6 +252,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Handle:
         return self.call_soon(callback, *args, context=context)
 
+    def __del__(self) -> None:
+        """Warn nobody: a simulated loop holds nothing that must be given back."""
+
     def is_running(self) -> bool:
         return events._get_running_loop() is self
 

@@ -107,7 +107,7 @@ def mounts() -> bool:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "reference")])}
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "reference"), str(TESTS.parent)])}
 
 
 def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:

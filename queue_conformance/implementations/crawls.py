@@ -41,10 +41,10 @@ class SiteSpider(Spider):
     name = "site"
     start_urls = ("http://127.0.0.1/",)
 
-    def __init__(self, site, start, links=(), started=None):
+    def __init__(self, site, start, links=(), started=None, asking=False):
         self.start_urls = list(self.start_urls)
         super().__init__()
-        self.site, self.start, self.links, self.started = site, start, dict(links), started
+        self.site, self.start, self.links, self.started, self.asking = site, start, dict(links), started, asking
         self.stats = None
 
     async def start_requests(self):
@@ -54,7 +54,7 @@ class SiteSpider(Spider):
             self.started()
 
     async def parse(self, response):
-        if self.stats is None:
+        if self.asking and self.stats is None:
             self.stats = await self.crawler.engine.scheduler.stats()
         for path in self.links.get(response.url.removeprefix(self.site.root), ()):
             yield Request(self.site.root + path)

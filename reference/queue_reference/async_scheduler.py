@@ -23,12 +23,6 @@ from yarl import URL
 
 logger = logging.getLogger(__name__)
 
-LOOK_AGAIN = 0.5
-"""Seconds after which a queue is looked at again: another process that shares it tells nobody what it has done."""
-
-PATIENCE = 5.0
-"""Seconds that a queue which is not empty gets to hand out a request: another process may have taken the last one."""
-
 
 class RequestFingerprinter:
     """Requests are the same if their method, their body, and their URL with its parameters in any order are.
@@ -71,6 +65,12 @@ class Scheduler:
 
     fingerprinter_class: ClassVar[type] = RequestFingerprinter
 
+    look_again: ClassVar[float] = 0.5
+    """Seconds after which the queue is looked at again: another process that shares it tells nobody what it has done."""
+
+    patience: ClassVar[float] = 5.0
+    """Seconds that a queue which is not empty gets to hand out a request: another process may have taken the last one."""
+
     def __init__(self, queue: RequestQueue | None = None, fingerprinter: Any = None) -> None:
         if queue is None or fingerprinter is None:
             raise ValueError("a scheduler needs a queue and a fingerprinter")
@@ -87,7 +87,8 @@ class Scheduler:
         self._closed = False
         self._one_put = asyncio.Lock()
         self._feeder: asyncio.Task[None] | None = None
-        self._listeners: set[asyncio.Event] = set()
+        self._news = asyncio.Event()  # for the feeder
+        self._listeners = {self._news}
 
     # --- In --------------------------------------------------------------------------------------------------------
 
@@ -177,10 +178,9 @@ class Scheduler:
 
     async def _feed_consumers(self) -> None:
         """Take requests out of the queue as long as consumers wait for them."""
-        news = self._listen()
         try:
             while self._consumers or self._returned:
-                news.clear()
+                self._news.clear()
                 try:
                     found = await self._next()
                 except Exception:  # such as a stored request that cannot be read
@@ -194,12 +194,11 @@ class Scheduler:
                     if not self._consumers:
                         return
                     self._consumers.popleft().cancel()
-                elif self._consumers and not news.is_set():
+                elif self._consumers and not self._news.is_set():
                     self._known_empty = True
-                    await _heard(news)
+                    await self._heard(self._news)
         finally:
             self._known_empty = self._taking = False
-            self._listeners.discard(news)
             self._tell()
 
     async def _next(self) -> Request | None:
@@ -217,7 +216,7 @@ class Scheduler:
             return None
         self._taking = True
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(self.patience):
                 return await self.queue.get()
         except BaseException as error:
             self._taking = False
@@ -241,10 +240,11 @@ class Scheduler:
 
     async def join(self) -> None:
         """Wait until nothing is left to do; on a closed scheduler, until nothing is being processed."""
-        news = self._listen()
+        news = asyncio.Event()
+        self._listeners.add(news)
         try:
             while self._busy() or not (self._closed or await self._is_empty()):
-                await _heard(news)
+                await self._heard(news)
                 news.clear()
         finally:
             self._listeners.discard(news)
@@ -281,12 +281,15 @@ class Scheduler:
 
     async def qsize(self) -> int:
         """Return how many requests wait."""
+        return await self._queued()
+
+    async def _queued(self) -> int:
         return await self.queue.size() + len(self._returned)
 
     async def stats(self) -> dict[str, int]:
         """Return numbers for people and for tests of idleness."""
         return {
-            "queued": await self.qsize(),
+            "queued": await self._queued(),
             "pending": self._processed,
             "seen": len(self.seen),
             "waiting_consumers": sum(not consumer.done() for consumer in self._consumers),
@@ -295,19 +298,13 @@ class Scheduler:
 
     # --- News ------------------------------------------------------------------------------------------------------
 
-    def _listen(self) -> asyncio.Event:
-        """Return an event that is set whenever something has changed."""
-        news = asyncio.Event()
-        self._listeners.add(news)
-        return news
-
     def _tell(self) -> None:
+        """Say that something has changed."""
         for news in self._listeners:
             news.set()
 
-
-async def _heard(news: asyncio.Event) -> None:
-    """Wait for news, but not for long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LOOK_AGAIN):
-            await news.wait()
+    async def _heard(self, news: asyncio.Event) -> None:
+        """Wait for news, but not for long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.look_again):
+                await news.wait()

@@ -41,7 +41,8 @@ def what_was_seen_is_ignored(bench: Bench) -> None:
             scene = Scene(bench, rule)
             scene.do(add(1))
             _changes_nothing(scene, another, "the duplicate is not counted")
-            scene.steps("loop.run(scheduler.get())", "scheduler.task_done()", "waiting = loop.start(scheduler.get())", "loop.settle()")
+            scene.steps("loop.run(scheduler.get())", "scheduler.task_done()")
+            scene.consumer("waiting")
             scene.do(another, rule)
             scene.do("loop.settle()")
             scene.expect_waiting("waiting")
@@ -66,7 +67,7 @@ def add_does_nothing_after_close(bench: Bench) -> None:
     scene.steps(add(1), "loop.run(scheduler.close())")
     _changes_nothing(scene, add(2), "nothing is added")
     _changes_nothing(scene, add(2), "nothing is added")
-    scene.do("loop.run(scheduler.get())")
+    scene.do("loop.run(scheduler.get())", "ascheduler.get.closed")
     scene.do("getting = loop.start(scheduler.get())")
     scene.do("loop.settle()")
     scene.expect(
@@ -82,8 +83,7 @@ def a_waiting_consumer_gets_a_request_at_once(bench: Bench) -> None:
         with bench.collecting():
             scene = Scene(bench, "ascheduler.add.direct")
             for number in range(1, consumers + 1):
-                scene.do(f"consumer{number} = loop.start(scheduler.get())")
-            scene.do("loop.settle()")
+                scene.consumer(f"consumer{number}")
             for number in range(1, consumers + 1):
                 scene.do(f"adding{number} = loop.start(scheduler.add({request(number)}))")
             scene.do("loop.settle()")
@@ -100,7 +100,7 @@ def consumers_are_served_in_turn(bench: Bench) -> None:
         with bench.collecting():
             scene = Scene(bench, rule)
             for number in (1, 2, 3, 4):
-                scene.steps(f"consumer{number} = loop.start(scheduler.get())", "loop.settle()")
+                scene.consumer(f"consumer{number}")
             names = [f"consumer{number}" for number in (1, 2, 3, 4)]
             if cancelled:
                 scene.steps(f"{cancelled}.cancel()", "loop.settle()")
@@ -127,10 +127,9 @@ def a_request_for_a_cancelled_consumer_is_not_lost(bench: Bench) -> None:
 
 def _cancel_after(scene: Scene, others: int, ticks: int) -> None:
     """Cancel the first consumer some iterations after an add began; somebody gets the request."""
-    scene.do("consumer1 = loop.start(scheduler.get())")
-    scene.do("loop.settle()")
+    scene.consumer("consumer1")
     if others:
-        scene.steps("consumer2 = loop.start(scheduler.get())", "loop.settle()")
+        scene.consumer("consumer2")
     scene.do(f"adding = loop.start(scheduler.add({request(1)}))")
     for _ in range(ticks):
         scene.do("loop.tick()")
@@ -151,7 +150,7 @@ def a_retry_is_scheduled_again(bench: Bench) -> None:
             scene = Scene(bench, rule)
             scene.steps(add(1), "got = loop.run(scheduler.get())")
             if waiting:
-                scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
+                scene.consumer("getting")
             scene.do("again = got.copy()")
             scene.do("again.meta.update(retry_count=1, retry_delay=0.0)")  # as qCrawl's RetryMiddleware does
             scene.blamed("loop.run(scheduler.add(again))")

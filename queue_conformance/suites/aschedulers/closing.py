@@ -75,7 +75,7 @@ def a_context_ends(bench: Bench) -> None:
     scene.steps('loop.run(scheduler.add("https://example.com"))', add(1, priority=10), "got = loop.run(scheduler.get())")
     scene.steps("leaving = loop.start(scheduler.__aexit__(None, None, None))", "loop.settle()")
     scene.expect_waiting("leaving")
-    scene.expect("the queue is closed", "queue.closed > 0", "'it is open'")
+    scene.expect("the queue is closed", "queue.closed > 0", "'it is open'", rule="ascheduler.close.queue")
     scene.steps("scheduler.task_done()", "loop.settle()")
     with unless_explained(bench, join_ends_after_close):  # it closes and joins with a request in the queue
         scene.expect_done("leaving", "the context is left")

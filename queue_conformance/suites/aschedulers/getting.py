@@ -22,8 +22,7 @@ def the_highest_priority_comes_first(bench: Bench) -> None:
 def get_waits_for_a_request(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.get.waits")
     for number in (1, 2):
-        scene.blamed("getting = loop.start(scheduler.get())", "loop.settle()")
-        scene.expect_waiting("getting")
+        scene.consumer("getting")
         scene.do(add(number))
         scene.do("loop.settle()")
         scene.expect_got("getting", number)

@@ -12,6 +12,7 @@ def join_waits_until_all_is_done(bench: Bench) -> None:
     rule = "ascheduler.join"
     scene = Scene(bench, rule)
     scene.blamed("loop.run(scheduler.join())")
+    scene = Scene(bench, rule)
     scene.steps(add(1), add(2), "joining = loop.start(scheduler.join())", "loop.settle()")
     for step in ("loop.run(scheduler.get())", "scheduler.task_done()", "loop.run(scheduler.get())"):
         scene.expect_waiting("joining")
@@ -20,7 +21,8 @@ def join_waits_until_all_is_done(bench: Bench) -> None:
     scene.steps("scheduler.task_done()", "loop.settle()")
     scene.expect_done("joining", "join ends, as both requests are done")
     scene = Scene(bench, rule)
-    scene.steps("getting = loop.start(scheduler.get())", "loop.settle()", add(1), "joining = loop.start(scheduler.join())")
+    scene.consumer("getting")
+    scene.steps(add(1), "joining = loop.start(scheduler.join())")
     scene.do("loop.settle()")
     scene.expect_waiting("joining")
     scene.steps("scheduler.task_done()", "loop.settle()")

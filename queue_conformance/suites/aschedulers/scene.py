@@ -26,6 +26,9 @@ _OWNERS = {
 }
 """The rule that is broken if an operation raises or never returns where nothing special is going on."""
 
+NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
+"""What ``stats()`` has."""
+
 _CALL = re.compile(r"\w*scheduler\w*\.(\w+)\(")
 _INNERMOST = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
@@ -118,14 +121,23 @@ class Scene:
         """Tell where a task waits."""
         return f"it waits{where(stacks_of([self.bench.driver.value(task)]))}"
 
+    def consumer(self, name: str) -> None:
+        """Let a consumer wait."""
+        self.steps(f"{name} = loop.start(scheduler.get())", "loop.settle()")
+        self.expect_waiting(name, rule="ascheduler.get.waits")
+
+    def stats(self) -> None:
+        """Assign the statistics to ``stats``."""
+        self.do("stats = loop.run(scheduler.stats())", "ascheduler.stats.keys")
+        assertion = f"all(isinstance(stats.get(name), int) for name in {NUMBERS!r})"
+        self.expect(f"numbers for {', '.join(NUMBERS)}", assertion, "stats", rule="ascheduler.stats.keys")
+
     def works(self) -> None:
         """Show that a request goes through and that ``join`` notices, so that a later failure has another cause."""
-        self.steps(
-            'loop.run(scheduler.add("https://example.com/control"))',
-            "loop.run(scheduler.get())",
-            "scheduler.task_done()",
-            "loop.run(scheduler.join())",
-        )
+        self.steps(add(0), "loop.run(scheduler.get())", "joining = loop.start(scheduler.join())", "loop.settle()")
+        self.expect_waiting("joining", rule="ascheduler.join")
+        self.steps("scheduler.task_done()", "loop.settle()")
+        self.expect_done("joining", "join ends", rule="ascheduler.join")
 
 
 @contextmanager

@@ -1,0 +1,582 @@
+"""Broken asynchronous schedulers, and broken fingerprints."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from gallery import breaks
+from qcrawl.core.request import Request
+from queue_reference.async_scheduler import RequestFingerprinter, Scheduler
+from yarl import URL
+
+RIGHT = "queue_reference.async_scheduler.Scheduler"
+FOREVER = 1e9
+
+
+@breaks("ascheduler.ctor", right=RIGHT)
+class ComputesItsOwnFingerprints(Scheduler):
+    """It takes a fingerprinter of its own if it gets none."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter or RequestFingerprinter())
+
+
+# --- add -------------------------------------------------------------------------------------------------------------
+
+
+@breaks("ascheduler.add.forms", right=RIGHT)
+class HurriesUrls(Scheduler):
+    """It gives URLs priority 1."""
+
+    async def add(self, request):
+        await super().add(Request(request, priority=1) if isinstance(request, str) else request)
+
+
+class _WithPriority(RequestFingerprinter):
+    def fingerprint_bytes(self, request):
+        return super().fingerprint_bytes(request) + str(request.priority).encode()
+
+
+@breaks("ascheduler.add.dedupe", right=RIGHT)
+class PriorityMakesAnother(Scheduler):
+    """It takes a request with another priority for another request."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter and _WithPriority())
+
+
+@breaks("ascheduler.add.dedupe", right=RIGHT)
+class RemembersLate(Scheduler):
+    """It remembers a fingerprint when the request is in the queue, so two adds at one time both pass."""
+
+    async def add(self, request):
+        request = Request(request) if isinstance(request, str) else request
+        fingerprint = self.fingerprinter.fingerprint_bytes(request)
+        if fingerprint not in self.seen and not self._closed and not self._known_empty:
+            await self._store(request)
+            self.seen.add(fingerprint)
+            await self.signals.send_async("request_scheduled", request=request)
+            return
+        await super().add(request)
+
+    async def _store(self, request):
+        try:
+            return await super()._store(request)
+        except asyncio.QueueFull:
+            return await Scheduler.add(self, request)
+
+
+@breaks("ascheduler.add.closed", right=RIGHT)
+class RemembersAfterClose(Scheduler):
+    """After close it still remembers what is added."""
+
+    async def add(self, request):
+        if self._closed:
+            self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
+        await super().add(request)
+
+
+@breaks("ascheduler.add.direct", right=RIGHT)
+class AlwaysQueues(Scheduler):
+    """It puts every request into the queue."""
+
+    _known_empty = property(lambda self: False, lambda self, value: None)
+
+
+@breaks("ascheduler.add.direct-fifo", right=RIGHT)
+class ServesTheLatest(Scheduler):
+    """It serves the consumer that came last."""
+
+    def _deliver(self, request):
+        self._consumers.rotate(1)
+        return super()._deliver(request)
+
+
+@breaks("ascheduler.add.direct-cancel", right=RIGHT)
+class LosesWithTheConsumer(Scheduler):
+    """It loses the request of a consumer that is cancelled before it runs."""
+
+    async def get(self):
+        try:
+            return await super().get()
+        except asyncio.CancelledError:
+            self._returned.clear()
+            raise
+
+
+@breaks("ascheduler.add.direct-cancel", right=RIGHT)
+class WaitsForTheDead(Scheduler):
+    """It hands on the request of a cancelled consumer, but counts it as being processed, too."""
+
+    async def get(self):
+        before = len(self._returned)
+        try:
+            return await super().get()
+        except asyncio.CancelledError:
+            self._processed += len(self._returned) > before
+            raise
+
+
+@breaks("ascheduler.add.put-failure", right=RIGHT)
+class SwallowsFailures(Scheduler):
+    """It takes a request for stored whatever the queue raises."""
+
+    async def _store(self, request):
+        try:
+            return await super()._store(request)
+        except OSError:
+            return True
+
+
+@breaks("ascheduler.add.put-failure", right=RIGHT)
+class RemembersFailures(Scheduler):
+    """It remembers the fingerprint of a request that the queue did not take."""
+
+    async def add(self, request):
+        try:
+            await super().add(request)
+        except OSError:
+            self.seen.add(self.fingerprinter.fingerprint_bytes(request))
+            raise
+
+
+@breaks("ascheduler.add.put-duplicate", right=RIGHT)
+class CountsDuplicates(Scheduler):
+    """It counts as being processed what the queue reports as a duplicate."""
+
+    async def _store(self, request):
+        stored = await super()._store(request)
+        self._processed += not stored
+        return stored
+
+
+@breaks("ascheduler.add.full", right=RIGHT)
+class DropsInSilence(Scheduler):
+    """It says nothing when it drops a request."""
+
+    async def _store(self, request):
+        try:
+            return await super()._store(request)
+        except asyncio.QueueFull:
+            return False
+
+
+@breaks("ascheduler.add.full", right=RIGHT)
+class RemembersWhatItDrops(Scheduler):
+    """It takes a request that was dropped for seen."""
+
+    async def add(self, request):
+        before = set(self.seen)
+        await super().add(request)
+        if before == self.seen and not self._closed:
+            self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
+
+
+@breaks("ascheduler.add.full-no-hang", right=RIGHT)
+class WaitsForRoom(Scheduler):
+    """It waits for room in the queue."""
+
+    async def _store(self, request):
+        while self.queue.maxsize() and await self.queue.size() >= self.queue.maxsize():
+            await asyncio.sleep(1)
+        return await super()._store(request)
+
+
+@breaks("ascheduler.add.signals", right=RIGHT)
+class AnnouncesDuplicates(Scheduler):
+    """It announces what it ignores, too."""
+
+    async def add(self, request):
+        before = len(self.seen)
+        await super().add(request)
+        if len(self.seen) == before and isinstance(request, Request) and not self._closed:
+            await self.signals.send_async("request_scheduled", request=request)
+
+
+@breaks("ascheduler.retry", right=RIGHT)
+class GivesNoSecondChance(Scheduler):
+    """It takes a retry for a duplicate."""
+
+    async def add(self, request):
+        if isinstance(request, Request):
+            request.meta.pop("retry_count", None)
+        await super().add(request)
+
+
+# --- get -------------------------------------------------------------------------------------------------------------
+
+
+@breaks("ascheduler.get.order", right=RIGHT)
+class FirstComeFirstServed(Scheduler):
+    """It does not tell the queue the priority."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        put = queue.put
+        queue.put = lambda request, priority: put(request)
+
+
+@breaks("ascheduler.get.waits", right=RIGHT)
+class GivesUp(Scheduler):
+    """Its consumers are cancelled when nothing has come for a second."""
+
+    async def get(self):
+        try:
+            async with asyncio.timeout(1):
+                return await super().get()
+        except TimeoutError:
+            raise asyncio.CancelledError from None
+
+
+@breaks("ascheduler.get.no-lost-wakeup", right=RIGHT)
+class LooksBeforeItListens(Scheduler):
+    """What is added while it looks into the queue goes unnoticed."""
+
+    look_again = FOREVER
+
+    async def _next(self):
+        found = await super()._next()
+        if found is None and not self._closed and not self._returned:
+            self._news.clear()
+        return found
+
+
+@breaks("ascheduler.get.closed", right=RIGHT)
+class LeavesTheRest(Scheduler):
+    """After close it hands out nothing more."""
+
+    async def get(self):
+        if self._closed:
+            raise asyncio.CancelledError
+        return await super().get()
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@breaks("ascheduler.close.waiters", right=RIGHT)
+class TellsNobody(Scheduler):
+    """Its close does not wake the consumers that wait."""
+
+    look_again = FOREVER
+
+    async def close(self):
+        self._closed, before = True, self._closed
+        if not before:
+            await self.queue.close()
+        for news in self._listeners - {self._news}:
+            news.set()
+
+
+@breaks("ascheduler.close.queue", right=RIGHT)
+class LeavesTheQueueOpen(Scheduler):
+    """Its close does not close the queue."""
+
+    async def close(self):
+        self._closed = True
+        self._tell()
+
+
+@breaks("ascheduler.close.twice", right=RIGHT)
+class ClosesAgain(Scheduler):
+    """Every close closes the queue."""
+
+    async def close(self):
+        self._closed = True
+        await self.queue.close()
+        self._tell()
+
+
+@breaks("ascheduler.close.join", right=RIGHT)
+class WaitsForTheRest(Scheduler):
+    """Its join waits for what is left in the queue after close."""
+
+    async def join(self):
+        await super().join()
+        while not await self._is_empty():
+            await asyncio.sleep(1)
+
+
+@breaks("ascheduler.context", right=RIGHT)
+class LeavesWithoutWaiting(Scheduler):
+    """Its context is left while requests are being processed."""
+
+    async def __aexit__(self, *exception):
+        await self.close()
+        return False
+
+
+# --- join and task_done ----------------------------------------------------------------------------------------------
+
+
+@breaks("ascheduler.join", right=RIGHT)
+class EndsWithTheQueue(Scheduler):
+    """Its join ends when the queue is empty."""
+
+    def _busy(self):
+        return bool(self._adding)
+
+
+@breaks("ascheduler.join", right=RIGHT)
+class MissesWhatIsOnItsWay(Scheduler):
+    """Its join does not wait for a request that is on its way into the queue."""
+
+    def _busy(self):
+        return bool(self._processed or self._taking or self._returned) and not (self._closed and not self._processed)
+
+
+@breaks("ascheduler.join.recovered", right=RIGHT)
+class JoinsWhatItAdded(Scheduler):
+    """Its join ends at once if nothing was added."""
+
+    async def _is_empty(self):
+        return not self.seen or await super()._is_empty()
+
+
+class _KnowsItsOwn(Scheduler):
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.own = set()
+
+    async def _store(self, request):
+        stored = await super()._store(request)
+        if stored:
+            self.own.add(request.url)
+        return stored
+
+    def _deliver(self, request):
+        delivered = super()._deliver(request)
+        if delivered:
+            self.own.discard(request.url)
+        return delivered
+
+
+@breaks("ascheduler.join.shared", right=RIGHT)
+class WaitsForItsOwn(_KnowsItsOwn):
+    """Its join waits until it has handed out itself what was added to it."""
+
+    def _busy(self):
+        return super()._busy() or bool(self.own and not self._closed)
+
+
+@breaks("ascheduler.task-done.early", right=RIGHT)
+class CountsFromAdd(_KnowsItsOwn):
+    """Its task_done accepts requests that were not handed out yet."""
+
+    def task_done(self):
+        if self._processed or not self.own:
+            super().task_done()
+
+
+@breaks("ascheduler.task-done.extra", right=RIGHT)
+class ForgivesExtraCalls(Scheduler):
+    """Once a request was handed out, its task_done can be called at will."""
+
+    used = False
+
+    def task_done(self):
+        if self._processed or not self.used:
+            super().task_done()
+        self.used = True
+
+
+@breaks("ascheduler.idle-running", right=RIGHT)
+class StopsWhenDone(Scheduler):
+    """Once join has ended after some work it accepts nothing more."""
+
+    finished = False
+
+    async def join(self):
+        await super().join()
+        self.finished = bool(self.seen)
+
+    async def add(self, request):
+        if not self.finished:
+            await super().add(request)
+
+
+# --- Statistics ------------------------------------------------------------------------------------------------------
+
+
+@breaks("ascheduler.stats.keys", right=RIGHT)
+class HidesWhatItHasSeen(Scheduler):
+    """Its stats() lack what was seen."""
+
+    async def stats(self):
+        return {name: number for name, number in (await super().stats()).items() if name != "seen"}
+
+
+@breaks("ascheduler.stats.pending", right=RIGHT)
+class CountsQueuedAsPending(Scheduler):
+    """Its stats() count what is queued as pending, too."""
+
+    async def stats(self):
+        stats = await super().stats()
+        return stats | {"pending": stats["pending"] + stats["queued"]}
+
+
+@breaks("ascheduler.stats.idle", "ascheduler.stats.pending", right=RIGHT)
+class RestsWhileOthersWork(Scheduler):
+    """Its stats() do not count the last request that is being processed."""
+
+    async def stats(self):
+        stats = await super().stats()
+        return stats | {"pending": max(0, stats["pending"] - 1)}
+
+
+@breaks("ascheduler.qsize", right=RIGHT)
+class CountsWhatWasHandedOut(Scheduler):
+    """Its qsize() counts what is being processed, too."""
+
+    async def qsize(self):
+        return await super().qsize() + self._processed
+
+
+# --- Fingerprints ----------------------------------------------------------------------------------------------------
+
+
+@breaks("afingerprint.parts", right=RIGHT)
+class IgnoresBodies(Scheduler):
+    """Its fingerprints do not depend on the body."""
+
+    class fingerprinter_class(RequestFingerprinter):  # noqa: N801
+        def fingerprint_bytes(self, request):
+            bare = request.copy()
+            bare.body = None
+            return super().fingerprint_bytes(bare)
+
+
+@breaks("afingerprint.query-order", right=RIGHT)
+class KeepsTheOrder(Scheduler):
+    """Its fingerprints depend on the order of the parameters."""
+
+    class fingerprinter_class(RequestFingerprinter):  # noqa: N801
+        def fingerprint_bytes(self, request):
+            return super().fingerprint_bytes(request) + ",".join(filter(self._counts, URL(request.url).query)).encode()
+
+
+@breaks("afingerprint.ignore", right=RIGHT)
+class IgnoresNothing(Scheduler):
+    """Its fingerprints depend on the parameters that are to be ignored."""
+
+    class fingerprinter_class(RequestFingerprinter):  # noqa: N801
+        def _counts(self, name):
+            return name in self._kept if self._kept else True
+
+
+@breaks("afingerprint.exclusive", right=RIGHT)
+class TakesBothFilters(Scheduler):
+    """Its fingerprints can be told both what to ignore and what to keep."""
+
+    class fingerprinter_class(RequestFingerprinter):  # noqa: N801
+        def __init__(self, ignore_query_params=None, keep_query_params=None):
+            super().__init__(None if keep_query_params else ignore_query_params, keep_query_params)
+
+
+@breaks("afingerprint.fragment", right=RIGHT)
+class CountsFragments(Scheduler):
+    """Its fingerprints depend on the fragment."""
+
+    class fingerprinter_class(RequestFingerprinter):  # noqa: N801
+        def fingerprint_bytes(self, request):
+            return super().fingerprint_bytes(request) + URL(request.url).fragment.encode()
+
+
+# --- Crawls ----------------------------------------------------------------------------------------------------------
+
+
+@breaks("e2e.q.all", right=RIGHT)
+class OverlooksPorts(Scheduler):
+    """It takes URLs with a port for seen."""
+
+    async def add(self, request):
+        if isinstance(request, str) or not URL(request.url).explicit_port:
+            await super().add(request)
+
+
+@breaks("e2e.q.bounded", right=RIGHT)
+class WarnsOnce(Scheduler):
+    """It logs only the first request that it drops."""
+
+    async def add(self, request):
+        logger = logging.getLogger("queue_reference.async_scheduler")
+        once = Once(self)
+        logger.addFilter(once)
+        try:
+            await super().add(request)
+        finally:
+            logger.removeFilter(once)
+
+    warned = False
+
+
+class Once(logging.Filter):
+    def __init__(self, scheduler):
+        super().__init__()
+        self.scheduler = scheduler
+
+    def filter(self, record):
+        warned, self.scheduler.warned = self.scheduler.warned, True
+        return not warned
+
+
+@breaks("e2e.q.resume", right=RIGHT)
+class ResumesOnce(Scheduler):
+    """If nothing was added, its join ends after the first of the requests that were stored."""
+
+    resumed = False
+
+    def task_done(self):
+        self.resumed = True
+        super().task_done()
+
+    async def _is_empty(self):
+        return (self.resumed and not self.seen) or await super()._is_empty()
+
+
+@breaks("e2e.q.bad-item", right=RIGHT)
+class RaisesWhatTheQueueRaises(Scheduler):
+    """Its get raises what the queue's get raises."""
+
+    async def _next(self):
+        try:
+            return await super()._next()
+        except RuntimeError as error:
+            self._consumers.popleft().set_exception(error)
+            return None
+
+
+@breaks("e2e.q.retry", right=RIGHT)
+class TakesRetriesForLinks(Scheduler):
+    """It takes every request with a depth for a link, retries too."""
+
+    async def add(self, request):
+        if isinstance(request, Request) and "depth" in request.meta:
+            request.meta.pop("retry_count", None)
+        await super().add(request)
+
+
+@breaks("e2e.q.priority", right=RIGHT)
+class StartsInOrder(Scheduler):
+    """It takes start requests in the order in which they come."""
+
+    async def add(self, request):
+        if isinstance(request, Request) and request.meta.get("depth") == 0:
+            request.priority = 0
+        await super().add(request)
+
+
+@breaks("e2e.q.stats-access", right=RIGHT)
+class CountsHostsWithoutPorts(Scheduler):
+    """Its stats() fail for hosts with a port."""
+
+    host = ""
+
+    async def add(self, request):
+        await super().add(request)
+        self.host = URL(getattr(request, "url", request)).authority
+
+    async def stats(self):
+        (_,) = self.host.split(":")
+        return await super().stats()
