@@ -29,7 +29,7 @@ def request_class(claims: Any) -> type[Any]:
     """
     path = claims.get("request", REQUEST)
     if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
-        raise LoadError("its requests are qCrawl's, which is not installed: `pip install \"pytest-queue-conformance[qcrawl]\"`")
+        raise LoadError('its requests are qCrawl\'s, which is not installed: `pip install "pytest-queue-conformance[qcrawl]"`')
     return load_class(path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import re
@@ -122,7 +123,7 @@ class AsyncSchedulerDriver(AsyncDriver):
             return eval(_compiled(source, "eval"), self.variables)
         exec(_compiled(source, "exec"), self.variables)
         value = self.variables[target[1]]
-        return NOTHING if isinstance(value, simulation.asyncio.Task) else value
+        return NOTHING if isinstance(value, asyncio.Task) else value
 
     def construction(self, name: str, *, queue: str = "MemoryQueue()", **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a scheduler is built.

@@ -22,7 +22,7 @@ class Site:
 
     async def start(self):
         server = await asyncio.start_server(self.answer, "127.0.0.1", 0)
-        self.root = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+        self.root = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     async def answer(self, reader, writer):
         path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
@@ -39,10 +39,9 @@ class SiteSpider(Spider):
     """It requests the paths that ``start`` names with their priorities, and from each page those that ``links`` names."""
 
     name = "site"
-    start_urls = ("http://127.0.0.1/",)
 
     def __init__(self, site, start, links=(), started=None, asking=False):
-        self.start_urls = list(self.start_urls)
+        self.start_urls = [site]  # qCrawl wants some, though only start_requests() counts
         super().__init__()
         self.site, self.start, self.links, self.started, self.asking = site, start, dict(links), started, asking
         self.stats = None

@@ -93,7 +93,7 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
             raise
         except BaseException as error:
             if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "qcrawl" and not _has("qcrawl"):
-                raise LoadError(f"{'.'.join(parts)} needs qCrawl: `pip install \"pytest-queue-conformance[qcrawl]\"`") from error
+                raise LoadError(f'{".".join(parts)} needs qCrawl: `pip install "pytest-queue-conformance[qcrawl]"`') from error
             if not isinstance(error, ModuleNotFoundError) or error.name != name:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error
             if module is not None:

@@ -50,9 +50,9 @@ class MemoryQueue(RequestQueue):
 
 
 class SuspendingQueue(MemoryQueue):
-    """Other tasks run before each of its operations."""
+    """Other tasks run before each of its operations, and after it was asked for its size."""
 
-    pause = 0
+    pause = 0.0
 
     async def put(self, request, priority=0):
         await asyncio.sleep(self.pause)
@@ -64,13 +64,23 @@ class SuspendingQueue(MemoryQueue):
 
     async def size(self):
         await asyncio.sleep(self.pause)
-        return await super().size()
+        size = await super().size()
+        await asyncio.sleep(self.pause)
+        return size
 
 
 class SlowQueue(SuspendingQueue):
-    """Each of its operations takes a tenth of a second."""
+    """Each of its operations takes a tenth of a second or two."""
 
     pause = 0.1
+
+
+class LateQueue(MemoryQueue):
+    """What is put into it arrives after a second."""
+
+    async def put(self, request, priority=0):
+        await asyncio.sleep(1)
+        await super().put(request, priority)
 
 
 class FailingQueue(MemoryQueue):

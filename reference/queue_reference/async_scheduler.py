@@ -71,6 +71,9 @@ class Scheduler:
     patience: ClassVar[float] = 5.0
     """Seconds that a queue which is not empty gets to hand out a request: another process may have taken the last one."""
 
+    rest: ClassVar[float] = 0.1
+    """Seconds that a queue which has failed is left alone."""
+
     def __init__(self, queue: RequestQueue | None = None, fingerprinter: Any = None) -> None:
         if queue is None or fingerprinter is None:
             raise ValueError("a scheduler needs a queue and a fingerprinter")
@@ -134,7 +137,7 @@ class Scheduler:
             limit = self.queue.maxsize()
             if limit and await self.queue.size() >= limit:
                 raise asyncio.QueueFull
-            stored: object = await self.queue.put(request, priority=request.priority)  # type: ignore[func-returns-value]
+            stored: object = await self.queue.put(request, priority=request.priority)
         self._tell()
         return stored is not False
 
@@ -185,7 +188,8 @@ class Scheduler:
                     found = await self._next()
                 except Exception:  # such as a stored request that cannot be read
                     logger.exception("The queue could not return a request; going on")
-                    found = None
+                    await asyncio.sleep(self.rest)
+                    continue
                 if found is not None:
                     if not self._deliver(found):
                         self._returned.append(found)
@@ -243,7 +247,7 @@ class Scheduler:
         news = asyncio.Event()
         self._listeners.add(news)
         try:
-            while self._busy() or not (self._closed or await self._is_empty()):
+            while self._busy() or not (self._closed or await self._is_empty()) or news.is_set():
                 await self._heard(news)
                 news.clear()
         finally:
@@ -284,7 +288,7 @@ class Scheduler:
         return await self._queued()
 
     async def _queued(self) -> int:
-        return await self.queue.size() + len(self._returned)
+        return int(await self.queue.size()) + len(self._returned)
 
     async def stats(self) -> dict[str, int]:
         """Return numbers for people and for tests of idleness."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from gallery import breaks
 from qcrawl.core.request import Request
-from queue_reference.async_scheduler import RequestFingerprinter, Scheduler
 from yarl import URL
+
+from gallery import breaks
+from queue_reference.async_scheduler import RequestFingerprinter, Scheduler
 
 RIGHT = "queue_reference.async_scheduler.Scheduler"
 FOREVER = 1e9
@@ -47,24 +48,17 @@ class PriorityMakesAnother(Scheduler):
 
 
 @breaks("ascheduler.add.dedupe", right=RIGHT)
-class RemembersLate(Scheduler):
-    """It remembers a fingerprint when the request is in the queue, so two adds at one time both pass."""
+class ForgetsBetween(Scheduler):
+    """It looks for a fingerprint and remembers it in two steps, so two adds at one time both pass."""
 
     async def add(self, request):
         request = Request(request) if isinstance(request, str) else request
         fingerprint = self.fingerprinter.fingerprint_bytes(request)
-        if fingerprint not in self.seen and not self._closed and not self._known_empty:
-            await self._store(request)
-            self.seen.add(fingerprint)
-            await self.signals.send_async("request_scheduled", request=request)
-            return
+        is_new = fingerprint not in self.seen
+        await self.queue.size()
+        if is_new:
+            self.seen.discard(fingerprint)
         await super().add(request)
-
-    async def _store(self, request):
-        try:
-            return await super()._store(request)
-        except asyncio.QueueFull:
-            return await Scheduler.add(self, request)
 
 
 @breaks("ascheduler.add.closed", right=RIGHT)
@@ -214,7 +208,7 @@ class FirstComeFirstServed(Scheduler):
     def __init__(self, queue=None, fingerprinter=None):
         super().__init__(queue, fingerprinter)
         put = queue.put
-        queue.put = lambda request, priority: put(request)
+        queue.put = lambda request, priority=0: put(request)
 
 
 @breaks("ascheduler.get.waits", right=RIGHT)
@@ -352,9 +346,9 @@ class _KnowsItsOwn(Scheduler):
         return delivered
 
 
-@breaks("ascheduler.join.shared", right=RIGHT)
+@breaks("ascheduler.join.shared", "e2e.q.bad-item", right=RIGHT)
 class WaitsForItsOwn(_KnowsItsOwn):
-    """Its join waits until it has handed out itself what was added to it."""
+    """Its join waits until it has handed out itself what was added to it, be it taken by others or unreadable."""
 
     def _busy(self):
         return super()._busy() or bool(self.own and not self._closed)

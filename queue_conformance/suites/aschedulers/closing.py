@@ -10,7 +10,11 @@ from queue_conformance.suites.bench import Bench
 @check("ascheduler.close.waiters", kinds=KINDS)
 def close_ends_whoever_waits(bench: Bench) -> None:
     rule = "ascheduler.close.waiters"
-    for queue, step in (("MemoryQueue()", "loop.tick()"), ("SuspendingQueue()", "loop.tick()"), ("SlowQueue()", "loop.advance(0.05)")):
+    for queue, step in (
+        ("MemoryQueue()", "loop.tick()"),
+        ("SuspendingQueue()", "loop.tick()"),
+        ("SlowQueue()", "loop.advance(0.05)"),
+    ):
         for requests in (0, 1):
             for ticks in range(8):
                 with bench.collecting():

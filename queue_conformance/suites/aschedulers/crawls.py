@@ -22,7 +22,7 @@ USUAL = (
 )
 """What every crawl needs."""
 
-SITE = 'site = Site()'
+SITE = "site = Site()"
 DISK = 'DiskQueue(directory + "/queue")'
 
 
@@ -40,7 +40,14 @@ class Crawl:
     """
 
     def __init__(
-        self, bench: Bench, rule: str, spider: str, queue: str = "", site: str = SITE, options: str = "", before: Iterable[str] = ()
+        self,
+        bench: Bench,
+        rule: str,
+        spider: str,
+        queue: str = "",
+        site: str = SITE,
+        options: str = "",
+        before: Iterable[str] = (),
     ) -> None:
         self.bench, self.rule = bench, rule
         driver = bench.driver

@@ -33,7 +33,9 @@ def url_method_and_body_count(bench: Bench) -> None:
     ):
         _compare(bench, "afingerprint.parts", PAGE, other, False)
     _compare(bench, "afingerprint.parts", PAGE.replace(")", ', body=b"1")'), PAGE.replace(")", ', body=b"2")'), False)
-    _compare(bench, "afingerprint.parts", 'Request("https://example.com/?a=1&b=2")', 'Request("https://example.com/?a=2&b=1")', False)
+    _compare(
+        bench, "afingerprint.parts", 'Request("https://example.com/?a=1&b=2")', 'Request("https://example.com/?a=2&b=1")', False
+    )
     for other in (
         PAGE,
         'Request("HTTPS://EXAMPLE.com:443/page")',

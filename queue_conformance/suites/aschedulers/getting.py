@@ -50,7 +50,9 @@ def _meet(scene: Scene, consumers: int, between: list[str]) -> None:
         scene.do(f"adding{number} = loop.start(scheduler.add({request(number)}))")
     scene.do("loop.settle()")
     for name in names:
-        scene.expect_done(name, f"{name} gets one of the {consumers} requests" if consumers > 1 else "the consumer gets the request")
+        scene.expect_done(
+            name, f"{name} gets one of the {consumers} requests" if consumers > 1 else "the consumer gets the request"
+        )
 
 
 @check("ascheduler.get.closed", kinds=KINDS)

@@ -27,8 +27,8 @@ def join_waits_until_all_is_done(bench: Bench) -> None:
     scene.expect_waiting("joining")
     scene.steps("scheduler.task_done()", "loop.settle()")
     scene.expect_done("joining", "join ends, as the request that was delivered directly is done")
-    scene = Scene(bench, rule, "SlowQueue()")
-    scene.steps(f"adding = loop.start(scheduler.add({request(1)}))", "loop.advance(0.05)")
+    scene = Scene(bench, rule, "LateQueue()")
+    scene.steps(f"adding = loop.start(scheduler.add({request(1)}))", "loop.tick()")
     scene.steps("joining = loop.start(scheduler.join())", "loop.settle()")
     scene.expect_waiting("joining")
 
