@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from gallery import HAS_QCRAWL
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FlightRecorder
@@ -46,6 +47,7 @@ REFERENCES = (
     "queue_reference.bytequeues.LifoMemoryByteQueue",
     PRIORITY,
     TURNS,
+    *(["queue_reference.async_scheduler.Scheduler"] if HAS_QCRAWL else []),
 )
 """Every reference implementation."""
 

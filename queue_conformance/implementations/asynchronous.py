@@ -11,7 +11,7 @@ from typing import Any
 from queue_conformance import simulation
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Driver, Item
-from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.implementations.loading import NO_QCRAWL, LoadError, load_class
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
 
@@ -29,7 +29,7 @@ def request_class(claims: Any) -> type[Any]:
     """
     path = claims.get("request", REQUEST)
     if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
-        raise LoadError('its requests are qCrawl\'s, which is not installed: `pip install "pytest-queue-conformance[qcrawl]"`')
+        raise LoadError(NO_QCRAWL)
     return load_class(path)
 
 

@@ -41,7 +41,7 @@ class SiteSpider(Spider):
     name = "site"
 
     def __init__(self, site, start, links=(), started=None, asking=False):
-        self.start_urls = [site]  # qCrawl wants some, though only start_requests() counts
+        self.start_urls = ["http://127.0.0.1/"]  # what is not below these is offsite
         super().__init__()
         self.site, self.start, self.links, self.started, self.asking = site, start, dict(links), started, asking
         self.stats = None

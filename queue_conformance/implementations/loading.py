@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -14,6 +13,8 @@ from typing import Any
 
 from queue_conformance.implementations.capabilities import nearest
 from queue_conformance.specification import Kind, Profile
+
+NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 
 
 class LoadError(Exception):
@@ -92,8 +93,8 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "qcrawl" and not _has("qcrawl"):
-                raise LoadError(f'{".".join(parts)} needs qCrawl: `pip install "pytest-queue-conformance[qcrawl]"`') from error
+            if isinstance(error, ModuleNotFoundError) and error.name == "qcrawl":
+                raise LoadError(NO_QCRAWL) from error
             if not isinstance(error, ModuleNotFoundError) or error.name != name:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error
             if module is not None:
@@ -103,10 +104,6 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
             raise LoadError(f"there is no module {name!r}{advice}") from error
     assert module is not None
     return module, []
-
-
-def _has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
 
 
 def _describe(error: BaseException) -> str:

@@ -80,6 +80,8 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
 
 def describe_found(kind: Kind, found: Capabilities) -> str:
     """Return what was found by probing, in one line."""
+    if kind is Kind.ASYNC_SCHEDULER:
+        return "nothing that rules depend on"
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
     else:

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from queue_conformance.suites import check
-from queue_conformance.suites.aschedulers import adding, closing, getting, joining, refusals
+from queue_conformance.suites.aschedulers import adding, getting, joining, refusals
 from queue_conformance.suites.aschedulers.scene import KINDS, unless_explained
 from queue_conformance.suites.bench import Bench
 
 USUAL = (
     adding.add_takes_urls_and_requests,
     joining.join_waits_until_all_is_done,
-    getting.no_request_waits_beside_a_consumer,
-    closing.close_ends_whoever_waits,
     adding.what_was_seen_is_ignored,
     adding.a_waiting_consumer_gets_a_request_at_once,
 )

@@ -42,7 +42,7 @@ def recovered_requests_count(bench: Bench) -> None:
             before = (f"earlier = {queue}", f"loop.run(earlier.put({request(1)}))")
             scene = Scene(bench, rule, "earlier" if queue.startswith("Memory") else queue, before)
             scene.steps("joining = loop.start(scheduler.join())", "loop.settle()")
-            scene.expect_waiting("joining")
+            scene.expect_waiting("joining", "join waits, as the queue holds a request")
             scene.blamed("getting = loop.start(scheduler.get())", "loop.settle()")
             scene.expect_got("getting", 1)
             scene.expect_waiting("joining")

@@ -9,6 +9,7 @@ from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
 from queue_conformance.simulation import outcome_of
 from queue_conformance.suites.aschedulers.scene import Scene, request
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
@@ -365,14 +366,22 @@ def _over_memory(play: Play) -> Program:
     return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
 
 
+def _after_cancelling(player: Player, play: Play, failure: RuleBroken) -> str | None:
+    if "close" in failure.rule and player.passes(drop("close")(play)):
+        return None  # it is the close
+    return "ascheduler.add.direct-cancel"
+
+
+def _after_joining(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    return None if ".join" in failure.rule else "ascheduler.idle-running"
+
+
 EXPERIMENTS = (
     Experiment(_without_duplicates, always("ascheduler.add.dedupe")),
     Experiment(_over_memory, lambda _player, _play, failure: failure.rule if "close" in failure.rule else LOST),
     Experiment(_without_retries, always("ascheduler.retry")),
-    Experiment(
-        drop("cancel"), lambda _player, _play, failure: None if "close" in failure.rule else "ascheduler.add.direct-cancel"
-    ),
-    Experiment(drop("join"), lambda _player, _play, failure: None if ".join" in failure.rule else "ascheduler.idle-running"),
+    Experiment(drop("cancel"), _after_cancelling),
+    Experiment(drop("join"), _after_joining),
 )
 
 

@@ -100,18 +100,18 @@ class Scene:
         done = self.bench.driver.value(task).done()
         self.bench.expect(rule or self.rule, done, expected, "" if done else self.waits(task), f"{task}.done()")
 
-    def expect_waiting(self, task: str, *, rule: str | None = None) -> None:
+    def expect_waiting(self, task: str, expected: str = "", *, rule: str | None = None) -> None:
         """Examine a rule which says that a task waits."""
         how, value = outcome_of(self.bench.driver.value(task))
         actual = f"it {how} {describe(value)}" if how in ("raised", "returned") else f"it was {how}"
-        self.bench.expect(rule or self.rule, how == "waiting", "it waits", actual, f"not {task}.done()")
+        self.bench.expect(rule or self.rule, how == "waiting", expected or f"{task} waits", actual, f"not {task}.done()")
 
     def expect_got(self, task: str, number: int, *, rule: str | None = None) -> None:
         """Examine a rule which says that a task got the request of that number."""
         url = url_of(number)
-        self.expect_done(task, f"{url} is delivered", rule=rule)
+        self.expect_done(task, f"{task} ends with {url}", rule=rule)
         self.expect(
-            f"{url} is delivered",
+            f"{task} ends with {url}",
             f"not {task}.cancelled() and {task}.result().url == {url!r}",
             f"'cancelled' if {task}.cancelled() else {task}.result()",
             rule=rule,
