@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("qcrawl", reason="needs qCrawl")
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import broken, examine
 
@@ -89,8 +89,9 @@ def test_another_setting_is_refused_in_one_line():
 
 
 def test_without_qcrawl_one_line_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("qcrawl.", "queue_reference.async"))]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "qcrawl", None)
-    monkeypatch.delitem(sys.modules, "queue_reference.async_scheduler", raising=False)
     for path in (RELEASED, REFERENCE):
         with pytest.raises(LoadError, match=r'pip install "pytest-queue-conformance\[qcrawl\]"'):
             load_class(path)
@@ -102,13 +103,14 @@ def test_a_right_scheduler_passes_the_state_machine():
 
 def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
     machine = state_machine(RELEASED)
+    quick = settings(QUICK, max_examples=30, derandomize=True, phases=[Phase.generate])
     with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
-        run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=200))
+        run_state_machine_as_test(machine, settings=quick)
     failures = getattr(caught.value, "exceptions", [caught.value])
     assert {failure.rule for failure in failures} <= BROKEN
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", range(1, 3))
 def test_a_right_scheduler_keeps_every_rule_on_other_seeds(seed):
     report = examine(REFERENCE, seed=seed, examples=200)
     assert not broken(report)

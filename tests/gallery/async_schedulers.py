@@ -569,7 +569,7 @@ class CountsHostsWithoutPorts(Scheduler):
 
     async def add(self, request):
         await super().add(request)
-        self.host = URL(getattr(request, "url", request)).authority
+        self.host = getattr(request, "url", request).split("/")[2]
 
     async def stats(self):
         (_,) = self.host.split(":")

@@ -81,15 +81,34 @@ class SchedulerPair:
         self._add(f"scheduler.add({request(item, priority=PRIORITIES[item])})", item, False)
 
     def retry(self, _item: int = 0) -> None:
-        """Begin to add a copy of the request that was handed out last, as the retry mechanism does."""
-        if not self.handed:
+        """Add a copy of the request that was handed out last, as the retry mechanism does, while all else is at rest."""
+        self.settle()
+        if not self.handed or self.model.unsure:
             return
-        name = self.handed[-1]
-        self.scene.do(f"again = {name}.result().copy()")
-        self.scene.do("again.meta.update(retry_count=1, retry_delay=0.0)")
+        self.scene.do(f"again = {self.handed[-1]}.result().copy()")
         item = self._identify(self.bench.driver.value("again"))
-        if item is not None:
-            self._add("scheduler.add(again)", item, True)
+        if item is None:
+            return
+        self.scene.do("again.meta.update(retry_count=1, retry_delay=0.0)")
+        right = self._stored() == self.model.queued
+        self._add("scheduler.add(again)", item, True)
+        self.scene.do("loop.settle()")
+        self._look()
+        stored, expected = self._stored(), self.model.queued
+        if right and not self.model.unsure:
+            actual = f"{stored} queued"
+            self.bench.expect(
+                "ascheduler.retry",
+                stored >= expected,
+                f"{expected} queued",
+                actual,
+                f"len(queue.items) >= {expected}",
+                final=True,
+            )
+        self.settle()
+
+    def _stored(self) -> int:
+        return int(self.bench.driver.value("len(queue.items)"))
 
     def _add(self, call: str, item: int, retry: bool) -> None:
         alone = self.at_rest
@@ -318,11 +337,14 @@ class SchedulerPair:
         return "the scheduler is closed" if self.model.closed else f"{self.model.queued} were added and not handed out"
 
     def _expect_size(self, rule: str, source: str) -> None:
+        """Examine a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
         least, most = self.model.queued, self.model.most
-        if self.model.ignored and self.bench.driver.value("len(queue.items)") > most:
+        value, stored = self.bench.driver.value(source), self._stored()
+        if self.model.ignored and stored > most:
             rule = "ascheduler.add.closed"
         expected = f"{least} queued" if least == most else f"{least} to {most} queued"
-        self._expect(rule, expected, f"{least} <= {source} <= {most}", source)
+        ok = isinstance(value, int) and least <= value <= most
+        self.bench.expect(rule, ok, expected, value, f"{least} <= {source} <= {most}", final=least <= stored <= most)
 
     def _expect(self, rule: str, expected: str, assertion: str, shown: str) -> None:
         self.scene.expect(expected, assertion, shown, rule=rule)
