@@ -3,7 +3,7 @@
 import pytest
 from kit import Zygote, broken, examine, mounts
 
-from gallery import Exhibit, exhibits
+from gallery import HAS_QCRAWL, Exhibit, exhibits
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -16,6 +16,11 @@ def parameter(exhibit):
     if exhibit.path == FILLS_A_DISK:
         marks.append(pytest.mark.skipif(not mounts(), reason="needs a file system of its own"))
     return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=marks)
+
+
+@pytest.mark.skipif(not HAS_QCRAWL, reason="needs qCrawl")
+def test_the_asynchronous_part_of_the_gallery_is_there():
+    assert any(exhibit.path.startswith("gallery.async_") for exhibit in exhibits())
 
 
 @pytest.fixture(scope="module")

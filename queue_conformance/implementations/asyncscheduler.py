@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from inspect import signature
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, ClassVar
@@ -46,7 +47,8 @@ class AsyncSchedulerDriver(AsyncDriver):
     """Builds schedulers, and runs lines of Python on them.
 
     The scheduler computes fingerprints with the class that the setting ``fingerprinter`` names; without one with its own
-    attribute ``fingerprinter_class``; and else with qCrawl's. The setting ``queue`` names the class of the queue of crawls.
+    attribute ``fingerprinter_class``; and else with qCrawl's. The setting ``queue`` names the class of the queue of crawls;
+    everything else is examined over queues of the kit's own, and over those of qCrawl where they behave differently.
     """
 
     constructor_rule: ClassVar[str] = "ascheduler.ctor"
@@ -61,6 +63,7 @@ class AsyncSchedulerDriver(AsyncDriver):
         self._imports["Request"] = _import_of(implementation.claims.get("request", REQUEST))
         self.fingerprinter = self._named("fingerprinter") or self._own_fingerprinter()
         self.queue = self._named("queue")
+        self._queue_takes = signature(load_class(str(implementation.settings["queue"]))).parameters if self.queue else {}
         self._known: dict[str, Any] = {}
         for module in self.definitions:
             self._known |= {name: value for name, value in vars(module).items() if not name.startswith("__")}
@@ -80,6 +83,18 @@ class AsyncSchedulerDriver(AsyncDriver):
         name = load_class(path).__name__
         self._imports[name] = _import_of(path)
         return name
+
+    def queue_source(self, maxsize: int = 0) -> str:
+        """Return an expression for the queue of a crawl.
+
+        Args:
+            maxsize: how many requests it has room for; 0 for any number. An author's queue without a bound is not used then.
+        """
+        if not self.queue or (maxsize and "maxsize" not in self._queue_takes):
+            return f"MemoryQueue({f'maxsize={maxsize}' if maxsize else ''})"
+        arguments = ['path=directory + "/own"'] if "path" in self._queue_takes else []
+        arguments += [f"maxsize={maxsize}"] if maxsize else []
+        return f"{self.queue}({', '.join(arguments)})"
 
     def _own_fingerprinter(self) -> str:
         if hasattr(self.implementation.cls, "fingerprinter_class"):

@@ -61,14 +61,18 @@ class SiteSpider(Spider):
 
 async def crawl(scheduler, fingerprinter, queue, spider, concurrency=2, stored=()):
     """Crawl with classes of a scheduler and of what computes fingerprints; ``stored`` are paths of an earlier run."""
-    crawler_module.Scheduler, crawler_module.RequestFingerprinter = scheduler, fingerprinter
+    usual = crawler_module.Scheduler, crawler_module.RequestFingerprinter
     await spider.site.start()
     for path in stored:
         await queue.put(Request(spider.site.root + path), priority=0)
     spider.concurrency = concurrency
     crawler = Crawler(spider, Settings(DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0))
     crawler.queue = queue
-    await crawler.crawl()
+    crawler_module.Scheduler, crawler_module.RequestFingerprinter = scheduler, fingerprinter
+    try:
+        await crawler.crawl()
+    finally:
+        crawler_module.Scheduler, crawler_module.RequestFingerprinter = usual
 
 
 def spoil(directory):

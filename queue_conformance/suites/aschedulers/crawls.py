@@ -50,7 +50,7 @@ class Crawl:
         self.bench, self.rule = bench, rule
         driver = bench.driver
         bench.restart()
-        queue = queue or (f"{driver.queue}()" if driver.queue else "MemoryQueue()")
+        queue = queue or driver.queue_source()
         for line in (site, f"queue = {queue}", *before, f"spider = SiteSpider(site, {spider})"):
             driver.do(line, rule)
         seconds = min(5.0, bench.time_limit / 2)
@@ -86,12 +86,11 @@ def everything_is_downloaded(bench: Bench) -> None:
 @check("e2e.q.bounded", kinds=KINDS)
 def a_crawl_over_a_bounded_queue_ends(bench: Bench) -> None:
     rule = "e2e.q.bounded"
-    own = bench.driver.queue
     with unless_explained(
         bench, refusals.what_finds_no_room_is_dropped, refusals.nobody_waits_for_room, everything_is_downloaded
     ):
         start = '{"/1": 0, "/2": 0, "/3": 0, "/4": 0}'
-        crawl = Crawl(bench, rule, start, f"{own or 'MemoryQueue'}(maxsize=2)", before=["logs = Logs()"])
+        crawl = Crawl(bench, rule, start, bench.driver.queue_source(maxsize=2), before=["logs = Logs()"])
         crawl.expect("/1, /2 requested", "sorted(site.requested) == ['/1', '/2']")
         dropped = "[line for line in logs.messages if line.startswith('Queue full, dropping request: ')]"
         crawl.expect("2 warnings «Queue full, dropping request: …»", f"len({dropped}) == 2", "logs.messages")
