@@ -30,8 +30,21 @@ class AsyncSchedulerModel:
         self.seen: set[int] = set()
         self.closed = False
 
-    def add(self, item: int, retry: bool = False) -> bool:
-        """Accept an item, unless it was seen or the scheduler is closed; return whether it was accepted."""
+    def add(self, item: int, retry: bool = False, closing: bool = False) -> bool:
+        """Accept an item, unless it was seen or the scheduler is closed.
+
+        Args:
+            item: its number.
+            retry: whether it may have been seen.
+            closing: whether a close is under way, so that the item may come in time or too late.
+
+        Returns:
+            Whether it was surely accepted.
+        """
+        if closing and (retry or item not in self.seen):
+            self.seen.add(item)
+            self.unsure[item] += 1
+            return False
         if self.closed:
             self.ignored |= {item} - self.seen
             return False

@@ -7,18 +7,16 @@ from typing import Any
 
 from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
 from queue_conformance.simulation import outcome_of
+from queue_conformance.suites.aschedulers.attribution import EXPERIMENTS, LOST
 from queue_conformance.suites.aschedulers.scene import Scene, request
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
+from queue_conformance.suites.programs import Operation, Player
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
 """The priorities of the items that programs add."""
 
 QUEUES = ("MemoryQueue()", "SuspendingQueue()", "SlowQueue()")
 """The queues below the scheduler, by the number that ``reopen`` names."""
-
-LOST = "ascheduler.get.no-lost-wakeup"
 
 
 @dataclass(eq=False)
@@ -113,7 +111,7 @@ class SchedulerPair:
     def _add(self, call: str, item: int, retry: bool) -> None:
         alone = self.at_rest
         began = self._start("adding", call)
-        if self.model.add(item, retry):
+        if self.model.add(item, retry, closing=bool(self.closing)):
             began.item = item
         began.alone = alone and began.item >= 0
         self.puts = self.bench.driver.value("len(queue.puts)")
@@ -354,57 +352,6 @@ class SchedulerPair:
     def _identify(self, value: Any) -> int | None:
         number: int | None = self.bench.driver.identify(value)
         return number
-
-
-# --- Attribution -----------------------------------------------------------------------------------------------------
-
-
-def _without_duplicates(play: Play) -> Program:
-    """Leave out the adds of what was added before."""
-    seen: set[int] = set()
-    kept = []
-    for operation in play.played:
-        if operation.name == "reopen":
-            seen.clear()
-        if operation.name != "add" or operation.item not in seen:
-            kept.append(operation)
-        if operation.name == "add":
-            seen.add(operation.item)
-    return tuple(kept)
-
-
-def _without_retries(play: Play) -> Program:
-    """Add something new instead of each retry."""
-    unused = [item for item in range(len(PRIORITIES)) if Operation("add", 0, item) not in play.played]
-    kept = []
-    for operation in play.played:
-        if operation.name != "retry":
-            kept.append(operation)
-        elif unused:
-            kept.append(Operation("add", 0, unused.pop()))
-    return tuple(kept)
-
-
-def _over_memory(play: Play) -> Program:
-    """Let all queues be those that answer at once."""
-    return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
-
-
-def _after_cancelling(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return None if "close" in failure.rule else "ascheduler.add.direct-cancel"
-
-
-def _after_joining(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return None if ".join" in failure.rule else "ascheduler.idle-running"
-
-
-EXPERIMENTS = (
-    Experiment(_without_duplicates, always("ascheduler.add.dedupe")),
-    Experiment(_over_memory, lambda _player, _play, failure: failure.rule if "close" in failure.rule else LOST),
-    Experiment(_without_retries, always("ascheduler.retry")),
-    Experiment(drop("cancel"), _after_cancelling),
-    Experiment(drop("join"), _after_joining),
-)
 
 
 WEIGHTS = {
