@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import json
 import re
@@ -181,8 +182,22 @@ def _defined_in(module: ModuleType) -> list[str]:
 def _quote(text: str, available: Mapping[str, ModuleType], quoted: dict[str, str]) -> None:
     """Add the source of every available name that the text uses, and of those that these use."""
     for name in _words(text) & available.keys() - quoted.keys():
-        quoted[name] = inspect.getsource(getattr(available[name], name)).rstrip()
+        quoted[name] = _source_of(getattr(available[name], name))
         _quote(quoted[name], available, quoted)
+
+
+def _source_of(defined: Any) -> str:
+    """Return the source of a class or function.
+
+    Python 3.11 raises SystemError where tasks that nobody awaits any more are collected while it parses the file.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return inspect.getsource(defined).rstrip()
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _words(text: str) -> set[str]:

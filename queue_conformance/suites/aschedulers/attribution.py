@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
-
-ITEMS = 8
-"""Different items that programs add."""
+from queue_conformance.suites.programs import Experiment, Play, Player, Program, always, drop
 
 LOST = "ascheduler.get.no-lost-wakeup"
 """The rule on requests that wait beside a consumer."""
@@ -26,18 +23,6 @@ def _without_duplicates(play: Play) -> Program:
     return tuple(kept)
 
 
-def _without_retries(play: Play) -> Program:
-    """Add something new instead of each retry."""
-    unused = [item for item in range(ITEMS) if Operation("add", 0, item) not in play.played]
-    kept = []
-    for operation in play.played:
-        if operation.name != "retry":
-            kept.append(operation)
-        elif unused:
-            kept.append(Operation("add", 0, unused.pop()))
-    return tuple(kept)
-
-
 def _over_memory(play: Play) -> Program:
     """Let all queues be those that answer at once."""
     return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
@@ -54,7 +39,6 @@ def _after_joining(_player: Player, _play: Play, failure: RuleBroken) -> str | N
 EXPERIMENTS = (
     Experiment(_without_duplicates, always("ascheduler.add.dedupe")),
     Experiment(_over_memory, lambda _player, _play, failure: failure.rule if "close" in failure.rule else LOST),
-    Experiment(_without_retries, always("ascheduler.retry")),
     Experiment(drop("cancel"), _after_cancelling),
     Experiment(drop("join"), _after_joining),
 )

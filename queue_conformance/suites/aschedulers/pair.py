@@ -276,7 +276,8 @@ class SchedulerPair:
             if not getting.cancelled and not self.model.closed:
                 self.bench.expect("ascheduler.get.waits", False, "it waits", "CancelledError", f"not {name}.cancelled()")
             if getting.alone and getting.after:
-                rule = "ascheduler.get.closed" if self._stored() >= self.model.queued else LOST
+                size = self.scene.do("size = loop.run(scheduler.qsize())")
+                rule = "ascheduler.get.closed" if size >= self.model.queued else LOST
                 self._expect_one_of(rule, name, getting.after, "CancelledError")
             self.examined["ascheduler.get.closed"] += not getting.cancelled
             return
