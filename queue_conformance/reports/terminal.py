@@ -59,8 +59,8 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
     about = [survey.version, survey.kind.replace("-", " "), f"profile {survey.profile}", f"seed {report.seed}"]
     yield Line(survey.path, bold=True)
     yield from map(Line, _wrapped(", ".join(part for part in about if part), width, "  "))
-    if survey.usable:
-        yield from map(Line, _wrapped(f"found: {describe_found(survey.kind, survey.found)}", width, "  "))
+    if survey.usable and (described := describe_found(survey.kind, survey.found)):
+        yield from map(Line, _wrapped(f"found: {described}", width, "  "))
     claimed = ", ".join(f"{name}={value}" for name, value in survey.claims.items())
     yield Line(f"  claimed: {claimed or 'nothing'}")
     for note in found.notes:
@@ -79,9 +79,9 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
 
 
 def describe_found(kind: Kind, found: Capabilities) -> str:
-    """Return what was found by probing, in one line."""
+    """Return what was found by probing, in one line; nothing for a kind that is not probed."""
     if kind is Kind.ASYNC_SCHEDULER:
-        return "nothing that rules depend on"
+        return ""  # it offers what the queue below it does
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
     else:
