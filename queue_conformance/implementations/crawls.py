@@ -21,8 +21,8 @@ class Site:
         self.requested = []
 
     async def start(self):
-        server = await asyncio.start_server(self.answer, "127.0.0.1", 0)
-        self.root = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        self.server = await asyncio.start_server(self.answer, "127.0.0.1", 0)
+        self.root = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
 
     async def answer(self, reader, writer):
         path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
@@ -73,6 +73,7 @@ async def crawl(scheduler, fingerprinter, queue, spider, concurrency=2, stored=(
         await crawler.crawl()
     finally:
         crawler_module.Scheduler, crawler_module.RequestFingerprinter = usual
+        spider.site.server.close()
 
 
 def spoil(directory):
@@ -85,4 +86,7 @@ def ends(coroutine, seconds):
     loop = asyncio.new_event_loop()
     task = loop.create_task(coroutine)
     loop.run_until_complete(asyncio.wait([task], timeout=seconds))
-    return task.done() and task.result() is None
+    if not task.done():
+        return False
+    loop.close()
+    return task.result() is None
