@@ -110,7 +110,7 @@ def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
     assert {failure.rule for failure in failures} <= BROKEN
 
 
-@pytest.mark.parametrize("path", [REFERENCE, "gallery.async_right.Polls"])
+@pytest.mark.parametrize("path", [REFERENCE, "gallery.async_polling.Polls"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_right_scheduler_keeps_every_rule_on_other_seeds(path, seed):
     report = examine(path, seed=seed)
