@@ -3,7 +3,7 @@
 import pytest
 from kit import Zygote, broken, examine, mounts
 
-from gallery import HAS_QCRAWL, Exhibit, exhibits
+from gallery import QCRAWL, Exhibit, exhibits
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -18,7 +18,7 @@ def parameter(exhibit):
     return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=marks)
 
 
-@pytest.mark.skipif(not HAS_QCRAWL, reason="needs qCrawl")
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
 def test_the_asynchronous_part_of_the_gallery_is_there():
     assert any(exhibit.path.startswith("gallery.async_") for exhibit in exhibits())
 

@@ -37,8 +37,8 @@ class Exhibit:
     server: str = ""
 
 
-HAS_QCRAWL = importlib.util.find_spec("qcrawl") is not None
-"""Whether asynchronous queues and schedulers can be examined; those of the gallery are left out otherwise."""
+QCRAWL = importlib.util.find_spec("qcrawl") is not None
+"""Whether qCrawl is installed, which the modules whose names begin with ``async`` need."""
 
 _exhibits: list[Exhibit] = []
 
@@ -72,7 +72,7 @@ def breaks(
 def exhibits() -> Iterator[Exhibit]:
     """Yield all broken implementations."""
     for module in pkgutil.iter_modules(__path__):
-        if module.name.startswith("async_") and not HAS_QCRAWL:
+        if module.name.startswith("async") and not QCRAWL:
             continue
         importlib.import_module(f"{__name__}.{module.name}")
     yield from _exhibits
