@@ -240,6 +240,9 @@ def _watch(pid: int, reader: int, flight: FlightRecorder, time_limit: float) -> 
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 pid = 0
+                # What it wrote between the look and its end is still in the pipe.
+                while select.select([reader], [], [], 0)[0] and (chunk := os.read(reader, 1 << 16)):
+                    data += chunk
                 return bytes(data), status, hung
             began = flight.in_flight_since
             if began and time.monotonic() - began > time_limit:

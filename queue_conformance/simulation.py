@@ -86,24 +86,25 @@ class Job:
 class SimulatedLoop(asyncio.BaseEventLoop):
     """An event loop with virtual time.
 
+    Args:
+        horizon: seconds of virtual time after which what still waits is taken to wait forever; for what polls, fewer are faster.
+
     Attributes:
         jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
         errors: what nobody handled: the contexts that an exception handler gets.
         foreign: whether a thread has called that is not under control, so that nothing is repeatable.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, horizon: float = HORIZON) -> None:
         super().__init__()
         self.foreign = False
+        self.horizon = horizon
         self._thread = threading.get_ident()
         self.jobs: list[Job] = []
         self.errors: list[dict[str, Any]] = []
         self._now = 0.0
         self._tasks: set[Task] = set()
         self.set_exception_handler(lambda _loop, context: self.errors.append(context))
-
-    def __del__(self) -> None:
-        """Release it without a warning: it holds nothing that must be closed."""
 
     # --- By hand -----------------------------------------------------------------------------------------------------
 
@@ -198,12 +199,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._now = until
 
     def settle(self, *_tasks: Task) -> None:
-        """Run until nothing can happen any more, but for what waits for longer than an hour, or looks again and again.
+        """Run until nothing can happen any more, but for what waits for longer than the horizon, or looks again and again.
 
         Raises:
             NeverAtRest: if that never comes.
         """
-        self._rest(self._now + HORIZON, JUMPS)
+        self._rest(self._now + self.horizon, JUMPS)
 
     def stays(self, *_tasks: Task) -> None:
         """Run until nothing can happen any more: what is not done now stays so."""
@@ -226,9 +227,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def _rest(self, until: float, jumps: float = math.inf) -> None:
         started = self._now
-        for _ in range(BUSY):
+        busy = 0  # iterations since time passed
+        while busy < BUSY:
+            busy += 1
             if self.tick() or self.run_job() or self.deliver():
                 continue
+            busy = 0
             timers = [timer for timer in self._scheduled if not timer._cancelled]  # type: ignore[attr-defined]
             if not timers or min(timer.when() for timer in timers) > until:
                 self._now = started if not timers else max(started, self._now)
@@ -265,6 +269,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Handle:
         self.foreign |= threading.get_ident() != self._thread
         return self.call_soon(callback, *args, context=context)
+
+    def __del__(self) -> None:
+        """Warn nobody: a simulated loop holds nothing that must be given back."""
 
     def is_running(self) -> bool:
         return events._get_running_loop() is self

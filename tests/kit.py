@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import select
 import signal
@@ -14,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from gallery import QCRAWL
 from queue_conformance.faults import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.implementations import Implementation
@@ -60,7 +60,7 @@ REFERENCES = (
     STATE,
     REQUEST_PRIORITY,
     SLOT_PRIORITY,
-    *((ASYNC_MEMORY, ASYNC_DISK) if importlib.util.find_spec("qcrawl") else ()),
+    *((ASYNC_MEMORY, ASYNC_DISK, "queue_reference.async_scheduler.Scheduler") if QCRAWL else ()),
 )
 """Every reference implementation."""
 

@@ -3,7 +3,7 @@
 import pytest
 from kit import Zygote, broken, downloads, examine, mounts
 
-from gallery import Exhibit, exhibits
+from gallery import QCRAWL, Exhibit, exhibits
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -19,6 +19,11 @@ def parameter(exhibit):
     if exhibit.path.startswith(JOBS):
         marks.append(pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download"))
     return pytest.param(exhibit, id=exhibit.path.removeprefix("gallery."), marks=marks)
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_the_asynchronous_part_of_the_gallery_is_there():
+    assert any(exhibit.path.startswith("gallery.async_") for exhibit in exhibits())
 
 
 @pytest.fixture(scope="module")

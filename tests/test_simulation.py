@@ -149,6 +149,20 @@ def test_what_never_comes_to_rest_is_given_up(loop):
         loop.settle()
 
 
+def test_what_looks_again_and_again_is_at_rest_after_the_horizon():
+    loop = SimulatedLoop(horizon=10)
+
+    async def poll():
+        while True:
+            await asyncio.sleep(0.001)
+
+    task = loop.start(poll())
+    loop.settle()
+    assert outcome_of(task) == ("waiting", None)
+    assert loop.time() == pytest.approx(10, abs=0.01)
+    loop.finish()
+
+
 def test_sockets_need_a_real_loop(loop):
     async def connect():
         await asyncio.open_connection("127.0.0.1", 1)

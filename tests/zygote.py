@@ -7,11 +7,15 @@ has imported Scrapy, and end as an interpreter ends.
 import os
 import runpy
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import queuelib  # noqa: F401
 import scrapy.squeues
 import scrapy.utils.test  # noqa: F401
+
+with suppress(ImportError):
+    import qcrawl.core.crawler  # noqa: F401
 
 
 def main():

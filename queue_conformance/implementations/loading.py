@@ -93,7 +93,8 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if isinstance(error, ModuleNotFoundError) and error.name == "qcrawl":
+            lacking = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+            if lacking == "qcrawl" and not sys.modules.get("qcrawl"):
                 raise LoadError(NO_QCRAWL) from error
             if not isinstance(error, ModuleNotFoundError) or error.name != name:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error

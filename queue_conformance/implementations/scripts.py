@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from queue_conformance.implementations.recording import Step
@@ -44,11 +45,11 @@ _IMPORTS: Mapping[str, str] = {
     "errno": "import errno",
     "faulthandler": "import faulthandler",
     "functools": "import functools",
+    "heapq": "import heapq",
     "get_crawler": "from scrapy.utils.test import get_crawler",
     "importlib": "import importlib",
     "inspect": "import inspect",
     "inf": "from math import inf",
-    "inspect": "import inspect",
     "install_reactor": "from scrapy.utils.reactor import install_reactor",
     "io": "import io",
     "itertools": "import itertools",
@@ -113,7 +114,13 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
     return names
 
 
-def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitions: Sequence[ModuleType]) -> str:
+def assemble(
+    title: str,
+    imports: Iterable[str],
+    lines: Sequence[str],
+    definitions: Sequence[ModuleType],
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Build a script.
 
     Args:
@@ -121,6 +128,7 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
         imports: import lines that are always there; they win over others for the same name.
         lines: the body.
         definitions: modules from which the body may use classes and functions; their source is quoted.
+        names: further names that it may use, or others than usual under the same name, with the lines that import them.
 
     Returns:
         The text of the script.
@@ -132,7 +140,7 @@ def assemble(title: str, imports: Iterable[str], lines: Sequence[str], definitio
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     imports = list(imports)
     used = _words("\n".join([*blocks, *lines])) - {line.split()[-1] for line in imports}
-    imported = {line for name, line in _IMPORTS.items() if name in used}
+    imported = {line for name, line in {**_IMPORTS, **names}.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
         body += ["", "", block]
@@ -212,8 +220,22 @@ def _defined_in(module: ModuleType) -> list[str]:
 def _quote(text: str, available: Mapping[str, ModuleType], quoted: dict[str, str]) -> None:
     """Add the source of every available name that the text uses, and of those that these use."""
     for name in _words(text) & available.keys() - quoted.keys():
-        quoted[name] = inspect.getsource(getattr(available[name], name)).rstrip()
+        quoted[name] = _source_of(getattr(available[name], name))
         _quote(quoted[name], available, quoted)
+
+
+def _source_of(defined: Any) -> str:
+    """Return the source of a class or function.
+
+    Python 3.11 raises SystemError where tasks that nobody awaits any more are collected while it parses the file.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return inspect.getsource(defined).rstrip()
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _words(text: str) -> set[str]:

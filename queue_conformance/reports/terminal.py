@@ -59,8 +59,8 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
     about = [survey.version, survey.kind.replace("-", " "), f"profile {survey.profile}", f"seed {report.seed}"]
     yield Line(survey.path, bold=True)
     yield from map(Line, _wrapped(", ".join(part for part in about if part), width, "  "))
-    if survey.usable:
-        yield from map(Line, _wrapped(f"found: {describe_found(survey.kind, survey.found)}", width, "  "))
+    if survey.usable and (described := describe_found(survey.kind, survey.found)):
+        yield from map(Line, _wrapped(f"found: {described}", width, "  "))
     claimed = ", ".join(f"{name}={value}" for name, value in survey.claims.items())
     yield Line(f"  claimed: {claimed or 'nothing'}")
     for note in found.notes:
@@ -91,7 +91,9 @@ _OF_SCHEDULERS = {
 
 
 def describe_found(kind: Kind, found: Capabilities) -> str:
-    """Return what was found by probing, in one line."""
+    """Return what was found by probing, in one line; nothing for a kind that is not probed."""
+    if kind is Kind.ASYNC_SCHEDULER:
+        return ""  # it offers what the queue below it does
     if kind is Kind.SCHEDULER:
         return ", ".join(text for name, text in _OF_SCHEDULERS.items() if getattr(found, name)) or "the minimal interface"
     if kind in (Kind.DUPEFILTER, Kind.SPIDER_STATE):

@@ -134,7 +134,7 @@ FILES = (
     "aqueue.toml",
     "ascheduler.toml",
 )
-_ID = re.compile(r"[a-z]+(\.[a-z]+(-[a-z]+)*){1,2}")
+_ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "profiles", "kinds"}
 _OPTIONAL = {"needs", "unless", "since", "hints", "untestable", "unexamined"}
 

@@ -5,6 +5,7 @@
 - ``redis``: downstream queues of Scrapy that keep requests on a Redis server; they need the extra ``redis``.
 - ``bytequeues``: queues of bytes with queuelib's interface, on disk (which ``disk`` builds on) and in memory.
 - ``collections``: a priority queue and a round-robin queue with queuelib's interface.
+- ``async_scheduler``: a scheduler for qCrawl, with fingerprints of its own; it needs the extra ``qcrawl``.
 
 They keep every rule that pytest-queue-conformance examines, and show the simplest way that does.
 """

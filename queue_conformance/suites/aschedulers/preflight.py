@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from queue_conformance.suites.aschedulers.scene import Scene
 from queue_conformance.suites.bench import Bench
 
-RULES: tuple[str, ...] = ()
-CLAIMS = "claims.true"
+RULES: tuple[str, ...] = ("ascheduler.ctor", "ascheduler.add.forms")
 SHOWN: tuple[str, ...] = ()
 
 
 def preflight(bench: Bench) -> None:
-    """Use one once."""
-    raise NotImplementedError
+    """Pass one request through a scheduler.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    scene = Scene(bench, "ascheduler.add.forms")
+    bench.expect("ascheduler.ctor", bench.driver.value("scheduler is not None"), "a scheduler", "None", "scheduler is not None")
+    scene.blamed('loop.run(scheduler.add("https://example.com/1"))', "getting = loop.start(scheduler.get())", "loop.settle()")
+    scene.expect_got("getting", 1)
+    scene.steps("scheduler.task_done()", "loop.run(scheduler.close())")
 
 
 def show_absence(bench: Bench, rule: str, name: str) -> None:
-    """Show that a claimed capability is not there."""
-    raise NotImplementedError
+    """Show that a claimed capability is not there; no capability of schedulers is claimed."""

@@ -1,0 +1,139 @@
+"""Asynchronous schedulers: what is released, what is right, and how they are examined."""
+
+import asyncio
+import sys
+
+import pytest
+
+pytest.importorskip("qcrawl", reason="needs qCrawl")
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from kit import broken, examine
+
+from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.stateful import state_machine
+from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_reference import async_scheduler
+
+RELEASED = "qcrawl.core.scheduler.Scheduler"
+REFERENCE = "queue_reference.async_scheduler.Scheduler"
+QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+
+# qCrawl 0.4.0; each was looked at by hand.
+BROKEN = {
+    # get() awaits the future in try/finally: a consumer that is cancelled when its future has a result drops the request.
+    "ascheduler.add.direct-cancel",
+    # add() counts and remembers before the put, and takes that back for QueueFull alone.
+    "ascheduler.add.put-failure",
+    # add() ignores what put() returns; RedisQueue returns False for a duplicate.
+    "ascheduler.add.put-duplicate",
+    # DiskQueue drops a request itself and raises nothing, so add() counts it, and no signal is sent.
+    "ascheduler.add.full",
+    # MemoryPriorityQueue waits for room in put(), and add() in put().
+    "ascheduler.add.full-no-hang",
+    # add() sends request_scheduled before the put, so for what is dropped, too.
+    "ascheduler.add.signals",
+    # get() looks at size() first and registers its future afterwards: what is added in between stays in the queue.
+    "ascheduler.get.no-lost-wakeup",
+    # The same window: a close in between finds no future to cancel.
+    "ascheduler.close.waiters",
+    # join() waits for all that was added, also when nobody can take it any more.
+    "ascheduler.close.join",
+    # join() and task_done() know only what add() has counted.
+    "ascheduler.join.recovered",
+    "ascheduler.join.shared",
+    # task_done() counts down from add(), not from get().
+    "ascheduler.task-done.early",
+    # pending is counted from add(); the documentation and the docstring say «being processed».
+    "ascheduler.stats.pending",
+    # A retry is a copy with the same fingerprint, which add() has seen.
+    "ascheduler.retry",
+    # normalize_url() preserves the query; the documentation shows it sorted.
+    "afingerprint.query-order",
+    # get() lets the RuntimeError of DiskQueue.get() through, which ends the worker; nobody marks the request as done.
+    "e2e.q.bad-item",
+}
+BLOCKED = {
+    "ascheduler.context": "ascheduler.close.join",
+    "e2e.q.resume": "ascheduler.join.recovered",
+    "e2e.q.retry": "ascheduler.retry",
+}
+
+
+def test_the_released_scheduler_breaks_what_it_is_known_to_break():
+    report = examine(RELEASED)
+    assert broken(report) == BROKEN
+    blocked = {verdict.rule.id: verdict.reason for verdict in report.verdicts if verdict.verdict is Verdict.BLOCKED}
+    assert blocked == {rule: f"blocked by {by}" for rule, by in BLOCKED.items()}
+
+
+def test_the_queue_of_crawls_can_be_chosen():
+    chosen = {"queue": "qcrawl.core.queues.memory.MemoryPriorityQueue"}
+    report = examine(REFERENCE, settings=chosen, only="e2e.q.priority")
+    assert broken(report) == {"e2e.q.priority"}  # it serves the lowest number first
+    assert not broken(examine(REFERENCE, settings=chosen, only="e2e.q.all"))
+
+
+def test_the_fingerprinter_can_be_chosen():
+    chosen = {"fingerprinter": "qcrawl.utils.fingerprint.RequestFingerprinter"}
+    assert broken(examine(REFERENCE, settings=chosen, only="afingerprint.query-order")) == {"afingerprint.query-order"}
+    chosen = {"fingerprinter": "queue_reference.async_scheduler.RequestFingerprinter"}
+    assert not broken(examine(RELEASED, settings=chosen, only="afingerprint.query-order"))
+
+
+def test_another_setting_is_refused_in_one_line():
+    with pytest.raises(LoadError, match="has no such argument; did you mean 'queue'"):
+        examine(REFERENCE, settings={"queu": "x"})
+
+
+def test_without_qcrawl_one_line_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("qcrawl.", "queue_reference.async"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "qcrawl", None)
+    for path in (RELEASED, REFERENCE):
+        with pytest.raises(LoadError, match=r'pip install "pytest-queue-conformance\[qcrawl\]"'):
+            load_class(path)
+
+
+def test_a_right_scheduler_passes_the_state_machine():
+    run_state_machine_as_test(state_machine(REFERENCE), settings=QUICK)
+
+
+def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
+    machine = state_machine(RELEASED)
+    quick = settings(QUICK, max_examples=30, derandomize=True, phases=[Phase.generate])
+    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+        run_state_machine_as_test(machine, settings=quick)
+    failures = getattr(caught.value, "exceptions", [caught.value])
+    assert {failure.rule for failure in failures} <= BROKEN
+
+
+@pytest.mark.parametrize("path", [REFERENCE, "gallery.async_polling.Polls"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_right_scheduler_keeps_every_rule_on_other_seeds(path, seed):
+    report = examine(path, seed=seed)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_what_is_found_on_the_simulated_loop_happens_on_the_stock_one():
+    from qcrawl.core.queues.memory import MemoryPriorityQueue
+    from qcrawl.core.scheduler import Scheduler
+    from qcrawl.utils.fingerprint import RequestFingerprinter
+
+    async def lose(scheduler):
+        first = asyncio.create_task(scheduler.get())
+        await asyncio.sleep(0)
+        await scheduler.add("https://example.com/1")
+        first.cancel()
+        second = asyncio.create_task(scheduler.get())
+        done, _ = await asyncio.wait([second], timeout=0.1)
+        second.cancel()
+        return (not done and not first.done()) or (first.cancelled() and not done)
+
+    released = Scheduler(queue=MemoryPriorityQueue(), fingerprinter=RequestFingerprinter())
+    right = async_scheduler.Scheduler(queue=MemoryPriorityQueue(), fingerprinter=RequestFingerprinter())
+    assert asyncio.run(lose(released))
+    assert not asyncio.run(lose(right))
