@@ -25,7 +25,9 @@ FIFO = {
 
 
 def unexamined(report):
-    return {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
+    """Return the rules without an answer, but for those on jobs, which are tested by themselves."""
+    silent = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
+    return {rule for rule in silent if not rule.startswith("job.")}
 
 
 @pytest.mark.parametrize("name", ["PlainScheduler", "HesitantScheduler", "DeferringScheduler"])
@@ -66,7 +68,7 @@ def test_a_server_that_goes_away_is_no_end_of_the_requests():
 
 
 def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
-    report = examine(SCHEDULER, {"profile": "external-queue", "crash-safe": "yes"}, settings=CRASH_SAFE)
+    report = examine(SCHEDULER, {"profile": "external-queue", "crash-safe": "yes"}, settings=CRASH_SAFE, jobs=False)
     assert not broken(report)
     assert not unexamined(report)
     kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
@@ -76,7 +78,7 @@ def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
 
 @pytest.mark.parametrize("settings", [FIFO, {"SCHEDULER_START_DISK_QUEUE": "", "SCHEDULER_START_MEMORY_QUEUE": ""}])
 def test_the_reference_keeps_every_rule_with_other_queues(settings):
-    report = examine(SCHEDULER, settings=settings)
+    report = examine(SCHEDULER, settings=settings, jobs=False)
     assert not broken(report)
     assert not unexamined(report)
 

@@ -417,12 +417,13 @@ shared = partial(
 
 @shared("dupefilter.shared.atomic")
 class AsksThenAdds(SharedDupeFilter):
-    """It asks, and adds in another command."""
+    """It asks, and adds a moment later."""
 
     def request_seen(self, request):
         found = self._fingerprint(request)
         if self._server.sismember(self._key, found):
             return True
+        time.sleep(0.001)  # so that others come between on any machine
         self._server.sadd(self._key, found)
         return False
 
