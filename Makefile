@@ -35,5 +35,5 @@ clean:
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[redis,xdist]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[redis,qcrawl,xdist]" --group dev
 	touch $(STAMP)

@@ -35,6 +35,9 @@ BUSY = 10_000
 JUMPS = 60
 """How often time may go on while a loop comes to rest: whatever looks again and again, after a sleep, is at rest too."""
 
+PATIENCE = 10.0
+"""Seconds of virtual time that pass at least before what looks again and again is taken to be at rest."""
+
 HORIZON = 3600.0
 """Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
 
@@ -238,7 +241,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 self._now = started if not timers else max(started, self._now)
                 return
             jumps -= 1
-            if jumps < 0:
+            if jumps < 0 and self._now >= started + PATIENCE:
                 return
             self._now = max(self._now, min(timer.when() for timer in timers))
         raise NeverAtRest(f"after {BUSY} iterations it is still busy:\n{stacks_of(self._tasks)}")
