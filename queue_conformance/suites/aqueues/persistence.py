@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.faults.crash import Kill, Say, When, die
@@ -15,6 +12,7 @@ from queue_conformance.suites.aqueues.common import ASYNC, drained, draining, in
 from queue_conformance.suites.aqueues.pair import run
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.processes import expect_in_another_process
 from queue_conformance.suites.programs import program
 
 STORED = (4, 8, 12)
@@ -45,10 +43,6 @@ def requests_survive_reopening(bench: Bench) -> None:
         run(bench, program("put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get"))
 
 
-PROCESS_LIMIT = 60.0
-"""Seconds that another process may take to start, import, open and drain."""
-
-
 def _in_another_process(bench: Bench) -> None:
     rule, driver = "aqueue.persist.reopen", bench.driver
     bench.restart()
@@ -57,27 +51,10 @@ def _in_another_process(bench: Bench) -> None:
         queue.put(driver.item(number))
     queue.close()
     lines = _lines_for_two_processes(bench)
-    file = bench.directory / "reader.py"
-    file.write_text(driver.script(rule, lines), "utf-8")
-    server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
     try:
-        reader = subprocess.run(
-            [sys.executable, str(file), str(driver.directory)],
-            env=os.environ | server | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            capture_output=True,
-            text=True,
-            timeout=PROCESS_LIMIT,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        bench.fail(rule, "3 requests in another process", f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
-    said = reader.stderr.strip().splitlines()[-1:] or [f"exit status {reader.returncode}"]
-    if "ready" not in reader.stdout:
-        bench.notes.append(f"another process could not import the class: {said[0]}")
-        return
-    bench.examined[rule] += 1
-    if reader.returncode:
-        bench.fail(rule, "the 3 requests in another process", said[0], [], body=lines)
+        expect_in_another_process(bench, rule, lines, "the 3 requests in another process")
+    except NotExercised as skipped:
+        bench.notes.append(str(skipped))  # what was seen in this process counts
 
 
 def _lines_for_two_processes(bench: Bench) -> list[str]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations import running
@@ -16,7 +13,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.dupefilters.pair import run
-from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.processes import expect_in_another_process
 from queue_conformance.suites.programs import program
 
 RESUME = "dupefilter.persist.resume"
@@ -25,9 +22,6 @@ UNKNOWN = "dupefilter.format.unknown"
 
 SEEN = 20
 """Requests that another process must remember."""
-
-PROCESS_LIMIT = 60.0
-"""Seconds that another process may take to start, import, open and answer."""
 
 
 @check(RESUME, kinds=FILTERS)
@@ -45,25 +39,7 @@ def _in_another_process(bench: Bench) -> None:
     dupefilter.all_seen(requests)
     dupefilter.close()
     lines = _lines_for_two_processes(bench, requests)
-    file = bench.directory / "reader.py"
-    file.write_text(bench.driver.script(RESUME, lines), "utf-8")
-    server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
-    try:
-        reader = subprocess.run(
-            [sys.executable, str(file), str(bench.driver.directory)],
-            env=os.environ | server | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            capture_output=True,
-            text=True,
-            timeout=PROCESS_LIMIT,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        bench.fail(RESUME, "answers in another process", f"none within {PROCESS_LIMIT:g} s", [], body=lines)
-    said = reader.stderr.strip().splitlines()[-1:] or [f"exit status {reader.returncode}"]
-    if "ready" not in reader.stdout:
-        raise NotExercised(f"another process could not import the class: {said[0]}")
-    if reader.returncode:
-        bench.fail(RESUME, f"all {SEEN} seen in another process", said[0], [], body=lines)
+    expect_in_another_process(bench, RESUME, lines, f"all {SEEN} seen in another process")
 
 
 def _lines_for_two_processes(bench: Bench, requests: Requests) -> list[str]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.processes import expect_in_another_process
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.pair import run
 
@@ -27,9 +23,6 @@ def what_was_popped_stays_popped(bench: Bench) -> None:
     run(bench, program("push:0 push:1 push:2 pop push:3 pop reopen pop pop reopen"))
 
 
-PROCESS_LIMIT = 60.0
-"""Seconds that another process may take to start, import, open and drain."""
-
 STORED = (1, 2, 3)
 
 
@@ -43,30 +36,7 @@ def items_survive_into_another_process(bench: Bench) -> None:
         queue.push(bench.driver.item(number))
     queue.close()
     lines = _lines_for_two_processes(bench)
-    file = bench.directory / "reader.py"
-    file.write_text(bench.driver.script(rule, lines), "utf-8")
-    try:
-        reader = subprocess.run(
-            [sys.executable, str(file), str(bench.driver.directory)],
-            env=os.environ | _server_of(bench) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            capture_output=True,
-            text=True,
-            timeout=PROCESS_LIMIT,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        bench.fail(rule, "3 items in another process", f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
-    said = reader.stderr.strip().splitlines()[-1:] or [f"exit status {reader.returncode}"]
-    if "ready" not in reader.stdout:
-        raise NotExercised(f"another process could not import the class: {said[0]}")
-    bench.examined[rule] += 1
-    if reader.returncode:
-        bench.fail(rule, "the 3 items in another process", said[0], [], body=lines)
-
-
-def _server_of(bench: Bench) -> dict[str, str]:
-    """Return what another process needs in its environment to use the same server."""
-    return {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
+    expect_in_another_process(bench, rule, lines, "the 3 items in another process")
 
 
 def _lines_for_two_processes(bench: Bench) -> list[str]:

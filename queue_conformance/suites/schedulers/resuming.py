@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 
 from queue_conformance.faults.backend import VARIABLE
@@ -12,7 +10,7 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.processes import expect_in_another_process
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.schedulers.pair import run
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, compare_left, defaults, expect_left, fill, short
@@ -126,9 +124,6 @@ def what_was_lost_can_be_enqueued_again(bench: Bench) -> None:
 
 # --- Another process -------------------------------------------------------------------------------------------------
 
-PROCESS_LIMIT = 60.0
-"""Seconds that another process may take to start, import, open and drain."""
-
 
 @check("scheduler.close.persist", kinds=SCHEDULERS)
 def requests_survive_into_another_process(bench: Bench) -> None:
@@ -138,27 +133,7 @@ def requests_survive_into_another_process(bench: Bench) -> None:
     fill(bench, scheduler, 0, 3, 8)
     scheduler.close("shutdown")
     lines = _lines_for_two_processes(bench)
-    file = bench.directory / "reader.py"
-    name = scheduler.crawler.spider.name
-    file.write_text(bench.driver.script(rule, lines), "utf-8")
-    server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
-    try:
-        reader = subprocess.run(
-            [sys.executable, str(file), str(bench.driver.directory), name],
-            env=os.environ | server | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            capture_output=True,
-            text=True,
-            timeout=PROCESS_LIMIT,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        bench.fail(rule, "3 requests in another process", f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
-    said = reader.stderr.strip().splitlines()[-1:] or [f"exit status {reader.returncode}"]
-    if "ready" not in reader.stdout:
-        raise NotExercised(f"another process could not import the class: {said[0]}")
-    bench.examined[rule] += 1
-    if reader.returncode:
-        bench.fail(rule, "the 3 requests in another process", said[0], [], body=lines)
+    expect_in_another_process(bench, rule, lines, "the 3 requests in another process", scheduler.crawler.spider.name)
 
 
 def _lines_for_two_processes(bench: Bench) -> list[str]:

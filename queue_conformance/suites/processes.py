@@ -1,0 +1,52 @@
+"""What one process stores, read by another one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from queue_conformance.faults.backend import VARIABLE
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotExercised
+
+PROCESS_LIMIT = 60.0
+"""Seconds that another process may take to start, import, open and read."""
+
+
+def expect_in_another_process(bench: Bench, rule: str, lines: Sequence[str], expected: str, *arguments: str) -> None:
+    """Examine a rule by running the second half of a script in a new process.
+
+    Args:
+        bench: where the first half was done.
+        rule: its id.
+        lines: the body of the script. With arguments, it says ``ready`` once it has imported the class, and then only reads
+            and compares what is below the directory that its first argument names.
+        expected: what it finds there, short.
+        arguments: further arguments.
+
+    Raises:
+        RuleBroken: if it finds something else, or does not end.
+        NotExercised: if it cannot import the class.
+    """
+    file = bench.directory / "reader.py"
+    file.write_text(bench.driver.script(rule, lines), "utf-8")
+    server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
+    try:
+        reader = subprocess.run(
+            [sys.executable, str(file), str(bench.driver.directory), *arguments],
+            env=os.environ | server | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            capture_output=True,
+            text=True,
+            timeout=PROCESS_LIMIT,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        bench.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
+    said = reader.stderr.strip().splitlines()[-1:] or [f"exit status {reader.returncode}"]
+    if "ready" not in reader.stdout:
+        raise NotExercised(f"another process could not import the class: {said[0]}")
+    bench.examined[rule] += 1
+    if reader.returncode:
+        bench.fail(rule, expected, said[0], [], body=lines)
