@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# One more than there are processors, because many tests wait for servers, signals and time-outs.
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 STAMP = $(VENV)/.installed
 
 export PYTHONDONTWRITEBYTECODE =
