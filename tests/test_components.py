@@ -119,7 +119,7 @@ def test_a_right_component_passes_as_a_state_machine(path):
 )
 def test_a_failing_state_machine_names_the_rule(path, rule):
     with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
-        run_state_machine_as_test(state_machine(path), settings=settings(QUICK, max_examples=400, derandomize=True))
+        run_state_machine_as_test(state_machine(path), settings=settings(QUICK, max_examples=200, derandomize=True))
     failures = getattr(caught.value, "exceptions", [caught.value])
     assert {failure.rule for failure in failures} == {rule}
 
