@@ -18,7 +18,7 @@ from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
 
 
 class ImplementationNode(pytest.Collector):
-    """One implementation; its name is the dotted path of the class."""
+    """One implementation; its name is the one that pyproject.toml gives it, or the dotted path of its class."""
 
     def collect(self) -> Iterable[pytest.Item]:
         """Nothing is collected from here: the session makes the items."""

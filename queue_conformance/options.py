@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,7 @@ OPTIONS = (
         convert=_server,
     ),
     Option("conformance", "examine what [tool.queue_conformance] of pyproject.toml names"),
+    Option("conformance-only", "of these, only the one of this name", "NAME", repeats=True),
     Option(
         "conformance-claim",
         "what the class promises: order=FIFO, persistent, peek=no, crash-safe, ...",
@@ -128,15 +129,34 @@ class UsageError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """One implementation to examine.
+
+    Attributes:
+        name: what reports call it: its name in pyproject.toml, or else the dotted path of its class.
+        option: the option that names its class, without dashes.
+        path: the dotted path of its class.
+        settings: settings by name, as text.
+        claims: what its author claims, by name.
+        server: the server behind it, or ``""``.
+        level: the level whose broken rules fail the run.
+    """
+
+    name: str
+    option: str
+    path: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
+    level: str = "MUST"
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """What the user asked for.
 
     Attributes:
-        classes: the option and the dotted path of each class to examine, in order, each path once.
-        settings: settings by name, as text.
-        claims: what the author claims, by name.
-        server: the server behind the queues, or ``""``.
-        level: the level whose broken rules fail the run.
+        targets: what to examine, in order; each name once.
         reports: files to write.
         seed: seeds everything that is drawn.
         examples: programs and requests to draw.
@@ -144,11 +164,7 @@ class Options:
         in_process: run without protection.
     """
 
-    classes: tuple[tuple[str, str], ...]
-    settings: Mapping[str, str] = field(default_factory=dict)
-    claims: Mapping[str, str] = field(default_factory=dict)
-    server: str = ""
-    level: str = "MUST"
+    targets: tuple[Target, ...]
     reports: tuple[str, ...] = ()
     seed: int = 0
     examples: int = 100
@@ -170,7 +186,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def asked(config: pytest.Config) -> bool:
     """Whether an option asks for a run; nothing else is read or imported before."""
-    return bool(config.getoption("conformance")) or any(config.getoption(name.replace("-", "_")) for name in CLASS_OPTIONS)
+    return any(config.getoption(name.replace("-", "_")) for name in ("conformance", "conformance-only", *CLASS_OPTIONS))
 
 
 def read(config: pytest.Config) -> Options:
@@ -182,27 +198,37 @@ def read(config: pytest.Config) -> Options:
         UsageError: if an option is wrong.
     """
     table = _table(config)
+    described = table.pop(_DESCRIBED, {})
+    given = {option.name: config.getoption(option.dest) for option in OPTIONS}
+    spoken = {name for name, value in given.items() if value not in (None, False, [])}
     values: dict[str, Any] = {}
     for option in OPTIONS:
-        given = config.getoption(option.dest)
-        where = f"--{option.name}"
-        if given in (None, False, []) and option.name in table:
-            given, where = table[option.name], f"{option.name} in [tool.queue_conformance]"
-        values[option.name] = _converted(option, given, where)
+        if option.name not in spoken and option.name in table:
+            values[option.name] = _converted(option, table[option.name], f"{option.name} in [{_TABLE}]")
+        else:
+            values[option.name] = _converted(option, given[option.name], f"--{option.name}")
+    common = _Common(
+        _settings(values["queue-setting"], "--queue-setting"),
+        _claims(values["conformance-claim"], "--conformance-claim"),
+        values["queue-server"] or "",
+        values["conformance-level"],
+        frozenset(spoken),
+    )
     classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
-    if not classes:
-        raise UsageError(
-            "nothing to examine: give --queue-class, or name queue-class in [tool.queue_conformance] of pyproject.toml"
-        )
+    targets = [
+        Target(path, option, path, common.settings, common.claims, common.server, common.level)
+        for path, option in classes.items()
+    ]
+    if not spoken.intersection(CLASS_OPTIONS):  # the command line names classes of its own
+        targets += [_target(name, entry, common) for name, entry in _entries(described)]
+    targets = _chosen(targets, values["conformance-only"])
+    if not targets:
+        raise UsageError(f"nothing to examine: give --queue-class, or name queue-class in [{_TABLE}] of pyproject.toml")
     for name in values["conformance-report"]:
         if not (config.invocation_params.dir / name).parent.is_dir():
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
     return Options(
-        classes=tuple((name, path) for path, name in classes.items()),
-        settings=_settings(values["queue-setting"]),
-        claims=_claims(values["conformance-claim"]),
-        server=values["queue-server"] or "",
-        level=values["conformance-level"],
+        targets=tuple(targets),
         reports=tuple(values["conformance-report"]),
         seed=values["conformance-seed"],
         examples=values["conformance-examples"],
@@ -211,7 +237,11 @@ def read(config: pytest.Config) -> Options:
     )
 
 
-def _table(config: pytest.Config) -> Mapping[str, Any]:
+_TABLE = "tool.queue_conformance"
+_DESCRIBED = "implementations"
+
+
+def _table(config: pytest.Config) -> dict[str, Any]:
     import tomllib
 
     file = config.rootpath / "pyproject.toml"
@@ -222,14 +252,23 @@ def _table(config: pytest.Config) -> Mapping[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file.name}: {error}") from error
     table = {name.replace("_", "-"): value for name, value in table.items()}
-    names = [option.name for option in OPTIONS if option.name != "conformance"]
+    names = [option.name for option in OPTIONS if option.name not in ("conformance", "conformance-only")]
+    _know(table, [*names, _DESCRIBED], f"[{_TABLE}]")
+    return table
+
+
+def _know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
+    """Complain of a key that nobody reads."""
     for name in table:
         if name not in names:
-            import difflib
+            raise UsageError(f"{where} has no key {name!r}{_meant(name, names)}")
 
-            close = difflib.get_close_matches(name, names, n=1)
-            raise UsageError(f"[tool.queue_conformance] has no key {name!r}{f'; did you mean {close[0]!r}?' if close else ''}")
-    return table
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _converted(option: Option, given: Any, where: str) -> Any:
@@ -240,24 +279,33 @@ def _converted(option: Option, given: Any, where: str) -> Any:
     try:
         if option.repeats:
             if isinstance(given, Mapping):
-                given = [f"{name}={value}" for name, value in given.items()]
+                given = [f"{name}={_said(value)}" for name, value in given.items()]
             return [option.convert(str(value)) for value in ([given] if isinstance(given, str) else given)]
         return option.convert(str(given))
     except ValueError as error:
         raise UsageError(f"{where}: {error}, not {given!r}") from error
 
 
-def _settings(texts: list[str]) -> dict[str, str]:
+def _said(value: Any) -> str:
+    """Return a value of TOML as the command line would say it; Scrapy reads lists and tables as JSON."""
+    if isinstance(value, (list, dict)):
+        import json
+
+        return json.dumps(value)
+    return str(value)
+
+
+def _settings(texts: list[str], where: str) -> dict[str, str]:
     settings = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--queue-setting: write NAME=VALUE, not {text!r}")
+            raise UsageError(f"{where}: write NAME=VALUE, not {text!r}")
         settings[name.strip()] = value
     return settings
 
 
-def _claims(texts: list[str]) -> dict[str, str]:
+def _claims(texts: list[str], where: str) -> dict[str, str]:
     if not texts:
         return {}
     from queue_conformance.implementations.capabilities import ClaimError, parse_claims
@@ -266,4 +314,83 @@ def _claims(texts: list[str]) -> dict[str, str]:
     try:
         return parse_claims(texts, [kind.value for kind in Kind])
     except ClaimError as error:
-        raise UsageError(f"--conformance-claim: {error}") from error
+        raise UsageError(f"{where}: {error}") from error
+
+
+# --- Implementations that pyproject.toml describes -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What holds for every implementation that does not say otherwise.
+
+    Attributes:
+        settings: settings by name.
+        claims: what is claimed.
+        server: the server, or ``""``.
+        level: the level.
+        spoken: the options that the command line gives; these win over what the table says of one implementation.
+    """
+
+    settings: Mapping[str, str]
+    claims: Mapping[str, str]
+    server: str
+    level: str
+    spoken: frozenset[str]
+
+    def over(self, option: str, own: Mapping[str, str], common: Mapping[str, str]) -> dict[str, str]:
+        """Return what an implementation says, and what is common; where both speak, the command line wins."""
+        return {**own, **common} if option in self.spoken else {**common, **own}
+
+
+_KEYS = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
+"""The keys that describe an implementation, besides its class and its profile, and the options that they stand for."""
+
+
+def _entries(described: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if not isinstance(described, Mapping):
+        raise UsageError(f"{_DESCRIBED} in [{_TABLE}]: write a table [{_TABLE}.{_DESCRIBED}.NAME] for each one")
+    for name, entry in described.items():
+        if not isinstance(entry, Mapping):
+            raise UsageError(f"{_DESCRIBED} in [{_TABLE}]: write a table [{_TABLE}.{_DESCRIBED}.{name}], not {entry!r}")
+        yield name, entry
+
+
+def _target(name: str, entry: Mapping[str, Any], common: _Common) -> Target:
+    """Return what one table describes."""
+    where = f"[{_TABLE}.{_DESCRIBED}.{name}]"
+    entry = {key.replace("_", "-"): value for key, value in entry.items()}
+    _know(entry, [*CLASS_OPTIONS, *_KEYS, "profile"], where)
+    named = [option for option in CLASS_OPTIONS if option in entry]
+    if len(named) != 1 or not isinstance(entry[named[0]], str):
+        raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
+    by_name = {option.name: option for option in OPTIONS}
+    values = {
+        key: _converted(by_name[option], entry.get(key), f"{key} in {where}")
+        for key, option in _KEYS.items()
+        if key in entry or by_name[option].repeats
+    }
+    claims = _claims([*values["claims"], *([f"profile={entry['profile']}"] if "profile" in entry else [])], f"claims in {where}")
+    server = common.server if "queue-server" in common.spoken else values.get("server", common.server)
+    return Target(
+        name,
+        named[0],
+        entry[named[0]],
+        common.over("queue-setting", _settings(values["settings"], f"settings in {where}"), common.settings),
+        common.over("conformance-claim", claims, common.claims),
+        server,
+        common.level if "conformance-level" in common.spoken else values.get("level", common.level),
+    )
+
+
+def _chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
+    """Return the targets of some names, or all.
+
+    Raises:
+        UsageError: if a name is unknown.
+    """
+    known = {target.name: target for target in targets}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{_TABLE}]{_meant(name, known)}")
+    return [known[name] for name in names] if names else list(known.values())

@@ -16,8 +16,8 @@ from queue_conformance import options
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.items import CheckItem, ImplementationNode, pack, unpack
-from queue_conformance.options import Options
-from queue_conformance.reports import Report, jsonl, report_on, terminal
+from queue_conformance.options import Options, Target
+from queue_conformance.reports import Origin, Report, jsonl, report_on, terminal
 from queue_conformance.reports.placement import place
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
@@ -67,6 +67,7 @@ class Session:
         self.surveys: dict[str, Survey] = {}
         self.results: dict[str, list[CheckResult]] = {}
         self.releases = installed_releases()
+        self._started = Origin().created
         self._elsewhere: dict[str, str] = {}
         self._scratch = _new_scratch(_scratch_root())
 
@@ -77,35 +78,36 @@ class Session:
         """Survey the classes and add the items of their checks, before anything is deselected."""
         if self.is_controller:
             return
-        for option, path in self.options.classes:
+        for target in self.options.targets:
+            where = f"--{target.option}" if target.name == target.path else target.name
             try:
-                items += self._collect(session, option, path)
+                items += self._collect(session, target)
             except LoadError as error:
-                self.errors.append(f"--{option}: {error}")
+                self.errors.append(f"{where}: {error}")
             except IsolatedError as error:
                 last = str(error).strip().splitlines()[-1]
-                self.errors.append(f"--{option}: the kit failed on {path}, which is a mistake of the kit: {last}")
+                self.errors.append(f"{where}: the kit failed on {target.path}, which is a mistake of the kit: {last}")
         if self.is_worker:
             self.config.workeroutput["queue_conformance"] = pack((self.surveys, self.errors))  # type: ignore[attr-defined]
 
-    def _collect(self, session: pytest.Session, option: str, path: str) -> list[pytest.Item]:
-        conditions = self._conditions(path)
-        found = survey(path, self.options.settings, self.options.claims, conditions, option)
+    def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
+        conditions = self._conditions(target)
+        found = survey(target.path, target.settings, target.claims, conditions, target.option)
         examination = Examination(found, conditions, self.releases)
-        self.surveys[path] = found
-        node = ImplementationNode.from_parent(session, name=path, nodeid=path)
-        gate = Level(self.options.level)
+        self.surveys[target.name] = found
+        node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
+        gate = Level(target.level)
         return [CheckItem.from_parent(node, check=check, examination=examination, gate=gate) for check in examination.checks]
 
-    def _conditions(self, path: str) -> Conditions:
-        known = self._cached().get(path, [])
+    def _conditions(self, target: Target) -> Conditions:
+        known = self._cached().get(target.name, [])
         return Conditions(
             self._scratch,
             seed=self.options.seed,
             examples=self.options.examples,
             time_limit=self.options.time_limit,
             in_process=self.options.in_process,
-            server=self.options.server,
+            server=target.server,
             opener=self._opener(),
             known=[tuple(map(tuple, program)) for program in known],
         )
@@ -129,8 +131,8 @@ class Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect what came of a check, wherever it ran."""
         if text := getattr(report, _RESULT, None):
-            path, result = unpack(text)
-            self.results.setdefault(path, []).append(result)
+            name, result = unpack(text)
+            self.results.setdefault(name, []).append(result)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
         """Show a check whose broken rules do not fail the run in a category of its own."""
@@ -150,9 +152,15 @@ class Session:
 
     def report(self) -> Report:
         """Return what came of the run."""
-        order = [path for _, path in self.options.classes if path in self.surveys]
-        found = [report_on(self.surveys[path], self.results.get(path, []), self.releases) for path in order]
-        return Report(tuple(found), tuple(self.errors), self.options.level, self.options.seed, self.releases)
+        found = [
+            report_on(
+                self.surveys[target.name], self.results.get(target.name, []), self.releases, target.name, Level(target.level)
+            )
+            for target in self.options.targets
+            if target.name in self.surveys
+        ]
+        origin = Origin(self.options.seed, self.options.examples, self.releases, created=self._started)
+        return Report(tuple(found), tuple(self.errors), origin)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -178,7 +186,7 @@ class Session:
             one.longrepr = text
 
     def _cached(self) -> dict[str, Any]:
-        """Return the programs that failed in earlier runs, by class."""
+        """Return the programs that failed in earlier runs, by implementation."""
         cache = getattr(self.config, "cache", None)
         return dict(cache.get(_CACHE, {})) if cache else {}
 
@@ -187,10 +195,10 @@ class Session:
         known = self._cached()
         remembered = dict(known)
         for found in report.implementations:
-            remembered.pop(found.survey.path, None)
+            remembered.pop(found.name, None)
             programs = [v.violation.program for v in found.verdicts if v.violation and v.violation.program]
             if programs:
-                remembered[found.survey.path] = programs
+                remembered[found.name] = programs
         if remembered != known and getattr(self.config, "cache", None):
             self.config.cache.set(_CACHE, remembered)
 

@@ -17,13 +17,17 @@ def read(pytester):
     return read
 
 
+DEFAULT = options.Options((options.Target("a.B", "queue-class", "a.B"),))
+
+
 def test_classes_are_kept_in_order_and_once(read):
     found = read("--queue-class=a.B", "--priority-queue-class=a.C", "--queue-class=a.D", "--queue-class=a.B")
-    assert found.classes == (("queue-class", "a.B"), ("queue-class", "a.D"), ("priority-queue-class", "a.C"))
+    classes = [(target.option, target.path) for target in found.targets]
+    assert classes == [("queue-class", "a.B"), ("queue-class", "a.D"), ("priority-queue-class", "a.C")]
 
 
 def test_everything_has_a_default(read):
-    assert read("--queue-class=a.B") == options.Options(classes=(("queue-class", "a.B"),))
+    assert read("--queue-class=a.B") == DEFAULT
 
 
 def test_the_command_line_is_read(read):
@@ -40,9 +44,10 @@ def test_the_command_line_is_read(read):
         "--conformance-time-limit=2.5",
         "--conformance-in-process",
     )
-    assert found.settings == {"REDIS_URL": "redis://localhost/0?a=b", "EMPTY": ""}
-    assert found.claims == {"order": "LIFO"}
-    assert found.level == "SHOULD"
+    (target,) = found.targets
+    assert target.settings == {"REDIS_URL": "redis://localhost/0?a=b", "EMPTY": ""}
+    assert target.claims == {"order": "LIFO"}
+    assert target.level == "SHOULD"
     assert found.reports == ("one.jsonl", "two.jsonl")
     assert (found.seed, found.examples, found.time_limit, found.in_process) == (7, 10, 2.5, True)
 
@@ -59,10 +64,12 @@ def test_the_table_is_read(read):
             conformance-in-process = true
         """,
     )
-    assert [path for _, path in found.classes] == ["a.B", "a.C"]
-    assert found.settings == {"REDIS_URL": "redis://localhost", "PORT": "6379"}
-    assert found.claims == {"persistent": "yes", "order": "FIFO"}
-    assert (found.level, found.seed, found.in_process) == ("SHOULD", 3, True)
+    assert [target.path for target in found.targets] == ["a.B", "a.C"]
+    for target in found.targets:
+        assert target.settings == {"REDIS_URL": "redis://localhost", "PORT": "6379"}
+        assert target.claims == {"persistent": "yes", "order": "FIFO"}
+        assert target.level == "SHOULD"
+    assert (found.seed, found.in_process) == (3, True)
 
 
 VALUES = {
@@ -77,18 +84,110 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("name", [o.name for o in options.OPTIONS if o.name not in ("conformance", "queue-server")])
+@pytest.mark.parametrize(
+    "name", [o.name for o in options.OPTIONS if o.name not in ("conformance", "conformance-only", "queue-server")]
+)
 def test_every_option_can_be_set_in_the_table(read, name):
-    default = options.Options(classes=(("queue-class", "a.B"),))
     value = VALUES.get(name, '"a.C"')
     arguments = ["--conformance"] if name in options.CLASS_OPTIONS else ["--queue-class=a.B"]
-    assert read(*arguments, table=f"{name} = {value}") != default
+    assert read(*arguments, table=f"{name} = {value}") != DEFAULT
 
 
 def test_the_command_line_replaces_the_table(read):
     found = read("--queue-class=a.B", "--conformance-seed=1", table='queue-class = ["a.C"]\nconformance-seed = 2')
-    assert [path for _, path in found.classes] == ["a.B"]
+    assert [target.path for target in found.targets] == ["a.B"]
     assert found.seed == 1
+
+
+# --- Implementations that are described one by one -------------------------------------------------------------------
+
+DESCRIBED = """
+    queue-setting = { REDIS_URL = "redis://{host}:{port}/0" }
+    conformance-level = "SHOULD"
+
+    [tool.queue_conformance.implementations.fifo]
+    queue-class = "a.Queue"
+    server = "redis"
+    settings = { TIMEOUT = 0.3, NAMES = ["a", "b"] }
+    claims = { order = "FIFO", persistent = true, peek = false }
+    profile = "external-queue"
+
+    [tool.queue_conformance.implementations.lifo]
+    queue_class = "a.Queue"
+    settings = { REDIS_URL = "redis://elsewhere/0" }
+    claims = ["order=LIFO"]
+    level = "MUST"
+"""
+
+
+def test_implementations_are_described_by_name(read):
+    fifo, lifo = read("--conformance", table=DESCRIBED).targets
+    assert (fifo.name, fifo.option, fifo.path, fifo.server, fifo.level) == ("fifo", "queue-class", "a.Queue", "redis", "SHOULD")
+    assert fifo.settings == {"REDIS_URL": "redis://{host}:{port}/0", "TIMEOUT": "0.3", "NAMES": '["a", "b"]'}
+    assert fifo.claims == {"order": "FIFO", "persistent": "yes", "peek": "no", "profile": "external-queue"}
+    assert (lifo.name, lifo.path, lifo.server, lifo.level) == ("lifo", "a.Queue", "", "MUST")
+    assert lifo.settings == {"REDIS_URL": "redis://elsewhere/0"}
+    assert lifo.claims == {"order": "LIFO"}
+
+
+def test_one_of_them_is_examined_alone(read):
+    (target,) = read("--conformance-only=lifo", table=DESCRIBED).targets
+    assert target.name == "lifo"
+
+
+def test_a_class_on_the_command_line_is_examined_instead_of_them(read):
+    (target,) = read("--queue-class=a.Other", table=DESCRIBED).targets
+    assert (target.path, target.level) == ("a.Other", "SHOULD")
+
+
+def test_the_command_line_wins_over_what_is_said_of_one(read):
+    arguments = ["--queue-setting=TIMEOUT=1", "--queue-server=fakeredis", "--conformance-level=MUST"]
+    fifo, lifo = read("--conformance", *arguments, table=DESCRIBED).targets
+    assert fifo.settings["TIMEOUT"] == lifo.settings["TIMEOUT"] == "1"
+    assert {fifo.server, lifo.server} == {"fakeredis"}
+    assert {fifo.level, lifo.level} == {"MUST"}
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            'queue-clas = "a.B"',
+            "[tool.queue_conformance.implementations.mine] has no key 'queue-clas'; did you mean 'queue-class'?",
+        ),
+        ('server = "redis"', "[tool.queue_conformance.implementations.mine]: name one class, by one of queue-class, "),
+        ('queue-class = ["a.B"]', "[tool.queue_conformance.implementations.mine]: name one class"),
+        (
+            'queue-class = "a.B"\nlevel = "MAY"',
+            "level in [tool.queue_conformance.implementations.mine]: write MUST or SHOULD, not 'MAY'",
+        ),
+        (
+            'queue-class = "a.B"\nclaims = { fast = true }',
+            "claims in [tool.queue_conformance.implementations.mine]: unknown claim 'fast'",
+        ),
+        (
+            'queue-class = "a.B"\nsettings = ["A"]',
+            "settings in [tool.queue_conformance.implementations.mine]: write NAME=VALUE, not 'A'",
+        ),
+        (
+            'queue-class = "a.B"\nprofile = "fast"',
+            "claims in [tool.queue_conformance.implementations.mine]: the claim 'profile' cannot be 'fast'",
+        ),
+    ],
+)
+def test_a_wrong_description_is_explained(read, table, message):
+    with pytest.raises(options.UsageError) as caught:
+        read("--conformance", table=f"[tool.queue_conformance.implementations.mine]\n{table}")
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_name_is_explained(read):
+    with pytest.raises(options.UsageError, match=r"nothing is called 'fif' in .*; did you mean 'fifo'"):
+        read("--conformance-only=fif", table=DESCRIBED)
+
+
+# --- What is wrong ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

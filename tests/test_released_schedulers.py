@@ -39,7 +39,7 @@ def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
     report = examine(SCHEDULER, settings=settings, jobs=False)
     keeps = pqueue != SLOTS and "Fifo" in queue
     assert broken(report) == (ALWAYS if keeps else ALWAYS | TWICE)
-    assert report.survey.found.slots == (pqueue == SLOTS)
+    assert ("slots" in report.offers) == (pqueue == SLOTS)
     unexamined = [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)]
     assert all(rule.startswith("job.") for rule in unexamined)
 

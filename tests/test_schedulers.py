@@ -36,7 +36,7 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert not unexamined(report)
-    assert report.survey.found.names <= {"length"}
+    assert report.offers <= {"length"}
 
 
 def test_a_report_says_what_a_scheduler_offers():
@@ -50,7 +50,7 @@ def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():
     report = examine("gallery.right_schedulers.RedisScheduler", {"shared": "yes"}, **REDIS)
     assert not broken(report)
     assert not unexamined(report)
-    assert report.survey.found.names == {"filters", "length", "persistent", "server"}
+    assert report.offers == {"filters", "length", "persistent", "server"}
     kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
     assert {"scheduler.ctor.fail-early", "scheduler.shared", "scheduler.next.bounded-time", "scheduler.close.persist"} <= kept
 

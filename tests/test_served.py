@@ -23,7 +23,7 @@ def test_a_reference_keeps_every_rule(path, server):
     report = examine(path, settings=SETTINGS, server=server)
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
-    assert report.survey.profile == "external-queue"
+    assert report.profile == "external-queue"
     unexamined = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
     assert unexamined <= {"queue.push.large"}
     assert any("cut_reply" in note for note in report.notes)

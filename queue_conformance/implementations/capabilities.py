@@ -126,7 +126,9 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
             claims[name] = value
             continue
         allowed = tuple(kinds) if name == "kind" else _ALLOWED[name]
-        chosen = {option.lower(): option for option in allowed}.get(_plain(value))
+        words = {option.lower(): option for option in allowed}
+        words |= {"true": "yes", "false": "no"} if "yes" in allowed else {}  # as TOML says it
+        chosen = words.get(_plain(value))
         if chosen is None:
             raise ClaimError(f"the claim {name!r} cannot be {value!r}: write {name}={'|'.join(allowed)}")
         claims[name] = chosen

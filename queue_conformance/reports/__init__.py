@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
 
+from queue_conformance import __version__
 from queue_conformance.implementations.capabilities import apply_claims
-from queue_conformance.specification import Level
-from queue_conformance.suites.outcomes import CheckResult
+from queue_conformance.reports.description import describe
+from queue_conformance.reports.secrets import Secrets
+from queue_conformance.specification import Kind, Level, Profile
+from queue_conformance.suites.outcomes import CheckResult, Outcome
 from queue_conformance.suites.survey import Survey
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """What came of one check.
+
+    Attributes:
+        name: its name.
+        outcomes: what it says of rules, by id.
+        seconds: how long it took.
+        fatal: whether it hung or died.
+    """
+
+    name: str
+    outcomes: Mapping[str, Outcome]
+    seconds: float = 0.0
+    fatal: bool = False
 
 
 @dataclass(frozen=True)
@@ -18,16 +42,40 @@ class ImplementationReport:
     """What is known of one implementation.
 
     Attributes:
-        survey: what it is and offers.
+        name: what its author calls it; the dotted path of its class, if nothing else.
+        path: the dotted path of its class.
+        version: its package and the release of that, or ``""``.
+        kind: what it is.
+        profile: the contract that it was held to.
+        level: the level whose broken rules fail the run.
+        settings: what it was built with, without secrets.
+        claims: what its author claims.
+        server: the server that it stores in, or ``""``.
+        found: what was found by probing, in one line; ``""`` if it could not be used.
+        offers: the same, as the names that rules use.
+        stores: for each type of value, what becomes of it in a queue that serializes.
+        checks: what came of each check.
+        notes: what else is worth reporting.
         verdicts: one per rule of its profile, in the order of the specification.
         verdict: what follows from them.
-        notes: what else is worth reporting.
     """
 
-    survey: Survey
+    name: str
+    path: str
+    version: str
+    kind: Kind
+    profile: Profile
+    level: Level
+    settings: Mapping[str, Any]
+    claims: Mapping[str, str]
+    server: str
+    found: str
+    offers: frozenset[str]
+    stores: Mapping[str, str]
+    checks: tuple[CheckRecord, ...]
+    notes: tuple[str, ...]
     verdicts: tuple[RuleVerdict, ...]
     verdict: RunVerdict
-    notes: tuple[str, ...]
 
     def counts(self) -> dict[Level, Counter[Verdict]]:
         """Return the number of rules per level and verdict."""
@@ -40,30 +88,57 @@ class ImplementationReport:
         """Return the broken rules of a level."""
         return [v for v in self.verdicts if v.verdict is Verdict.BROKEN and v.rule.level is level]
 
+    @property
+    def failed(self) -> bool:
+        """Whether a rule of the required level, or of a higher one, is broken."""
+        return any(self.broken(level) for level in (Level.MUST, self.level))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a report comes from.
+
+    Attributes:
+        seed: what seeded everything that was drawn.
+        examples: programs and requests that were drawn.
+        releases: the releases of libraries.
+        kit: the release of the kit.
+        python: the release of Python.
+        platform: the platform, as ``sys.platform`` names it.
+        created: when it was made: date and time in UTC, ISO 8601.
+    """
+
+    seed: int = 0
+    examples: int = 100
+    releases: Mapping[str, str] = field(default_factory=dict)
+    kit: str = __version__
+    python: str = field(default_factory=platform.python_version)
+    platform: str = sys.platform
+    created: str = field(default_factory=_now)
+
 
 @dataclass(frozen=True)
 class Report:
     """What came of a run.
 
     Attributes:
-        implementations: one report per class that could be examined.
-        errors: one line per class that could not.
-        level: the level whose broken rules fail the run.
-        seed: what seeded everything that was drawn.
-        releases: the installed releases of libraries.
+        implementations: one report per implementation that could be examined.
+        errors: one line per implementation that could not.
+        origin: where it comes from.
     """
 
     implementations: tuple[ImplementationReport, ...]
-    errors: tuple[str, ...]
-    level: str = "MUST"
-    seed: int = 0
-    releases: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+    origin: Origin = field(default_factory=Origin)
 
     @property
     def failed(self) -> bool:
-        """Whether a rule of the required level, or of a higher one, is broken."""
-        gating = [Level.MUST] if self.level == "MUST" else [Level.MUST, Level.SHOULD]
-        return any(report.broken(level) for report in self.implementations for level in gating)
+        """Whether some implementation broke a rule that it must not."""
+        return any(report.failed for report in self.implementations)
 
     @property
     def inconclusive(self) -> bool:
@@ -71,20 +146,47 @@ class Report:
         return any(report.verdict is RunVerdict.INCONCLUSIVE for report in self.implementations)
 
 
-def report_on(survey: Survey, results: Iterable[CheckResult], releases: Mapping[str, str]) -> ImplementationReport:
+def report_on(
+    survey: Survey, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
+) -> ImplementationReport:
     """Combine a survey with what came of the checks.
 
     Args:
         survey: what the implementation is and offers.
         results: what came of its checks; those of the survey itself are added.
         releases: the installed releases of libraries.
+        name: what its author calls it.
+        level: the level whose broken rules fail the run.
     """
     # A distributed run finishes its checks in any order.
-    results = [*survey.preflight, *sorted(results, key=lambda result: result.check)]
+    results = {result.check: result for result in [*survey.preflight, *sorted(results, key=lambda result: result.check)]}.values()
     observations = [observation for result in results for observation in result.observations]
     broken = [o.rule for o in survey.preflight[0].observations if o.violation]
     unusable = f"blocked by {', '.join(broken)}" if not survey.usable else ""
     capabilities = apply_claims(survey.found, survey.claims)
     verdicts = judge(survey.rules(), capabilities.names, releases, observations, unusable)
+    secrets = Secrets(survey.settings)
     notes = [*survey.notes, *(note for result in results for note in result.notes)]
-    return ImplementationReport(survey, tuple(verdicts), conclude(verdicts), tuple(dict.fromkeys(notes)))
+    return ImplementationReport(
+        name=name or survey.path,
+        path=survey.path,
+        version=survey.version,
+        kind=survey.kind,
+        profile=survey.profile,
+        level=level,
+        settings=secrets.settings(survey.settings),
+        claims=survey.claims,
+        server=survey.server,
+        found=describe(survey.kind, survey.found) if survey.usable else "",
+        offers=survey.found.names,
+        stores=survey.found.stores,
+        checks=tuple(_record(result) for result in results),
+        notes=tuple(dict.fromkeys(map(secrets.text, notes))),
+        verdicts=tuple(map(secrets.verdict, verdicts)),
+        verdict=conclude(verdicts),
+    )
+
+
+def _record(result: CheckResult) -> CheckRecord:
+    outcomes = {observation.rule: observation.outcome for observation in result.observations}
+    return CheckRecord(result.check, outcomes, round(result.seconds, 3), result.fatal)

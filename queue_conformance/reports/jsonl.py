@@ -1,22 +1,29 @@
-"""The report as JSON lines: a header, one record per rule, one per implementation, and a footer.
+"""The report as JSON lines, and back: a header, records, and a footer.
 
-A file without a footer is incomplete.
+A file without a footer is incomplete, and is refused. ``schema.json`` beside this module describes the records.
 """
 
 from __future__ import annotations
 
 import json
-import platform
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from queue_conformance import __version__
-from queue_conformance.reports import ImplementationReport, Report
-from queue_conformance.verdicts import RuleVerdict
+from queue_conformance.reports import CheckRecord, ImplementationReport, Origin, Report
+from queue_conformance.specification import Kind, Level, Profile, Rule
+from queue_conformance.suites.outcomes import Outcome, Violation
+from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
 SCHEMA = 1
-"""The version of the records."""
+"""The version of the records; another one means that a program which reads them must be changed."""
+
+
+class ReportError(ValueError):
+    """A file is no report that can be read; the message is one line."""
+
+
+# --- Writing ---------------------------------------------------------------------------------------------------------
 
 
 def render(report: Report) -> str:
@@ -26,20 +33,24 @@ def render(report: Report) -> str:
 
 def records(report: Report) -> Iterator[dict[str, Any]]:
     """Yield the records of a report."""
+    origin = report.origin
     yield {
         "type": "header",
         "schema": SCHEMA,
-        "kit": __version__,
-        "python": platform.python_version(),
-        "platform": sys.platform,
-        "releases": dict(report.releases),
-        "seed": report.seed,
-        "level": report.level,
+        "kit": origin.kit,
+        "python": origin.python,
+        "platform": origin.platform,
+        "releases": dict(origin.releases),
+        "created": origin.created,
+        "seed": origin.seed,
+        "examples": origin.examples,
     }
     for implementation in report.implementations:
-        for verdict in implementation.verdicts:
-            yield _rule(implementation.survey.path, verdict)
         yield _implementation(implementation)
+        for check in implementation.checks:
+            yield _check(implementation.name, check)
+        for verdict in implementation.verdicts:
+            yield _rule(implementation.name, verdict)
     for error in report.errors:
         yield {"type": "error", "message": error}
     yield {
@@ -50,14 +61,50 @@ def records(report: Report) -> Iterator[dict[str, Any]]:
     }
 
 
-def _rule(path: str, verdict: RuleVerdict) -> dict[str, Any]:
+def _implementation(found: ImplementationReport) -> dict[str, Any]:
+    return {
+        "type": "implementation",
+        "implementation": found.name,
+        "path": found.path,
+        "version": found.version,
+        "kind": str(found.kind),
+        "profile": str(found.profile),
+        "level": str(found.level),
+        "settings": dict(found.settings),
+        "claims": dict(found.claims),
+        "server": found.server,
+        "found": found.found,
+        "offers": sorted(found.offers),
+        "stores": dict(found.stores),
+        "notes": list(found.notes),
+        "counts": {
+            str(level): {str(verdict): count for verdict, count in sorted(counter.items())}
+            for level, counter in found.counts().items()
+        },
+        "verdict": str(found.verdict),
+    }
+
+
+def _check(name: str, check: CheckRecord) -> dict[str, Any]:
+    outcomes = {rule: str(outcome) for rule, outcome in check.outcomes.items()}
+    record: dict[str, Any] = {"type": "check", "implementation": name, "check": check.name, "outcomes": outcomes}
+    record["seconds"] = check.seconds
+    return record | ({"fatal": True} if check.fatal else {})
+
+
+def _rule(name: str, verdict: RuleVerdict) -> dict[str, Any]:
+    rule = verdict.rule
     record: dict[str, Any] = {
         "type": "rule",
-        "implementation": path,
-        "rule": verdict.rule.id,
-        "level": str(verdict.rule.level),
+        "implementation": name,
+        "rule": rule.id,
+        "level": str(rule.level),
         "verdict": str(verdict.verdict),
+        "sentence": rule.sentence,
+        "source": rule.source,
     }
+    if rule.hints:
+        record["hints"] = list(rule.hints)
     if verdict.reason:
         record["reason"] = verdict.reason
     if violation := verdict.violation:
@@ -74,23 +121,120 @@ def _rule(path: str, verdict: RuleVerdict) -> dict[str, Any]:
     return record
 
 
-def _implementation(found: ImplementationReport) -> dict[str, Any]:
-    survey = found.survey
-    counts = {
-        str(level): {str(verdict): count for verdict, count in sorted(counter.items())}
-        for level, counter in found.counts().items()
-    }
-    return {
-        "type": "implementation",
-        "implementation": survey.path,
-        "version": survey.version,
-        "kind": str(survey.kind),
-        "profile": str(survey.profile),
-        "order": str(survey.found.order),
-        "found": sorted(survey.found.names),
-        "stores": dict(survey.found.stores),
-        "claimed": dict(survey.claims),
-        "notes": list(found.notes),
-        "counts": counts,
-        "verdict": str(found.verdict),
-    }
+# --- Reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Report:
+    """Read a report back.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ReportError: if it is no report, an incomplete one, or one of another schema.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        return parse(text)
+    except ReportError as error:
+        raise ReportError(f"{path}: {error}") from error
+
+
+def parse(text: str) -> Report:
+    """Return the report that a text holds; :func:`render` is the inverse.
+
+    Raises:
+        ReportError: if it is no report, an incomplete one, or one of another schema.
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    try:
+        found = [json.loads(line) for line in lines]
+    except json.JSONDecodeError as error:
+        raise ReportError("no report of JSON lines, or one that was cut off") from error
+    if not found or not all(isinstance(record, dict) for record in found) or found[0].get("type") != "header":
+        raise ReportError("no report: it does not begin with a header")
+    if found[0].get("schema") != SCHEMA:
+        raise ReportError(f"its schema is {found[0].get('schema')!r}, and this release of the kit reads {SCHEMA}")
+    if found[-1].get("type") != "footer":
+        raise ReportError("incomplete: it has no footer; the run that wrote it did not end")
+    try:
+        return _report(found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReportError(f"a record is not as schema {SCHEMA} has it: {error!r}") from error
+
+
+def _report(found: list[dict[str, Any]]) -> Report:
+    header = found[0]
+    origin = Origin(**{name: header[name] for name in Origin.__slots__})
+    by_type: dict[str, list[dict[str, Any]]] = {}
+    for record in found:
+        by_type.setdefault(record["type"], []).append(record)
+    implementations = tuple(
+        _implementation_of(
+            record,
+            [check for check in by_type.get("check", ()) if check["implementation"] == record["implementation"]],
+            [rule for rule in by_type.get("rule", ()) if rule["implementation"] == record["implementation"]],
+        )
+        for record in by_type.get("implementation", ())
+    )
+    return Report(implementations, tuple(record["message"] for record in by_type.get("error", ())), origin)
+
+
+def _implementation_of(
+    record: Mapping[str, Any], checks: Iterable[Mapping[str, Any]], rules: Iterable[Mapping[str, Any]]
+) -> ImplementationReport:
+    kind, profile = Kind(record["kind"]), Profile(record["profile"])
+    return ImplementationReport(
+        name=record["implementation"],
+        path=record["path"],
+        version=record["version"],
+        kind=kind,
+        profile=profile,
+        level=Level(record["level"]),
+        settings=record["settings"],
+        claims=record["claims"],
+        server=record["server"],
+        found=record["found"],
+        offers=frozenset(record["offers"]),
+        stores=record["stores"],
+        checks=tuple(
+            CheckRecord(
+                check["check"],
+                {rule: Outcome(outcome) for rule, outcome in check["outcomes"].items()},
+                check["seconds"],
+                check.get("fatal", False),
+            )
+            for check in checks
+        ),
+        notes=tuple(record["notes"]),
+        verdicts=tuple(_verdict_of(rule, kind, profile) for rule in rules),
+        verdict=RunVerdict(record["verdict"]),
+    )
+
+
+def _verdict_of(record: Mapping[str, Any], kind: Kind, profile: Profile) -> RuleVerdict:
+    rule = Rule(
+        id=record["rule"],
+        level=Level(record["level"]),
+        sentence=record["sentence"],
+        source=record["source"],
+        profiles=frozenset({profile}),
+        kinds=frozenset({kind}),
+        hints=tuple(record.get("hints", ())),
+    )
+    violation = None
+    if "script" in record:
+        program = record.get("program")
+        violation = Violation(
+            rule.id,
+            record["expected"],
+            record["actual"],
+            tuple(record["operations"]),
+            record["script"],
+            None if program is None else tuple(map(tuple, program)),
+            record.get("stacks", ""),
+        )
+    return RuleVerdict(rule, Verdict(record["verdict"]), record.get("reason", ""), violation)

@@ -15,13 +15,13 @@ def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[li
 
     Args:
         report: what came of the run.
-        failed: the checks that failed, in the order in which they are shown: the path of the class, and what came of it.
+        failed: the checks that failed, in the order in which they are shown: the name of the implementation, and what came of it.
 
     Returns:
         The text of each failed check; and by title the texts of the broken rules that no failed check saw.
     """
     screens = {
-        (found.survey.path, verdict.rule.id): failure.render(verdict.rule, verdict.violation)
+        (found.name, verdict.rule.id): failure.render(verdict.rule, verdict.violation)
         for found in report.implementations
         for verdict in found.verdicts
         if verdict.violation

@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from queue_conformance.implementations.capabilities import Capabilities, Order
 from queue_conformance.reports import ImplementationReport, Report
-from queue_conformance.specification import Kind, Level
+from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
 _ONE_BY_ONE = (Verdict.BROKEN, Verdict.NOT_EXERCISED)
@@ -55,13 +54,13 @@ def render(report: Report, width: int = 100, verbose: bool = False) -> Iterator[
 
 
 def _implementation(report: Report, found: ImplementationReport, width: int, verbose: bool) -> Iterator[Line]:
-    survey = found.survey
-    about = [survey.version, survey.kind.replace("-", " "), f"profile {survey.profile}", f"seed {report.seed}"]
-    yield Line(survey.path, bold=True)
+    about = [found.path if found.name != found.path else "", found.version, found.kind.replace("-", " ")]
+    about += [f"profile {found.profile}", f"seed {report.origin.seed}"]
+    yield Line(found.name, bold=True)
     yield from map(Line, _wrapped(", ".join(part for part in about if part), width, "  "))
-    if survey.usable and (described := describe_found(survey.kind, survey.found)):
-        yield from map(Line, _wrapped(f"found: {described}", width, "  "))
-    claimed = ", ".join(f"{name}={value}" for name, value in survey.claims.items())
+    if found.found:
+        yield from map(Line, _wrapped(f"found: {found.found}", width, "  "))
+    claimed = ", ".join(f"{name}={value}" for name, value in found.claims.items())
     yield Line(f"  claimed: {claimed or 'nothing'}")
     for note in found.notes:
         yield from map(Line, _wrapped(f"note: {note}", width, "  "))
@@ -74,60 +73,8 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
         if counts:
             shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
             yield from map(Line, _wrapped(f"{level}: {shown}", width, "  "))
-    for text in _wrapped(f"verdict: {_conclusion(report, found)}", width, "  "):
+    for text in _wrapped(f"verdict: {_conclusion(found)}", width, "  "):
         yield Line(text, _COLOURS[found.verdict], True)
-
-
-_OF_SCHEDULERS = {
-    "configurable": "takes its queues from the settings",
-    "persistent": "persistent",
-    "filesystem": "in files",
-    "server": "behind a server",
-    "filters": "filters duplicates",
-    "slots": "serves the slots of the downloader in turn",
-    "length": "has a length",
-}
-"""What is said of a scheduler that offers something."""
-
-
-def describe_found(kind: Kind, found: Capabilities) -> str:
-    """Return what was found by probing, in one line; nothing for a kind that is not probed."""
-    if kind is Kind.ASYNC_SCHEDULER:
-        return ""  # it offers what the queue below it does
-    if kind is Kind.SCHEDULER:
-        return ", ".join(text for name, text in _OF_SCHEDULERS.items() if getattr(found, name)) or "the minimal interface"
-    if kind in (Kind.DUPEFILTER, Kind.SPIDER_STATE):
-        return _describe_component(kind, found)
-    if kind is Kind.PRIORITY_QUEUE:
-        parts = ["persistent" if found.persistent else "not persistent", "peek" if found.peek else "no peek"]
-        return ", ".join([*parts, "slots" if found.slots else "no slots"])
-    if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
-        parts = []
-    elif kind is Kind.ASYNC_QUEUE:
-        return ", ".join(sorted(found.names - {"clear"})) or "nothing beyond the interface"
-    else:
-        parts = ["no order" if found.order is Order.NONE else str(found.order)]
-        parts.append("persistent" if found.persistent else "not persistent")
-        parts += ["in files"] if found.filesystem else []
-        parts += ["behind a server"] if found.server else []
-    parts.append("peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek")
-    parts.append("clear" if found.clear else "no clear")
-    parts += ["chunks"] if found.chunked else []
-    if found.serializes:
-        others = [f"{name} {fate}" for name, fate in found.stores.items() if fate != "kept"]
-        parts.append(f"serializes ({', '.join(others) or 'every type tried is kept'})")
-    elif kind is Kind.DOWNSTREAM_QUEUE:
-        parts.append("keeps the objects")
-    return ", ".join(parts)
-
-
-def _describe_component(kind: Kind, found: Capabilities) -> str:
-    parts = ["persistent" if found.persistent else "not persistent"]
-    parts += ["in files"] if found.filesystem else []
-    parts += ["behind a server"] if found.server else []
-    if kind is Kind.DUPEFILTER:
-        parts = ["filters", *parts] if found.filters else ["filters nothing"]
-    return ", ".join(parts)
 
 
 def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
@@ -157,7 +104,7 @@ def _groups(found: ImplementationReport, kind: Verdict, width: int) -> Iterator[
         yield from _wrapped(f"{kind} ({reason}): {', '.join(rules)}", width, "  ")
 
 
-def _conclusion(report: Report, found: ImplementationReport) -> str:
+def _conclusion(found: ImplementationReport) -> str:
     must, should = found.broken(Level.MUST), found.broken(Level.SHOULD)
     why = {
         RunVerdict.CONFORMANT: "every MUST rule that applies is kept",
@@ -166,7 +113,7 @@ def _conclusion(report: Report, found: ImplementationReport) -> str:
         RunVerdict.INCONCLUSIVE: "no MUST rule was kept, so nothing is proven",
     }[found.verdict]
     if should:
-        gates = ", which fails this run" if report.level == "SHOULD" and not must else ""
+        gates = ", which fails this run" if found.level is Level.SHOULD and not must else ""
         why += f"; {len(should)} SHOULD rule{'s are' if len(should) != 1 else ' is'} broken{gates}"
     return f"{found.verdict} ({why})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -52,7 +53,9 @@ class Examination:
             if len(self._fatal) >= FATALITIES:
                 by = f"{FATALITIES} checks that hung or died: {', '.join(self._fatal)}"
                 return CheckResult(check.name, tuple(blocked(name, check, [by]) for name in check.rules if name in self.rules))
+            start = time.perf_counter()
             result = execute(check, self._implementation, self.rules, self._conditions)
+            result = replace(result, seconds=time.perf_counter() - start)
             if result.fatal:
                 self._fatal.append(check.name)
                 # What hung once will hang again: do not wait as long for it.

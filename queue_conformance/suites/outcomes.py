@@ -155,12 +155,14 @@ class CheckResult:
         observations: what it says of rules.
         notes: what else is worth reporting, such as how many operations were played.
         fatal: whether it hung or died.
+        seconds: how long it took.
     """
 
     check: str
     observations: tuple[Observation, ...]
     notes: tuple[str, ...] = ()
     fatal: bool = False
+    seconds: float = 0.0
 
     @property
     def broken(self) -> list[Observation]:

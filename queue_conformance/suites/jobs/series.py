@@ -171,12 +171,13 @@ def _shown(run: Crawled) -> str:
 def problems(bench: Bench, series: Series) -> Iterator[Problem]:
     """Yield what is wrong, the worst first; whoever asks for more must know that it may follow from what came before.
 
-    The last crawl of a plan but one must be the one that finishes the job, and the last one must find nothing to do.
+    The last crawl of a plan but one must finish the job, unless an earlier one did; those after it must find nothing to do.
     """
     *_, before_last, _ = range(len(series.plan.stops))
     for number, run in enumerate(series.runs):
         yield from _problems_of_run(series, number, run, finishes=number >= before_last)
-    count = Counter(series.hits[: sum(len(run.hits) for run in series.runs[: before_last + 1])])
+    last = next((number for number, run in enumerate(series.runs[:before_last]) if run.finished), before_last)
+    count = Counter(page for run in series.runs[: last + 1] for page in run.hits)
     expected = f"every page once: {', '.join(map(str, series.plan.pages))}"
     downloaded = "sorted(site.hits)" if bench.offers("filters") else "sorted(set(site.hits))"
     tail = [f"assert {downloaded} == {sorted(series.plan.pages)}, f'downloaded {{site.hits}}'"]
@@ -184,25 +185,25 @@ def problems(bench: Bench, series: Series) -> Iterator[Problem]:
     if not first.hits:
         yield Problem(COMMAND, "a crawl that downloads page 0", first.trouble or "it downloads nothing", tail, 1)
     if lost := [page for page in series.plan.pages if not count[page]]:
-        yield Problem(COMMAND, expected, f"never downloaded: {_listed(lost)}", tail, before_last + 1)
+        yield Problem(COMMAND, expected, f"never downloaded: {_listed(lost)}", tail, last + 1)
     if bench.offers("filters") and (repeated := [page for page in series.plan.pages if count[page] > 1]):
-        yield Problem(COMMAND, expected, f"downloaded more than once: {_listed(repeated)}", tail, before_last + 1)
-    counts = [number for run in series.runs[: before_last + 1] for number in run.counts]
+        yield Problem(COMMAND, expected, f"downloaded more than once: {_listed(repeated)}", tail, last + 1)
+    counts = [number for run in series.runs[: last + 1] for number in run.counts]
     if counts != list(range(1, len(counts) + 1)):
         gap = next(number for number, found in enumerate(counts) if found != number + 1)
         tail = ["counts = [int(line.split()[2]) for run in runs for line in run if line.startswith('parsed ')]"]
         tail += ["assert counts == list(range(1, len(counts) + 1)), counts"]
         expected = f"{gap} pages counted in spider.state when the next one comes"
-        yield Problem(STATE, expected, f"{counts[gap] - 1} pages counted", tail, before_last + 1)
-    if bench.offers("filters") and (again := series.runs[-1].hits):
+        yield Problem(STATE, expected, f"{counts[gap] - 1} pages counted", tail, last + 1)
+    again = next((number for number, run in enumerate(series.runs) if number > last and run.hits), 0)
+    if bench.offers("filters") and again:
         tail = [f"assert len(site.hits) == {len(series.plan.pages)}, f'downloaded {{site.hits}}'"]
-        yield Problem(
-            FINISHED, "nothing downloaded after the job finished", f"downloaded {_listed(again)}", tail, before_last + 2
-        )
+        actual = f"downloaded {_listed(series.runs[again].hits)}"
+        yield Problem(FINISHED, "nothing downloaded after the job finished", actual, tail, again + 1)
     if series.strays:
         tail = [f"strays = set(os.listdir(directory)) - {{{', '.join(map(repr, sorted(KNOWN)))}}}"]
         tail += ["assert not strays, strays"]
-        yield Problem(CONTAINED, f"nothing new outside of {JOB}", f"written: {', '.join(series.strays)}", tail, before_last + 1)
+        yield Problem(CONTAINED, f"nothing new outside of {JOB}", f"written: {', '.join(series.strays)}", tail, last + 1)
 
 
 def _problems_of_run(series: Series, number: int, run: Crawled, *, finishes: bool) -> Iterator[Problem]:
