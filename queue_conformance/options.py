@@ -73,8 +73,10 @@ def _server(text: str) -> str:
 
 
 def _report(text: str) -> str:
-    if not text.endswith(".jsonl"):
-        raise ValueError("write the name of a file that ends in .jsonl")
+    from queue_conformance.reports.files import RENDERERS
+
+    if not text.endswith(tuple(RENDERERS)):
+        raise ValueError(f"write the name of a file that ends in {' or '.join(RENDERERS)}")
     return text
 
 

@@ -17,7 +17,7 @@ from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.items import CheckItem, ImplementationNode, pack, unpack
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import Origin, Report, jsonl, report_on, terminal
+from queue_conformance.reports import Origin, Report, files, report_on, terminal
 from queue_conformance.reports.placement import place
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
@@ -171,7 +171,7 @@ class Session:
         self._remember(report)
         for name in self.options.reports:
             try:
-                (self.config.invocation_params.dir / name).write_text(jsonl.render(report), "utf-8")
+                files.write(report, self.config.invocation_params.dir / name)
             except OSError as error:
                 self.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
         session.exitstatus = exit_status(self.report(), exitstatus)

@@ -40,12 +40,14 @@ class RuleVerdict:
         verdict: what is known of it.
         reason: why, unless it is kept or broken.
         violation: the evidence, if it is broken.
+        known: why the author's baseline expects that it is broken, or ``""``.
     """
 
     rule: Rule
     verdict: Verdict
     reason: str = ""
     violation: Violation | None = None
+    known: str = ""
 
 
 _STRONGEST_FIRST = (Outcome.BROKEN, Outcome.BLOCKED, Outcome.KEPT, Outcome.NOT_APPLICABLE, Outcome.NOT_EXERCISED)

@@ -90,8 +90,8 @@ class ImplementationReport:
 
     @property
     def failed(self) -> bool:
-        """Whether a rule of the required level, or of a higher one, is broken."""
-        return any(self.broken(level) for level in (Level.MUST, self.level))
+        """Whether a rule of the required level, or of a higher one, is broken and not known to be."""
+        return any(not verdict.known for level in (Level.MUST, self.level) for verdict in self.broken(level))
 
 
 def _now() -> str:
@@ -129,16 +129,18 @@ class Report:
         implementations: one report per implementation that could be examined.
         errors: one line per implementation that could not.
         origin: where it comes from.
+        gate: one line per entry of the baseline that fails the run, which says what to do.
     """
 
     implementations: tuple[ImplementationReport, ...]
     errors: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    gate: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether some implementation broke a rule that it must not."""
-        return any(report.failed for report in self.implementations)
+        """Whether some implementation broke a rule that it must not, or the baseline is not right any more."""
+        return bool(self.gate) or any(report.failed for report in self.implementations)
 
     @property
     def inconclusive(self) -> bool:

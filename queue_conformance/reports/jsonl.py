@@ -53,6 +53,8 @@ def records(report: Report) -> Iterator[dict[str, Any]]:
             yield _rule(implementation.name, verdict)
     for error in report.errors:
         yield {"type": "error", "message": error}
+    for line in report.gate:
+        yield {"type": "gate", "message": line}
     yield {
         "type": "footer",
         "implementations": len(report.implementations),
@@ -107,6 +109,8 @@ def _rule(name: str, verdict: RuleVerdict) -> dict[str, Any]:
         record["hints"] = list(rule.hints)
     if verdict.reason:
         record["reason"] = verdict.reason
+    if verdict.known:
+        record["known"] = verdict.known
     if violation := verdict.violation:
         record |= {
             "expected": violation.expected,
@@ -180,7 +184,8 @@ def _report(found: list[dict[str, Any]]) -> Report:
         )
         for record in by_type.get("implementation", ())
     )
-    return Report(implementations, tuple(record["message"] for record in by_type.get("error", ())), origin)
+    errors, gate = (tuple(record["message"] for record in by_type.get(name, ())) for name in ("error", "gate"))
+    return Report(implementations, errors, origin, gate)
 
 
 def _implementation_of(
@@ -237,4 +242,4 @@ def _verdict_of(record: Mapping[str, Any], kind: Kind, profile: Profile) -> Rule
             None if program is None else tuple(map(tuple, program)),
             record.get("stacks", ""),
         )
-    return RuleVerdict(rule, Verdict(record["verdict"]), record.get("reason", ""), violation)
+    return RuleVerdict(rule, Verdict(record["verdict"]), record.get("reason", ""), violation, record.get("known", ""))
