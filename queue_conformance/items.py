@@ -30,13 +30,11 @@ class CheckItem(pytest.Item):
 
     Attributes:
         check: the check.
-        result: what came of it, once it was run.
     """
 
     def __init__(self, *, check: Check, examination: Examination, gate: Level, **others: Any) -> None:
         super().__init__(name=check.name, **others)
         self.check = check
-        self.result: CheckResult | None = None
         self._examination = examination
         self._gate = gate
         self.extra_keyword_matches.update(name for name in check.rules if name in examination.rules)
@@ -45,22 +43,11 @@ class CheckItem(pytest.Item):
         """Run the check.
 
         Raises:
-            RulesBroken: if it broke a rule of the level that fails the run.
+            pytest.fail.Exception: if it broke a rule of the level that fails the run.
             pytest.skip.Exception: if it could not examine anything.
         """
-        self.result = self._examination.run(self.check)
-        broken = self.result.broken
-        if any(gates(observation, self._gate) for observation in broken):
-            raise RulesBroken(broken)
-        silent = [o for o in self.result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
-        if not broken and silent and len(silent) == len(self.result.observations):
-            pytest.skip(silent[0].reason)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
-        """Show broken rules on one screen each; an error of the kit with its traceback."""
-        if isinstance(excinfo.value, RulesBroken):
-            return excinfo.value.text()
-        return super().repr_failure(excinfo)
+        assert self.parent is not None
+        run_check(self, self._examination, self.check, self.parent.name, self._gate)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Name the node as it is, instead of a place in a file."""
@@ -68,21 +55,39 @@ class CheckItem(pytest.Item):
         return self.config.rootpath / self.parent.name, None, f"{self.name} ({self.parent.name})"
 
 
-class RulesBroken(Exception):
-    """A check broke rules.
+RESULT = pytest.StashKey[tuple[str, CheckResult]]()
+"""Where an item keeps what came of its check, and the name of the implementation."""
 
-    Attributes:
-        observations: those of the broken rules.
+
+def run_check(item: pytest.Item, examination: Examination, check: Check, name: str, gate: Level) -> None:
+    """Run a check as a test of pytest, and keep what came of it in the item.
+
+    Args:
+        item: the test.
+        examination: what the check belongs to.
+        check: the check.
+        name: what reports call the implementation.
+        gate: the level whose broken rules fail the run.
+
+    Raises:
+        pytest.fail.Exception: if it broke a rule of the level that fails the run.
+        pytest.skip.Exception: if it could not examine anything.
     """
+    __tracebackhide__ = True
+    result = examination.run(check)
+    item.stash[RESULT] = name, result
+    broken = result.broken
+    if any(gates(observation, gate) for observation in broken):
+        pytest.fail(screens(broken), pytrace=False)
+    silent = [o for o in result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
+    if not broken and silent and len(silent) == len(result.observations):
+        pytest.skip(silent[0].reason)
 
-    def __init__(self, observations: list[Observation]) -> None:
-        super().__init__(", ".join(observation.rule for observation in observations))
-        self.observations = observations
 
-    def text(self) -> str:
-        """Return the failures, one screen each."""
-        specification = load()
-        return "\n\n".join(failure.render(specification[o.rule], o.violation) for o in self.observations if o.violation)
+def screens(observations: Iterable[Observation]) -> str:
+    """Return the broken rules among some observations, one screen each."""
+    specification = load()
+    return "\n\n".join(failure.render(specification[o.rule], o.violation) for o in observations if o.violation)
 
 
 def gates(observation: Observation, gate: Level) -> bool:

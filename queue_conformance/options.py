@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     import pytest
 
 GROUP = "pytest-queue-conformance"
+
+TABLE = "tool.queue_conformance"
+"""The table of pyproject.toml."""
+
+DESCRIBED = "implementations"
+"""The table in it that describes implementations by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +79,9 @@ def _server(text: str) -> str:
 
 
 def _report(text: str) -> str:
-    from queue_conformance.reports.files import RENDERERS
+    from queue_conformance.reports.files import check_name
 
-    if not text.endswith(tuple(RENDERERS)):
-        raise ValueError(f"write the name of a file that ends in {' or '.join(RENDERERS)}")
-    return text
+    return check_name(text)
 
 
 CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
@@ -154,6 +158,29 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Common:
+    """What holds for every implementation that does not say otherwise.
+
+    Attributes:
+        settings: settings by name.
+        claims: what is claimed.
+        server: the server, or ``""``.
+        level: the level.
+        spoken: the options that the command line gives; these win over what is said of one implementation.
+    """
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
+    level: str = "MUST"
+    spoken: frozenset[str] = frozenset()
+
+    def over(self, option: str, own: Mapping[str, str], common: Mapping[str, str]) -> dict[str, str]:
+        """Return what an implementation says, and what is common; where both speak, the command line wins."""
+        return {**own, **common} if option in self.spoken else {**common, **own}
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """What the user asked for.
 
@@ -164,6 +191,7 @@ class Options:
         examples: programs and requests to draw.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
+        common: what holds for every implementation that does not say otherwise.
     """
 
     targets: tuple[Target, ...]
@@ -172,6 +200,7 @@ class Options:
     examples: int = 100
     time_limit: float = 10.0
     in_process: bool = False
+    common: Common = field(default_factory=Common, compare=False)
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -194,24 +223,27 @@ def asked(config: pytest.Config) -> bool:
 def read(config: pytest.Config) -> Options:
     """Combine the command line with ``[tool.queue_conformance]`` of the pyproject.toml in pytest's root directory.
 
-    What the command line says of an option replaces what the table says of it.
+    What the command line says of an option replaces what the table says of it. Where no option asks for a run, nothing is to
+    be examined, and the rest holds for the suites in the author's own tests.
 
     Raises:
         UsageError: if an option is wrong.
     """
+    from queue_conformance.described import read_described
+
     table = _table(config)
-    described = table.pop(_DESCRIBED, {})
+    described = table.pop(DESCRIBED, {})
     given = {option.name: config.getoption(option.dest) for option in OPTIONS}
     spoken = {name for name, value in given.items() if value not in (None, False, [])}
     values: dict[str, Any] = {}
     for option in OPTIONS:
         if option.name not in spoken and option.name in table:
-            values[option.name] = _converted(option, table[option.name], f"{option.name} in [{_TABLE}]")
+            values[option.name] = converted(option, table[option.name], f"{option.name} in [{TABLE}]")
         else:
-            values[option.name] = _converted(option, given[option.name], f"--{option.name}")
-    common = _Common(
-        _settings(values["queue-setting"], "--queue-setting"),
-        _claims(values["conformance-claim"], "--conformance-claim"),
+            values[option.name] = converted(option, given[option.name], f"--{option.name}")
+    common = Common(
+        settings_of(values["queue-setting"], "--queue-setting"),
+        claims_of(values["conformance-claim"], "--conformance-claim"),
         values["queue-server"] or "",
         values["conformance-level"],
         frozenset(spoken),
@@ -222,10 +254,10 @@ def read(config: pytest.Config) -> Options:
         for path, option in classes.items()
     ]
     if not spoken.intersection(CLASS_OPTIONS):  # the command line names classes of its own
-        targets += [_target(name, entry, common) for name, entry in _entries(described)]
-    targets = _chosen(targets, values["conformance-only"])
-    if not targets:
-        raise UsageError(f"nothing to examine: give --queue-class, or name queue-class in [{_TABLE}] of pyproject.toml")
+        targets += read_described(described, common)
+    targets = _chosen(targets, values["conformance-only"]) if asked(config) else []
+    if asked(config) and not targets:
+        raise UsageError(f"nothing to examine: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
     for name in values["conformance-report"]:
         if not (config.invocation_params.dir / name).parent.is_dir():
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
@@ -236,11 +268,8 @@ def read(config: pytest.Config) -> Options:
         examples=values["conformance-examples"],
         time_limit=values["conformance-time-limit"],
         in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
+        common=common,
     )
-
-
-_TABLE = "tool.queue_conformance"
-_DESCRIBED = "implementations"
 
 
 def _table(config: pytest.Config) -> dict[str, Any]:
@@ -255,25 +284,40 @@ def _table(config: pytest.Config) -> dict[str, Any]:
         raise UsageError(f"{file.name}: {error}") from error
     table = {name.replace("_", "-"): value for name, value in table.items()}
     names = [option.name for option in OPTIONS if option.name not in ("conformance", "conformance-only")]
-    _know(table, [*names, _DESCRIBED], f"[{_TABLE}]")
+    know(table, [*names, DESCRIBED], f"[{TABLE}]")
     return table
 
 
-def _know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
-    """Complain of a key that nobody reads."""
+def know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
+    """Complain of a key that nobody reads.
+
+    Raises:
+        UsageError: if there is one.
+    """
     for name in table:
         if name not in names:
-            raise UsageError(f"{where} has no key {name!r}{_meant(name, names)}")
+            raise UsageError(f"{where} has no key {name!r}{meant(name, names)}")
 
 
-def _meant(name: str, names: Iterable[str]) -> str:
+def meant(name: str, names: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the most similar of some names, or ``""``."""
     import difflib
 
     close = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _converted(option: Option, given: Any, where: str) -> Any:
+def converted(option: Option, given: Any, where: str) -> Any:
+    """Return the value that a text, a value of TOML or one of Python stands for.
+
+    Args:
+        option: the option that it is for.
+        given: what was given; nothing stands for the default.
+        where: where, for messages.
+
+    Raises:
+        UsageError: if it stands for no value of the option.
+    """
     if given is None or given is False:
         return [] if option.repeats else option.default
     if not option.metavar:
@@ -281,23 +325,34 @@ def _converted(option: Option, given: Any, where: str) -> Any:
     try:
         if option.repeats:
             if isinstance(given, Mapping):
-                given = [f"{name}={_said(value)}" for name, value in given.items()]
+                given = [f"{name}={_said(name, value)}" for name, value in given.items()]
+            if not isinstance(given, Iterable):
+                raise ValueError("write a list")
             return [option.convert(str(value)) for value in ([given] if isinstance(given, str) else given)]
         return option.convert(str(given))
     except ValueError as error:
         raise UsageError(f"{where}: {error}, not {given!r}") from error
 
 
-def _said(value: Any) -> str:
-    """Return a value of TOML as the command line would say it; Scrapy reads lists and tables as JSON."""
-    if isinstance(value, (list, dict)):
+def _said(name: str, value: Any) -> str:
+    """Return a value of TOML or Python as the command line would say it; Scrapy reads lists and tables as JSON."""
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if value is None or callable(value):
+        raise ValueError(f"write text, a number, a list or a table for {name}")
+    if isinstance(value, (list, tuple, dict)):
         import json
 
         return json.dumps(value)
     return str(value)
 
 
-def _settings(texts: list[str], where: str) -> dict[str, str]:
+def settings_of(texts: list[str], where: str) -> dict[str, str]:
+    """Read settings of the form ``NAME=VALUE``.
+
+    Raises:
+        UsageError: if one has another form.
+    """
     settings = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -307,7 +362,12 @@ def _settings(texts: list[str], where: str) -> dict[str, str]:
     return settings
 
 
-def _claims(texts: list[str], where: str) -> dict[str, str]:
+def claims_of(texts: list[str], where: str) -> dict[str, str]:
+    """Read claims of the form ``NAME`` or ``NAME=VALUE``.
+
+    Raises:
+        UsageError: if one is unknown.
+    """
     if not texts:
         return {}
     from queue_conformance.implementations.capabilities import ClaimError, parse_claims
@@ -319,72 +379,6 @@ def _claims(texts: list[str], where: str) -> dict[str, str]:
         raise UsageError(f"{where}: {error}") from error
 
 
-# --- Implementations that pyproject.toml describes -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Common:
-    """What holds for every implementation that does not say otherwise.
-
-    Attributes:
-        settings: settings by name.
-        claims: what is claimed.
-        server: the server, or ``""``.
-        level: the level.
-        spoken: the options that the command line gives; these win over what the table says of one implementation.
-    """
-
-    settings: Mapping[str, str]
-    claims: Mapping[str, str]
-    server: str
-    level: str
-    spoken: frozenset[str]
-
-    def over(self, option: str, own: Mapping[str, str], common: Mapping[str, str]) -> dict[str, str]:
-        """Return what an implementation says, and what is common; where both speak, the command line wins."""
-        return {**own, **common} if option in self.spoken else {**common, **own}
-
-
-_KEYS = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
-"""The keys that describe an implementation, besides its class and its profile, and the options that they stand for."""
-
-
-def _entries(described: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if not isinstance(described, Mapping):
-        raise UsageError(f"{_DESCRIBED} in [{_TABLE}]: write a table [{_TABLE}.{_DESCRIBED}.NAME] for each one")
-    for name, entry in described.items():
-        if not isinstance(entry, Mapping):
-            raise UsageError(f"{_DESCRIBED} in [{_TABLE}]: write a table [{_TABLE}.{_DESCRIBED}.{name}], not {entry!r}")
-        yield name, entry
-
-
-def _target(name: str, entry: Mapping[str, Any], common: _Common) -> Target:
-    """Return what one table describes."""
-    where = f"[{_TABLE}.{_DESCRIBED}.{name}]"
-    entry = {key.replace("_", "-"): value for key, value in entry.items()}
-    _know(entry, [*CLASS_OPTIONS, *_KEYS, "profile"], where)
-    named = [option for option in CLASS_OPTIONS if option in entry]
-    if len(named) != 1 or not isinstance(entry[named[0]], str):
-        raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
-    by_name = {option.name: option for option in OPTIONS}
-    values = {
-        key: _converted(by_name[option], entry.get(key), f"{key} in {where}")
-        for key, option in _KEYS.items()
-        if key in entry or by_name[option].repeats
-    }
-    claims = _claims([*values["claims"], *([f"profile={entry['profile']}"] if "profile" in entry else [])], f"claims in {where}")
-    server = common.server if "queue-server" in common.spoken else values.get("server", common.server)
-    return Target(
-        name,
-        named[0],
-        entry[named[0]],
-        common.over("queue-setting", _settings(values["settings"], f"settings in {where}"), common.settings),
-        common.over("conformance-claim", claims, common.claims),
-        server,
-        common.level if "conformance-level" in common.spoken else values.get("level", common.level),
-    )
-
-
 def _chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
     """Return the targets of some names, or all.
 
@@ -394,5 +388,5 @@ def _chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
     known = {target.name: target for target in targets}
     for name in names:
         if name not in known:
-            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{_TABLE}]{_meant(name, known)}")
+            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{meant(name, known)}")
     return [known[name] for name in names] if names else list(known.values())

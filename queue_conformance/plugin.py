@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
 
 from queue_conformance import options
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,3 +31,30 @@ def pytest_configure(config: pytest.Config) -> None:
         from queue_conformance import session
 
         session.start(config)
+    elif config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Controller(config))
+
+
+class Controller:
+    """Waits in the controller of a distributed run, which collects nothing itself, for a worker that runs suites."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Begin the report of the run with the first result."""
+        if hasattr(report, "queue_conformance"):
+            self._session().pytest_runtest_logreport(report)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Begin the report of the run with what a worker found out, if there was no result."""
+        if "queue_conformance" in getattr(node, "workeroutput", {}):
+            self._session().pytest_testnodedown(node)
+
+    def _session(self) -> Any:
+        from queue_conformance import session
+
+        self._config.pluginmanager.unregister(self)
+        return session.session_of(self._config)

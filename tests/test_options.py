@@ -171,7 +171,7 @@ def test_the_command_line_wins_over_what_is_said_of_one(read):
         ),
         (
             'queue-class = "a.B"\nprofile = "fast"',
-            "claims in [tool.queue_conformance.implementations.mine]: the claim 'profile' cannot be 'fast'",
+            "profile in [tool.queue_conformance.implementations.mine]: the claim 'profile' cannot be 'fast'",
         ),
     ],
 )

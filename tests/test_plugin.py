@@ -338,7 +338,7 @@ def test_a_setting_that_does_not_exist_is_explained(run, pytester, arguments, me
     )
     result = run(*arguments)
     assert result.ret == 4
-    result.stdout.fnmatch_lines([f"ERROR: --queue-class: --queue-setting {message}"])
+    result.stdout.fnmatch_lines([f"ERROR: --queue-class: the setting {message}"])
 
 
 def test_a_setting_that_is_read_reaches_the_class(run, pytester):

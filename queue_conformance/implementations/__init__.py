@@ -26,6 +26,7 @@ class Implementation:
         hooked: whether the author's function builds it; that function may decline.
         opener: the author's function that builds queues, or ``None``.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
+        importable: whether its path leads to it in every process, and not only in this one.
         places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
     """
 
@@ -40,7 +41,13 @@ class Implementation:
     hooked: bool = True
     opener: Callable[..., Any] | None = None
     server: str = ""
+    importable: bool = True
     places: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def builder(self) -> Callable[..., Any]:
+        """What builds queues: the author's function, or else the class."""
+        return self.opener or self.cls
 
     @property
     def values(self) -> dict[str, Any]:
@@ -52,3 +59,7 @@ class Implementation:
             for place, text in self.places.items():
                 value = value.replace(place, text)
         return value
+
+
+BUILT_BY_AUTHORS = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.ASYNC_QUEUE, Kind.SCHEDULER, Kind.DUPEFILTER})
+"""The kinds that a function of the author's may build; the others are driven by the arguments of their constructors."""

@@ -170,7 +170,7 @@ class AsyncQueueDriver(AsyncDriver):
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         self._counts: dict[str, int] = {}
         super().__init__(implementation, directory, recorder)
-        self.parameters = parameters(implementation.cls)
+        self.parameters = parameters(implementation.builder)
         self.place = next((name for name in PLACES if name in self.parameters), None)
 
     def renew(self, directory: Path) -> None:
@@ -179,7 +179,7 @@ class AsyncQueueDriver(AsyncDriver):
 
     def requires(self, parameter: str) -> bool:
         """Whether the constructor has no default for a parameter."""
-        return inspect.signature(self.implementation.cls).parameters[parameter].default is inspect.Parameter.empty
+        return inspect.signature(self.implementation.builder).parameters[parameter].default is inspect.Parameter.empty
 
     def after_fork(self) -> None:
         """Take a loop of its own in a forked process, where that of the other one must not be touched."""
@@ -207,6 +207,13 @@ class AsyncQueueDriver(AsyncDriver):
         sources = {key: source_of_setting(value) for key, value in {**self.implementation.settings, **options}.items()}
         if self.place and placed:
             sources[self.place] = f"directory + {quoted('/' + name)}"
+        if self.implementation.opener is not None:
+            given = {key: (text, values[key]) for key, text in sources.items()}
+            cls = (self.class_name, self.implementation.cls)
+            source, build = self.author_builds(cls=cls, crawler=("None", None), **given)
+            if inspect.iscoroutinefunction(self.implementation.opener):
+                return f"loop.run({source})", lambda: self.loop.run(build())
+            return f"loop.call(lambda: {source})", lambda: self.loop.call(build)
         source = ", ".join([self.class_name, *(f"{key}={text}" for key, text in sources.items())])
         return f"loop.call({source})", lambda: self.loop.call(self.implementation.cls, **values)
 
@@ -323,9 +330,9 @@ _IMPORTS = {
 """What only scripts import, since qCrawl may not be installed."""
 
 
-def parameters(cls: type[Any]) -> list[str]:
-    """Return the names of the parameters of a constructor."""
+def parameters(builder: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters of a constructor, or of the author's function that builds queues."""
     try:
-        return [p.name for p in inspect.signature(cls).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        return [p.name for p in inspect.signature(builder).parameters.values() if p.kind is not p.VAR_KEYWORD]
     except (TypeError, ValueError):
         return []

@@ -72,7 +72,8 @@ class AsyncSchedulerDriver(AsyncDriver):
         for line in self._imports.values():
             exec(line, self._known)
         top = self.class_name.partition(".")[0]
-        self._known[top] = getattr(sys.modules.get(self.module_name), top, implementation.cls)
+        importable = implementation.importable
+        self._known[top] = getattr(sys.modules[self.module_name], top) if importable else implementation.cls
         self.variables: dict[str, Any] = {**self._known, "loop": self.loop, "directory": str(directory)}
 
     def _named(self, setting: str) -> str:
@@ -181,9 +182,9 @@ class AsyncSchedulerDriver(AsyncDriver):
         return lines
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        own = f"from {self.module_name} import {self.class_name.partition('.')[0]}"
-        body = [*self.setup("\n".join(lines)), *lines]
-        return assemble(title, [own], body, [*self.definitions, *definitions], self._imports)
+        imports, quoted = self.under_test()
+        body = [*quoted, *self.setup("\n".join(lines)), *lines]
+        return assemble(title, imports, body, [*self.definitions, *definitions], self._imports)
 
 
 _CLASSES = ("queue", "fingerprinter")

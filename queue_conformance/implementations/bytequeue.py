@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation, kills
-from queue_conformance.implementations.driver import Driver, Item
+from queue_conformance.implementations.driver import OPENER_ARGUMENTS, Driver, Item
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
 
@@ -56,7 +56,7 @@ class ByteQueueDriver(ByteItems):
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.takes_path = takes_path(implementation.cls)
+        self.takes_path = implementation.opener is not None or takes_path(implementation.cls)
 
     def construction(self, name: str, *, as_path: bool = False, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a queue is built.
@@ -73,6 +73,10 @@ class ByteQueueDriver(ByteItems):
             path = f"{self.directory}/{name}"
             source = f"directory + {quoted('/' + name)}"
             arguments, sources = ([Path(path)], [f"Path({source})"]) if as_path else ([path], [source])
+        if self.implementation.opener is not None:
+            own = {name: (repr(value), value) for name, value in keywords.items()}
+            cls = (self.class_name, self.implementation.cls)
+            return self.author_builds(cls=cls, crawler=("None", None), key=(sources[0], arguments[0]), **own)
         sources += [f"{name}={value!r}" for name, value in keywords.items()]
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
 
@@ -93,15 +97,23 @@ def takes_path(cls: type[Any]) -> bool:
     return False
 
 
-def keywords(cls: type[Any]) -> tuple[list[str], bool]:
-    """Return the names that the constructor accepts besides the path, and whether it accepts any name."""
-    found = _parameters(cls)[1 if takes_path(cls) else 0 :]
+def keywords(builder: Callable[..., Any]) -> tuple[list[str], bool]:
+    """Return the names that a constructor accepts besides the path, and whether it accepts any name.
+
+    Args:
+        builder: the class, or the author's function that builds it.
+    """
+    found = _parameters(builder)
+    if inspect.isclass(builder):
+        found = found[1 if takes_path(builder) else 0 :]
+    else:
+        found = [parameter for parameter in found if parameter.name not in OPENER_ARGUMENTS]
     named = [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return named, any(p.kind is p.VAR_KEYWORD for p in found)
 
 
-def _parameters(cls: type[Any]) -> list[inspect.Parameter]:
+def _parameters(builder: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
-        return list(inspect.signature(cls).parameters.values())
+        return list(inspect.signature(builder).parameters.values())
     except (TypeError, ValueError):
         return []

@@ -24,7 +24,6 @@ from queue_conformance.implementations.crawling import NEEDS_REACTOR, CrawlerDri
 from queue_conformance.implementations.scripts import (
     quoted,
     source_of_backend,
-    source_of_opener,
     source_of_settings,
 )
 
@@ -114,7 +113,6 @@ class ComponentDriver(CrawlerDriver):
 
     def setup(self, body: str) -> list[str]:
         return [
-            *(source_of_opener(self.implementation.opener) if self.implementation.opener else []),
             *([f"install_reactor({quoted(REACTOR)})"] if self.asynchronous or NEEDS_REACTOR else []),
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",

@@ -18,7 +18,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from queue_conformance.implementations import Implementation, example, kills
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.recording import Recorder
-from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_opener, source_of_settings
+from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
 
 _URL = re.compile(r"https://example\.com/(\d+)")
 
@@ -91,7 +91,7 @@ class SettingsReader:
                 own = sorted(n for n in self._read if not hasattr(default_settings, n))
                 close = difflib.get_close_matches(name, [*own, *dir(default_settings)], n=1, cutoff=0.6)
                 hint = f"; did you mean {close[0]!r}?" if close else f"; it reads {', '.join(own)}" if own else ""
-                return f"--queue-setting {name}: Scrapy has no such setting, and {path} does not read it{hint}"
+                return f"the setting {name}: Scrapy has no such setting, and {path} does not read it{hint}"
         return ""
 
 
@@ -154,7 +154,6 @@ class CrawlerDriver(Driver):
         spider = "ExampleSpider" if "spider." in body else "Spider"
         settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
         return [
-            *(source_of_opener(self.implementation.opener) if self.implementation.opener else []),
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *source_of_backend(self.implementation.server),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -11,8 +12,12 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.quoting import quote
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import assemble
+
+OPENER_ARGUMENTS = ("cls", "crawler", "key")
+"""What an author's function that builds a queue may ask for by name."""
 
 VARIABLES = ("queue", "other", "third", "fourth")
 """The names that scripts give to queues that are open side by side."""
@@ -110,6 +115,8 @@ class Driver(ABC):
     @property
     def class_name(self) -> str:
         """What scripts call the class."""
+        if not self.implementation.importable:
+            return self.implementation.cls.__name__
         return self.implementation.path.removeprefix(f"{self.module_name}.")
 
     @property
@@ -118,6 +125,35 @@ class Driver(ABC):
         parts = self.implementation.path.split(".")
         ends = range(len(parts) - 1, 0, -1)
         return next((name for end in ends if (name := ".".join(parts[:end])) in sys.modules), parts[0])
+
+    @property
+    def opener_name(self) -> str:
+        """What scripts call the author's function that builds a queue."""
+        name: str = getattr(self.implementation.opener, "__name__", "")
+        return name if name.isidentifier() else "open_queue"
+
+    @property
+    def builder_name(self) -> str:
+        """What scripts call the author's function, or else the class."""
+        return self.opener_name if self.implementation.opener is not None else self.class_name
+
+    def author_builds(self, **given: tuple[str, Any]) -> tuple[str, Callable[[], Any]]:
+        """Tell how the author's function builds a queue.
+
+        Args:
+            given: by name, an expression for each argument, and its value. Of ``cls``, ``crawler`` and ``key``, the function
+                takes those that it wants; everything else belongs to the settings, and must be taken.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+        opener = self.implementation.opener
+        assert opener is not None
+        wanted = inspect.signature(opener).parameters
+        given = {name: both for name, both in given.items() if name in wanted or name not in OPENER_ARGUMENTS}
+        source = ", ".join(f"{name}={source}" for name, (source, _) in given.items())
+        values = {name: value for name, (_, value) in given.items()}
+        return f"{self.opener_name}({source})", lambda: opener(**values)
 
     @abstractmethod
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
@@ -232,6 +268,24 @@ class Driver(ABC):
             lines: the operations and the assertion.
             definitions: further modules whose definitions it may quote.
         """
-        imports = [f"from {self.module_name} import {self.class_name.partition('.')[0]}"]
-        imports += self.imports("\n".join(lines))
-        return assemble(title, imports, [*self.setup("\n".join(lines)), *lines], [*self.definitions, *definitions])
+        body = "\n".join(lines)
+        imports, quoted = self.under_test()
+        return assemble(
+            title, [*imports, *self.imports(body)], [*quoted, *self.setup(body), *lines], [*self.definitions, *definitions]
+        )
+
+    def under_test(self) -> tuple[list[str], list[str]]:
+        """Return the lines that import the class, and those that define what cannot be imported."""
+        imports: list[str] = []
+        quoted: list[str] = []
+        if self.implementation.importable:
+            imports.append(f"from {self.module_name} import {self.class_name.partition('.')[0]}")
+        else:
+            definition = quote(self.implementation.cls, self.class_name)
+            imports += definition.imports
+            quoted += definition.lines
+        if self.implementation.opener is not None:
+            definition = quote(self.implementation.opener, self.opener_name)
+            imports += definition.imports
+            quoted += definition.lines
+        return imports, quoted

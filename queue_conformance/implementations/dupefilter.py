@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -156,23 +155,29 @@ class DupeFilterDriver(ComponentDriver):
 
     def build(self, crawler: Crawler) -> Any:
         """Build a filter, and do not open it."""
-        opener = self.implementation.opener
+        return self.building(crawler, self.class_name)[1]()
+
+    def building(self, crawler: Crawler, name: str) -> tuple[str, Callable[[], Any]]:
+        """Tell how a filter is built from a crawler.
+
+        Args:
+            crawler: the crawler, called ``crawler`` in scripts.
+            name: what scripts call the class.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
         cls = self._replacement[1] if self._replacement else self.implementation.cls
-        if opener is None:
-            return build_from_crawler(cls, crawler)
-        values = {"cls": cls, "crawler": crawler, "key": ""}
-        return opener(**{name: values[name] for name in inspect.signature(opener).parameters})
+        if self.implementation.opener is None:
+            return f"build_from_crawler({name}, crawler)", lambda: build_from_crawler(cls, crawler)
+        return self.author_builds(cls=(name, cls), crawler=("crawler", crawler), key=("''", ""))
 
     @property
     def _build_source(self) -> str:
         """The argument with the author's function that builds a filter in scripts, if there is one."""
-        opener = self.implementation.opener
-        if opener is None:
+        if self.implementation.opener is None:
             return ""
-        sources = {"cls": "cls", "crawler": "crawler", "key": "''"}
-        names = inspect.signature(opener).parameters
-        arguments = ", ".join(f"{name}={sources[name]}" for name in names)
-        return f", build=lambda cls, crawler: {opener.__name__}({arguments})"
+        return f", build=lambda cls, crawler: {self.building(self.crawler, 'cls')[0]}"
 
     def open(  # type: ignore[override]
         self, name: str | None = "job", variable: str = "dupefilter", owner: str | None = None, **options: Any

@@ -53,6 +53,19 @@ def load_class(path: str) -> type[Any]:
     return found
 
 
+def path_of(cls: type[Any]) -> str:
+    """Return the dotted path of a class, which need not lead to it."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def is_importable(cls: type[Any]) -> bool:
+    """Whether the path of a class leads to it, in every process that can import its module."""
+    found: Any = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is cls and cls.__module__ != "__main__"
+
+
 def load_error(path: str) -> type[BaseException]:
     """Import an exception that the author names.
 
@@ -124,8 +137,8 @@ def tell_kind(cls: type[Any], option: str = "") -> Kind:
     Raises:
         LoadError: if it is nothing that this version examines, or nothing that the option is for.
     """
-    name = f"{cls.__module__}.{cls.__qualname__}"
-    found = _evident_kind(cls)
+    name = path_of(cls)
+    found = evident_kind(cls)
     allowed = _KINDS_OF_OPTIONS.get(option, frozenset(Kind))
     if found in allowed:
         return found
@@ -164,7 +177,7 @@ _TELLING = {
 """Methods of which one is enough to tell a kind."""
 
 
-def _evident_kind(cls: type[Any]) -> Kind | None:
+def evident_kind(cls: type[Any]) -> Kind | None:
     """Return the kind that the methods and the constructor of a class show, if they show one."""
     if inspect.iscoroutinefunction(getattr(cls, "get", None)):
         if callable(getattr(cls, "put", None)):

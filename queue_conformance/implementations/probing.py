@@ -68,7 +68,7 @@ def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
         peek=peek,
         peek_stub=peek_stub,
         clear=callable(getattr(driver.implementation.cls, "clear", None)),
-        chunked=kind is Kind.BYTE_QUEUE and "chunksize" in _parameters(driver.implementation.cls),
+        chunked=kind is Kind.BYTE_QUEUE and "chunksize" in _parameters(driver.implementation.builder),
         stores=found.stores() if serializes else {},
     )
 
@@ -186,8 +186,8 @@ class Probe:
             return default
 
 
-def _parameters(cls: type[Any]) -> Mapping[str, inspect.Parameter]:
+def _parameters(builder: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        return inspect.signature(cls).parameters
+        return inspect.signature(builder).parameters
     except (TypeError, ValueError):
         return {}

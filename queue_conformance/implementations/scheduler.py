@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -221,13 +220,10 @@ class SchedulerDriver(CrawlerDriver):
             crawler: the crawler to build it from.
             options: nothing.
         """
-        cls, opener = self.implementation.cls, self.implementation.opener
-        if opener is not None:
-            values = {"cls": cls, "crawler": crawler, "key": f"{self.directory}/{name}"}
-            sources = {"cls": self.class_name, "crawler": "crawler", "key": f"directory + {quoted('/' + name)}"}
-            names = inspect.signature(opener).parameters
-            source = f"{opener.__name__}({', '.join(f'{name}={sources[name]}' for name in names)})"
-            return source, lambda: opener(**{name: values[name] for name in names})
+        cls = self.implementation.cls
+        if self.implementation.opener is not None:
+            key = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
+            return self.author_builds(cls=(self.class_name, cls), crawler=("crawler", crawler), key=key)
         if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
             return f"{self.class_name}.from_crawler(crawler)", lambda: cls.from_crawler(crawler)
         return f"{self.class_name}()", cls

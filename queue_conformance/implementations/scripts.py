@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 import inspect
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -155,13 +154,15 @@ def _docstring(title: str) -> str:
 
 def _import_block(lines: Iterable[str]) -> list[str]:
     """Return import lines in their usual order, one per module."""
+    lines = list(lines)
+    future = sorted(line for line in lines if line.startswith("from __future__ "))
     plain = sorted(line for line in lines if line.startswith("import "))
     names: dict[str, list[str]] = {}
     for line in lines:
-        if line.startswith("from "):
+        if line.startswith("from ") and line not in future:
             module, _, name = line.removeprefix("from ").partition(" import ")
             names.setdefault(module, []).append(name)
-    return [*plain, *(f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names))]
+    return [*future, *plain, *(f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names))]
 
 
 def quoted(text: str) -> str:
@@ -181,14 +182,6 @@ def source_of_setting(value: object) -> str:
         return text
     escaped = text.replace("{", "{{").replace("}", "}}")
     return "f" + escaped.replace("{{host}}", "{backend.host}").replace("{{port}}", "{backend.port}")
-
-
-def source_of_opener(opener: Callable[..., Any]) -> list[str]:
-    """Return the author's function that builds a queue, with the imports of its module, as lines of a script."""
-    module = inspect.getmodule(opener)
-    tree = ast.parse(inspect.getsource(module)) if module else ast.Module([], [])
-    imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    return [*imports, "", "", *textwrap.dedent(inspect.getsource(opener)).splitlines(), "", ""]
 
 
 def source_of_backend(server: str) -> list[str]:
@@ -220,12 +213,15 @@ def _defined_in(module: ModuleType) -> list[str]:
 def _quote(text: str, available: Mapping[str, ModuleType], quoted: dict[str, str]) -> None:
     """Add the source of every available name that the text uses, and of those that these use."""
     for name in _words(text) & available.keys() - quoted.keys():
-        quoted[name] = _source_of(getattr(available[name], name))
+        quoted[name] = source_of(getattr(available[name], name))
         _quote(quoted[name], available, quoted)
 
 
-def _source_of(defined: Any) -> str:
+def source_of(defined: Any) -> str:
     """Return the source of a class or function.
+
+    Raises:
+        OSError, TypeError: if there is none.
 
     Python 3.11 raises SystemError where tasks that nobody awaits any more are collected while it parses the file.
     """

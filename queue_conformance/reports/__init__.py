@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from queue_conformance import __version__
@@ -147,6 +149,26 @@ class Report:
         """Whether nothing is known of some implementation."""
         return any(report.verdict is RunVerdict.INCONCLUSIVE for report in self.implementations)
 
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file.
+
+        Args:
+            path: the file; its ending says in which form: see :mod:`queue_conformance.reports.files`.
+
+        Raises:
+            ValueError: if no form has that ending.
+            OSError: if it cannot be written.
+        """
+        from queue_conformance.reports import files
+
+        files.write(self, Path(path))
+
+    def __str__(self) -> str:
+        """Return the report as a terminal shows it."""
+        from queue_conformance.reports import terminal
+
+        return "\n".join(line.text for line in terminal.render(self)).rstrip()
+
 
 def report_on(
     survey: Survey, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
@@ -163,10 +185,8 @@ def report_on(
     # A distributed run finishes its checks in any order.
     results = {result.check: result for result in [*survey.preflight, *sorted(results, key=lambda result: result.check)]}.values()
     observations = [observation for result in results for observation in result.observations]
-    broken = [o.rule for o in survey.preflight[0].observations if o.violation]
-    unusable = f"blocked by {', '.join(broken)}" if not survey.usable else ""
     capabilities = apply_claims(survey.found, survey.claims)
-    verdicts = judge(survey.rules(), capabilities.names, releases, observations, unusable)
+    verdicts = judge(survey.rules(), capabilities.names, releases, observations, survey.unusable)
     secrets = Secrets(survey.settings)
     notes = [*survey.notes, *(note for result in results for note in result.notes)]
     return ImplementationReport(

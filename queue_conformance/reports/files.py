@@ -13,6 +13,17 @@ RENDERERS = {
 """The modules of this package whose ``render(report)`` returns the text of a file, by ending."""
 
 
+def check_name(name: str) -> str:
+    """Return the name of a file, if its ending says in which form a report is written to it.
+
+    Raises:
+        ValueError: if not; the message says what to write.
+    """
+    if not name.endswith(tuple(RENDERERS)):
+        raise ValueError(f"write the name of a file that ends in {' or '.join(RENDERERS)}")
+    return name
+
+
 def write(report: Report, path: Path) -> None:
     """Write a report to a file.
 
@@ -21,7 +32,9 @@ def write(report: Report, path: Path) -> None:
         path: the file; its ending is one of ``RENDERERS``.
 
     Raises:
+        ValueError: if it has another ending.
         OSError: if it cannot be written.
     """
+    check_name(path.name)
     module = import_module(f"{__package__}.{RENDERERS[PurePath(path).suffix]}")
     path.write_text(module.render(report), "utf-8")

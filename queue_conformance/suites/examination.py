@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
+from queue_conformance.specification import Kind
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import Check, checks_of
 from queue_conformance.suites.execution import Conditions, blocked, execute
@@ -17,6 +19,16 @@ FATALITIES = 3
 """Hangs, exits and crashes after which the other checks of an implementation are not tried any more."""
 
 
+def first_of(kind: Kind) -> tuple[Check, Check]:
+    """Return what the survey of a kind examines."""
+    return preflight_of(kind), claims_of(kind)
+
+
+def all_checks_of(kind: Kind) -> list[Check]:
+    """Return every check of a kind, in the order in which they are run."""
+    return [*first_of(kind), *checks_of(kind)]
+
+
 class Examination:
     """The checks of one implementation.
 
@@ -24,24 +36,42 @@ class Examination:
         survey: what is known of it.
         conditions: how the checks are run.
         releases: the installed releases of libraries.
+        cls: the class, or ``None`` to import it.
 
     Attributes:
+        survey: what is known of the implementation.
         rules: the rules that its checks may speak of, by id.
         checks: the checks to run, in order; those of the survey itself come first, and only those if it is unusable.
     """
 
-    def __init__(self, survey: Survey, conditions: Conditions, releases: Mapping[str, str]) -> None:
+    def __init__(self, survey: Survey, conditions: Conditions, releases: Mapping[str, str], cls: type[Any] | None = None) -> None:
+        self.survey = survey
         self._conditions = conditions
+        self._releases = releases
         self._results = {result.check: result for result in survey.preflight}
         self._fatal: list[str] = []
         self.rules = survey.rules()
-        first = (preflight_of(survey.kind), claims_of(survey.kind))
-        self.checks: list[Check] = [check for check in first if check.name in self._results]
+        self.checks: list[Check] = [check for check in first_of(survey.kind) if check.name in self._results]
         if survey.usable:
-            self._implementation = survey.implementation()
+            self._implementation = survey.implementation(cls)
             offered = self._implementation.capabilities.names
             self.rules = {name: rule for name, rule in self.rules.items() if not why_not_applicable(rule, offered, releases)}
             self.checks += [check for check in checks_of(survey.kind) if self.rules.keys() & set(check.rules)]
+
+    def why_not(self, check: Check) -> str:
+        """Tell why a check of the kind is not among those to run, or return ``""``."""
+        if any(check.name == known.name for known in self.checks):
+            return ""
+        if self.survey.unusable:
+            return self.survey.unusable
+        asked = self.survey.rules()
+        offered = self._implementation.capabilities.names
+        reasons = (why_not_applicable(asked[name], offered, self._releases) for name in check.rules if name in asked)
+        return "; ".join(dict.fromkeys(reasons)) or f"nothing that the profile {self.survey.profile} asks for"
+
+    def open_by(self, opener: Callable[..., Any] | None) -> None:
+        """Build queues by this function of the author's from now on: what it uses may not outlive the test that made it."""
+        self._conditions = replace(self._conditions, opener=opener)
 
     def run(self, check: Check) -> CheckResult:
         """Run a check; once.

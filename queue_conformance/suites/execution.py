@@ -47,6 +47,7 @@ class Conditions:
         known: programs that failed before.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
         opener: the author's function that builds a queue, or ``None``.
+        may_decline: whether that function may leave a class to the kit, as a hook may.
     """
 
     directory: Path
@@ -57,6 +58,7 @@ class Conditions:
     known: Sequence[tuple[Any, ...]] = field(default=())
     server: str = ""
     opener: Callable[..., Any] | None = None
+    may_decline: bool = True
 
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:

@@ -22,10 +22,18 @@ from typing import Any
 from queue_conformance import isolation
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected, redirected
-from queue_conformance.implementations import Implementation
+from queue_conformance.implementations import BUILT_BY_AUTHORS, Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, apply_claims, nearest
 from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.loading import PROFILES, LoadError, load_class, load_error, package_version, tell_kind
+from queue_conformance.implementations.loading import (
+    PROFILES,
+    LoadError,
+    is_importable,
+    load_class,
+    load_error,
+    package_version,
+    tell_kind,
+)
 from queue_conformance.implementations.probing import probe
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
@@ -70,16 +78,27 @@ class Survey:
     @property
     def usable(self) -> bool:
         """Whether the class can be used at all, so that its checks make sense."""
-        return not any(observation.outcome is Outcome.BROKEN for observation in self.preflight[0].observations)
+        return not self.unusable
 
-    def implementation(self) -> Implementation:
-        """Import the class here, and return it with all that is known of it.
+    @property
+    def unusable(self) -> str:
+        """Why its checks make no sense, or ``""``."""
+        broken = [observation.rule for observation in self.preflight[0].observations if observation.outcome is Outcome.BROKEN]
+        return f"blocked by {', '.join(broken)}" if broken else ""
+
+    def implementation(self, cls: type[Any] | None = None) -> Implementation:
+        """Return the class with all that is known of it.
+
+        Args:
+            cls: the class, or ``None`` to import it here.
 
         Raises:
             LoadError: if it cannot be imported any more.
         """
-        with quietly(), keeping_signal_handlers():
-            cls = load_class(self.path)
+        importable = cls is None or is_importable(cls)
+        if cls is None:
+            with quietly(), keeping_signal_handlers():
+                cls = load_class(self.path)
         capabilities = apply_claims(self.found, self.claims)
         errors = {name: load_error(self.claims[name]) for name in ERRORS if name in self.claims}
         implementation = Implementation(
@@ -93,6 +112,7 @@ class Survey:
             errors,
             self.hooked,
             server=self.server,
+            importable=importable,
         )
         # What a driver imports is imported once, here, and not in every process that is forked.
         make_driver(implementation, Path(), Recorder(FlightRecorder()))
@@ -103,7 +123,14 @@ class Survey:
         return rules_of(load(), self.kind, self.profile)
 
 
-def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], conditions: Conditions, option: str = "") -> Survey:
+def survey(
+    path: str,
+    settings: Mapping[str, str],
+    claims: Mapping[str, str],
+    conditions: Conditions,
+    option: str = "",
+    cls: type[Any] | None = None,
+) -> Survey:
     """Find out what must be known of a class before it is examined.
 
     Args:
@@ -112,6 +139,7 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
         claims: what its author claims.
         conditions: how checks are run.
         option: the option that names the class, without dashes, if one does.
+        cls: the class, or ``None`` to import it.
 
     Returns:
         What is known.
@@ -122,7 +150,7 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
     ended = isolation.run(
-        lambda flight: _loaded(path, settings, claims, conditions.server, option, flight),
+        lambda flight: _loaded(path, settings, claims, conditions, option, flight, cls),
         time_limit=conditions.time_limit,
         in_process=conditions.in_process,
     )
@@ -131,14 +159,16 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     if isinstance(ended.value, str):
         raise LoadError(ended.value)
     loaded = ended.value
-    implementation = loaded.implementation()
+    implementation = loaded.implementation(cls)
     rules = loaded.rules()
 
     if loaded.server:
         _prepare(loaded.server)
-    if conditions.opener is not None and _declines(implementation, conditions):
+    if conditions.opener is not None and loaded.hooked and _declines(implementation, conditions):
+        if not conditions.may_decline:
+            raise LoadError(f"the function that opens the queue returned None instead of a {path}")
         loaded = replace(loaded, hooked=False)
-        implementation = loaded.implementation()
+        implementation = loaded.implementation(cls)
 
     def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
         return _use_once(bench, rules, settings)
@@ -152,7 +182,7 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
     known = replace(loaded, preflight=(preflight,), notes=(*loaded.notes, *notes))
     if addresses and not known.server:
         known = _at(known, addresses[0])
-        implementation = known.implementation()
+        implementation = known.implementation(cls)
     if not known.usable:
         return known
 
@@ -218,14 +248,20 @@ def _reaches_server(bench: Bench) -> bool:
 
 
 def _loaded(
-    path: str, settings: Mapping[str, str], claims: Mapping[str, str], server: str, option: str, flight: FlightRecorder
+    path: str,
+    settings: Mapping[str, str],
+    claims: Mapping[str, str],
+    conditions: Conditions,
+    option: str,
+    flight: FlightRecorder,
+    cls: type[Any] | None,
 ) -> Survey | str:
     """Import the class and look at it from outside; return a line of text if there is nothing to examine."""
     notes: list[str] = []
     flight.enter(f"import {path}", "")
     try:
         with noting(notes, path, "imported"):
-            cls = load_class(path)
+            cls = cls or load_class(path)
         kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls, option)
         for name in ERRORS:
             if name in claims:
@@ -234,17 +270,29 @@ def _loaded(
         return str(error)
     finally:
         flight.leave()
+    hooked = kind in BUILT_BY_AUTHORS
+    if conditions.opener is not None and not hooked:
+        line = (
+            f"no function of an author's builds a {kind.replace('-', ' ')}: the kit drives it by the arguments of its constructor"
+        )
+        if not conditions.may_decline:
+            return f"{path}: {line}"
+        notes.append(f"pytest_open_queue is not called: {line}")
     values: Mapping[str, Any] = settings
     if kind not in CRAWLED:
         from queue_conformance.implementations.bytequeue import keywords
 
         names, any_name = keywords(cls)
+        if conditions.opener is not None and hooked:
+            more, any_more = keywords(conditions.opener)
+            names, any_name = ([*names, *more], any_name or any_more) if conditions.may_decline else (more, any_more)
         for name in settings:
             if name not in names and not any_name:
-                return f"--queue-setting {name}: the constructor of {path} has no such argument{nearest(name, names)}"
+                return f"the setting {name}: the constructor of {path} has no such argument{nearest(name, names)}"
         values = {name: _literal(value) for name, value in settings.items()}
     profile = Profile(claims.get("profile", PROFILES[kind]))
-    return Survey(path, kind, profile, package_version(cls), Capabilities(), claims, values, server, (), tuple(notes))
+    version, server = package_version(cls), conditions.server
+    return Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
 
 
 def _declines(implementation: Implementation, conditions: Conditions) -> bool:

@@ -23,9 +23,12 @@ def the_factory_accepts_the_class(bench: Bench) -> None:
         raise NotExercised("qCrawl is not installed")
     from qcrawl.core.queues.factory import create_queue
 
+    _class_builds_itself(bench)
     driver, cls = bench.driver, bench.implementation.cls
     if "." in cls.__qualname__:
         raise NotExercised("qCrawl's factory finds no nested classes")
+    if not bench.implementation.importable:
+        raise NotExercised("qCrawl's factory cannot import the class")
     source, _ = driver.construction("0")
     arguments = source.removeprefix(f"loop.call({driver.class_name}").removesuffix(")")
     path = f"{{{driver.class_name}.__module__}}.{{{driver.class_name}.__name__}}"
@@ -42,6 +45,7 @@ def the_factory_accepts_the_class(bench: Bench) -> None:
 @check("aqueue.ctor.kwargs", kinds=ASYNC)
 def wrong_keywords_are_refused(bench: Bench) -> None:
     rule = "aqueue.ctor.kwargs"
+    _class_builds_itself(bench)
     with bench.collecting():
         _unknown_keyword(bench, rule)
     if bench.offers("bounded"):
@@ -65,6 +69,7 @@ def _unknown_keyword(bench: Bench, rule: str) -> None:
 @check("aqueue.ctor.shipped-config", kinds=ASYNC)
 def the_shipped_configuration_works(bench: Bench) -> None:
     rule = "aqueue.ctor.shipped-config"
+    _class_builds_itself(bench)
     config = _shipped(bench.implementation.cls)
     if config is None:
         raise NotApplicable("qCrawl ships no configuration for this class")
@@ -78,6 +83,11 @@ def the_shipped_configuration_works(bench: Bench) -> None:
         got = queue.get()
         same = bench.driver.among_source("got", [item])
         bench.expect(rule, bench.driver.identify(got) == 1, item.source, got, same)
+
+
+def _class_builds_itself(bench: Bench) -> None:
+    if bench.implementation.opener is not None:
+        raise NotExercised("the author's function builds the queue, and not its constructor alone")
 
 
 def _shipped(cls: type[Any]) -> dict[str, Any] | None:

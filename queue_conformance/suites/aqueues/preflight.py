@@ -55,7 +55,7 @@ def show_absence(bench: Bench, rule: str, name: str) -> None:
     driver, expected = bench.driver, f"{name}, as claimed"
     if name in ("bounded", "dedupe", "ttl"):
         keyword = {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}[name]
-        bench.recorder.note(f"parameters = inspect.signature({driver.class_name}).parameters")
+        bench.recorder.note(f"parameters = inspect.signature({driver.builder_name}).parameters")
         tail = [f"assert {keyword!r} in parameters, list(parameters)"]
         bench.fail(rule, expected, f"the constructor takes no {keyword}", tail)
     queue = bench.open()

@@ -26,9 +26,8 @@ def preflight(bench: Bench) -> None:
     values, settings = driver.settings_of("job")
     crawler = driver.crawler_with(values)
     record.note(f"crawler = crawler_with({settings}{driver.name_source})")
-    opener = bench.implementation.opener
-    build = opener.__name__ if opener else "build_from_crawler"
-    raw = record.call(f"dupefilter = {build}({driver.class_name}, crawler)", rule, driver.build, crawler)
+    source, build = driver.building(crawler, driver.class_name)
+    raw = record.call(f"dupefilter = {source}", rule, build)
     missing = [name for name in METHODS if not callable(getattr(raw, name, None))]
     assertion = f"all(callable(getattr(dupefilter, name, None)) for name in {METHODS!r})"
     bench.expect(rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)

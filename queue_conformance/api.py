@@ -1,0 +1,127 @@
+"""The entrance for programs: ``examine(MyQueue)`` returns a report."""
+
+from __future__ import annotations
+
+import fnmatch
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from queue_conformance.described import describe
+from queue_conformance.implementations.loading import path_of
+from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant
+from queue_conformance.reports import Report
+from queue_conformance.runs import Run, new_scratch
+from queue_conformance.specification import load
+from queue_conformance.specification.applicability import rules_of
+from queue_conformance.suites import Check
+from queue_conformance.suites.examination import all_checks_of
+from queue_conformance.suites.survey import Survey
+
+
+def examine(
+    *classes: type[Any] | str,
+    settings: Mapping[str, Any] | Iterable[str] = (),
+    claims: Mapping[str, Any] | Iterable[str] = (),
+    server: str = "",
+    open_queue: Callable[..., Any] | None = None,
+    kind: str = "",
+    profile: str = "",
+    level: str = "MUST",
+    rules: str | Iterable[str] = (),
+    name: str = "",
+    seed: int = 0,
+    examples: int = 100,
+    time_limit: float = 10.0,
+    in_process: bool = False,
+) -> Report:
+    """Examine classes, as ``pytest --queue-class=...`` does: the same rules, verdicts and report.
+
+    Every check runs in a process of its own, so this one is safe from what the classes do, and leaves nothing behind. Nothing
+    is read from pyproject.toml.
+
+    Args:
+        classes: what to examine, in this order: classes, or their dotted paths.
+        settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
+        claims: what the classes promise, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
+        server: the server behind them, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
+        open_queue: builds one, where the constructor is not the one that Scrapy calls: a function of ``crawler`` and ``key``,
+            or of those that it needs; see the hook ``pytest_open_queue``.
+        kind: what the classes are, such as ``downstream-queue``, if that cannot be told from them.
+        profile: the contract that they are held to, if not the usual one of their kind.
+        level: the level whose broken rules make the report a failure: ``MUST`` or ``SHOULD``.
+        rules: run only the checks of these rules: ids, patterns such as ``queue.pop.*``, or names of checks. The report
+            says of the others that they were not exercised.
+        name: what the report calls the class, if there is only one; otherwise its dotted path.
+        seed: seeds everything that is drawn.
+        examples: programs and requests to draw.
+        time_limit: seconds that one operation may take.
+        in_process: run here, unprotected against hangs and exits, for debuggers.
+
+    Returns:
+        What came of it: ``report.failed``, ``str(report)``, ``report.write("report.jsonl")``.
+
+    Raises:
+        UsageError: if an argument makes no sense; the message is one line that says what to write.
+        LoadError: if a class cannot be examined; the message is one line.
+    """
+    numbers = {"seed": seed, "examples": examples, "time_limit": time_limit}
+    said = {"settings": settings, "claims": claims, "server": server, "level": level, "kind": kind, "profile": profile}
+    targets = [(_target(cls, name, said), cls if isinstance(cls, type) else None) for cls in classes]
+    names = [target.name for target, _ in targets]
+    if not names:
+        raise UsageError("name a class to examine: examine(MyQueue)")
+    if len(set(names)) < len(names):
+        raise UsageError(f"each class must have a name of its own, not {', '.join(names)}: examine them one by one")
+    if open_queue is not None and not callable(open_queue):
+        raise UsageError(f"open_queue: write a function that builds a queue, not {open_queue!r}")
+    options = Options(
+        targets=tuple(target for target, _ in targets),
+        in_process=bool(in_process),
+        **{name: converted(_NUMBERS[name], value, name) for name, value in numbers.items()},
+    )
+    patterns = [rules] if isinstance(rules, str) else list(rules)
+    scratch = new_scratch()
+    try:
+        run = Run(options, scratch)
+        for target, cls in targets:
+            examination = run.begin(target, cls, open_queue, may_decline=False)
+            selected = _selected(patterns, examination.survey)
+            for check in examination.checks:
+                if selected is None or check in selected:
+                    run.add(target.name, examination.run(check))
+        return run.report()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+_NUMBERS = {
+    option.dest.removeprefix("conformance_"): option
+    for option in OPTIONS
+    if option.name in ("conformance-seed", "conformance-examples", "conformance-time-limit")
+}
+
+
+def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
+    if not isinstance(cls, type | str):
+        raise UsageError(f"name classes, or their dotted paths, not {cls!r}")
+    path = path_of(cls) if isinstance(cls, type) else cls
+    return describe(name or path, "", path, said, Common())
+
+
+def _selected(patterns: list[str], survey: Survey) -> list[Check] | None:
+    """Return the checks that some patterns select, or ``None`` for all."""
+    if not patterns:
+        return None
+    checks = all_checks_of(survey.kind)
+    selected = []
+    known = {name for check in checks for name in (check.name, *check.rules)} | rules_of(
+        load(), survey.kind, survey.profile
+    ).keys()
+    for pattern in patterns:
+        if not isinstance(pattern, str) or not fnmatch.filter(known, pattern):
+            raise UsageError(
+                f"rules: a {survey.kind.replace('-', ' ')} has none that is called {pattern!r}{meant(pattern, known)}"
+            )
+        selected += [check for check in checks if fnmatch.filter((check.name, *check.rules), pattern)]
+    return selected

@@ -1,0 +1,83 @@
+"""One implementation, as its author describes it: in pyproject.toml, by arguments of a call, or by attributes of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from queue_conformance.options import (
+    CLASS_OPTIONS,
+    DESCRIBED,
+    OPTIONS,
+    TABLE,
+    Common,
+    Target,
+    UsageError,
+    claims_of,
+    converted,
+    know,
+    settings_of,
+)
+
+KEYS = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
+"""The keys that describe an implementation, and the options that they stand for."""
+
+_CLAIMED = ("kind", "profile")
+"""Keys that stand for a claim."""
+
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+def describe(name: str, option: str, path: str, said: Mapping[str, Any], common: Common, where: str = "") -> Target:
+    """Combine what is said of one implementation with what holds for all.
+
+    Args:
+        name: what reports call it.
+        option: the option that would name its class, without dashes, or ``""``.
+        path: the dotted path of its class.
+        said: what is said of it, by the names in ``KEYS``, ``kind`` and ``profile``; nothing where it is ``None`` or empty.
+        common: what holds for all.
+        where: what messages add to such a name, such as `` in [a table]``.
+
+    Raises:
+        UsageError: if something said makes no sense.
+    """
+    given = {key: said.get(key) or None for key in KEYS}
+    values = {key: converted(_BY_NAME[option], given[key], f"{key}{where}") for key, option in KEYS.items()}
+    claims = claims_of(values["claims"], f"claims{where}")
+    for key in _CLAIMED:
+        if said.get(key):
+            claims |= claims_of([f"{key}={said[key]}"], f"{key}{where}")
+    return Target(
+        name,
+        option,
+        path,
+        common.over(KEYS["settings"], settings_of(values["settings"], f"settings{where}"), common.settings),
+        common.over(KEYS["claims"], claims, common.claims),
+        common.server if KEYS["server"] in common.spoken or not given["server"] else values["server"],
+        common.level if KEYS["level"] in common.spoken or not given["level"] else values["level"],
+    )
+
+
+def read_described(table: Any, common: Common) -> Iterator[Target]:
+    """Yield the implementations that ``[tool.queue_conformance.implementations]`` describes.
+
+    Args:
+        table: that table.
+        common: what holds for all.
+
+    Raises:
+        UsageError: if something in it makes no sense.
+    """
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table [{TABLE}.{DESCRIBED}.NAME] for each one")
+    for name, entry in table.items():
+        where = f"[{TABLE}.{DESCRIBED}.{name}]"
+        if not isinstance(entry, Mapping):
+            raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table {where}, not {entry!r}")
+        said = {key.replace("_", "-"): value for key, value in entry.items()}
+        know(said, [*CLASS_OPTIONS, *KEYS, "profile"], where)
+        named = [option for option in CLASS_OPTIONS if option in said]
+        if len(named) != 1 or not isinstance(said[named[0]], str):
+            raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
+        yield describe(name, named[0], said[named[0]], said, common, f" in {where}")

@@ -1,0 +1,139 @@
+"""From a target to a report: what every entrance does, each in its own way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.isolation import IsolatedError
+from queue_conformance.options import Options, Target
+from queue_conformance.reports import Origin, Report, report_on
+from queue_conformance.specification import Level
+from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.suites.examination import Examination
+from queue_conformance.suites.execution import Conditions
+from queue_conformance.suites.outcomes import CheckResult
+from queue_conformance.suites.survey import Survey, survey
+
+
+class Run:
+    """The examination of some implementations, and what came of it.
+
+    Args:
+        options: what is asked for.
+        directory: where scratch directories are made.
+
+    Attributes:
+        targets: what is examined, by name, in the order of the report.
+        surveys: what is known of each, by name.
+        errors: one line per implementation that cannot be examined.
+        releases: the installed releases of libraries.
+    """
+
+    def __init__(self, options: Options, directory: Path) -> None:
+        self.targets: dict[str, Target] = {target.name: target for target in options.targets}
+        self.surveys: dict[str, Survey] = {}
+        self.errors: list[str] = []
+        self.releases = installed_releases()
+        self._results: dict[str, list[CheckResult]] = {}
+        self._options = options
+        self._directory = directory
+        self._origin = Origin(options.seed, options.examples, self.releases)
+
+    def begin(
+        self,
+        target: Target,
+        cls: type[Any] | None = None,
+        opener: Callable[..., Any] | None = None,
+        *,
+        may_decline: bool = True,
+        known: Iterable[Iterable[Any]] = (),
+    ) -> Examination:
+        """Survey an implementation.
+
+        Args:
+            target: the implementation.
+            cls: its class, or ``None`` to import it.
+            opener: the author's function that builds it, or ``None``.
+            may_decline: whether that function may leave the class to the kit.
+            known: programs that failed before.
+
+        Returns:
+            Its checks.
+
+        Raises:
+            LoadError: if there is nothing to examine; the message is one line.
+        """
+        conditions = Conditions(
+            self._directory,
+            seed=self._options.seed,
+            examples=self._options.examples,
+            time_limit=self._options.time_limit,
+            in_process=self._options.in_process,
+            known=[tuple(map(tuple, program)) for program in known],
+            server=target.server,
+            opener=opener,
+            may_decline=may_decline,
+        )
+        found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
+        examination = Examination(found, conditions, self.releases, cls)
+        self.targets[target.name] = target
+        self.surveys[target.name] = found
+        return examination
+
+    def add(self, name: str, result: CheckResult) -> None:
+        """Add what came of a check of the implementation of that name."""
+        self._results.setdefault(name, []).append(result)
+
+    def report(self) -> Report:
+        """Return what came of it so far."""
+        found = [
+            report_on(self.surveys[name], self._results.get(name, []), self.releases, name, Level(target.level))
+            for name, target in self.targets.items()
+            if name in self.surveys
+        ]
+        return Report(tuple(found), tuple(self.errors), self._origin)
+
+
+def mistake_of_kit(path: str, error: IsolatedError) -> str:
+    """Return one line on an error of the kit itself."""
+    last = str(error).strip().splitlines()[-1]
+    return f"the kit failed on {path}, which is a mistake of the kit: {last}"
+
+
+# --- Scratch directories ---------------------------------------------------------------------------------------------
+
+_SCRATCH = "queue-conformance-"
+
+
+def new_scratch() -> Path:
+    """Make a scratch directory that bears the number of this process, and remove those of processes that were killed."""
+    scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-", dir=_scratch_root()))
+    for other in scratch.parent.glob(f"{_SCRATCH}*-*"):
+        number = other.name.removeprefix(_SCRATCH).partition("-")[0]
+        if number.isdigit() and not _alive(int(number)):
+            shutil.rmtree(other, ignore_errors=True)
+    return scratch
+
+
+def _alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _scratch_root() -> str | None:
+    """Return a directory in memory if there is one with enough room: queues on disk are up to 75 times faster there."""
+    shared = Path("/dev/shm")
+    try:
+        return str(shared) if shutil.disk_usage(shared).free >= 512 << 20 else None
+    except OSError:
+        return None

@@ -1,0 +1,297 @@
+"""The entrance for one's own tests: a suite for each kind of implementation, to subclass.
+
+from queue_conformance import DownstreamQueueSuite
+
+class TestMyQueue(DownstreamQueueSuite):
+    @pytest.fixture
+    def queue_class(self):
+        return MyQueue
+
+Each check is a test of its own, ``TestMyQueue::test_conformance[queue.pop.fifo]``; what came of them is reported at the end of
+the run, as for ``pytest --queue-class=...``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from queue_conformance.described import describe
+from queue_conformance.implementations.loading import LoadError, evident_kind, load_class, path_of
+from queue_conformance.items import run_check
+from queue_conformance.options import CLASS_OPTIONS, UsageError
+from queue_conformance.session import Described, session_of
+from queue_conformance.specification import Kind, Level
+from queue_conformance.suites import Check
+from queue_conformance.suites.examination import all_checks_of
+
+_RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
+"""What no subclass may say, lest checks be gone and nobody notice."""
+
+_FIXTURE = type(pytest.fixture(lambda: None))
+
+
+class ConformanceSuite:
+    """What the suites share; subclass one of those.
+
+    Each attribute below may be a plain value, or a fixture that returns it; such a fixture may use others, for instance one
+    that starts a server. The class is surveyed once, when the first test runs, so the values must be the same for each test:
+    give a fixture that makes them ``scope="class"`` or a wider one.
+
+    Attributes:
+        settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
+        claims: what the class promises, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
+        server: the server behind it, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
+        level: the level whose broken rules fail a test: ``MUST`` (default) or ``SHOULD``.
+        profile: the contract that it is held to, if not the usual one of its kind.
+        open_queue: a function of ``crawler`` and ``key``, or of those that it needs, that builds one, where the constructor
+            is not the one that Scrapy calls; see the hook ``pytest_open_queue``.
+        kind: what the suite examines; only the suites themselves set it.
+        option: the option that names classes for it, without dashes.
+    """
+
+    settings: Any = None
+    claims: Any = None
+    server: Any = None
+    level: Any = None
+    profile: Any = None
+    open_queue: Any = None
+    kind: ClassVar[Kind]
+    option: ClassVar[str]
+    _mistake: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__ == __name__:
+            return
+        if mistake := _mistake_of(cls):
+            cls._mistake = mistake
+            for name in ("test_conformance", "pytest_generate_tests"):  # let pytest come so far as to complain
+                setattr(cls, name, vars(ConformanceSuite)[name])
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make one test of each check of the kind.
+
+        Raises:
+            pytest.Collector.CollectError: if the suite says too little or too much; the message is one line.
+        """
+        cls = type(self)
+        node = metafunc.definition.getparent(pytest.Class)
+        assert node is not None
+        try:
+            if mistake := cls._mistake or _incomplete(cls):
+                raise UsageError(mistake)
+            session = session_of(metafunc.config)
+        except UsageError as error:
+            raise pytest.Collector.CollectError(f"{node.nodeid}: {error}") from None
+        if metafunc.function is ConformanceSuite.test_conformance:
+            session.expect_suite(node.nodeid)
+            checks = all_checks_of(cls.kind)
+            metafunc.parametrize("check", checks, ids=[check.name for check in checks])
+
+    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+        """Run one check of the implementation that this suite describes."""
+        __tracebackhide__ = True
+        node = request.node.getparent(pytest.Class)
+        session = session_of(request.config)
+        target, examination = session.examination_of(node.nodeid, lambda: self._described(node.nodeid, request))
+        if reason := examination.why_not(check):
+            pytest.skip(reason)
+        run_check(request.node, examination, check, node.nodeid, Level(target.level))
+
+    def _described(self, name: str, request: pytest.FixtureRequest) -> Described:
+        """Return what the attributes and fixtures say.
+
+        Raises:
+            UsageError: if something makes no sense.
+            LoadError: if the class is not of the kind of the suite.
+        """
+        names = ("settings", "claims", "server", "level", "profile", "open_queue", fixture_of(type(self)))
+        *values, opener, cls = (self._value(name, request) for name in names)
+        if isinstance(cls, str):
+            path, cls = cls, load_class(cls)
+        elif isinstance(cls, type):
+            path = path_of(cls)
+        else:
+            raise UsageError(f"{names[-1]}: {_instead('a class or its dotted path', cls)}")
+        if opener is not None and (not callable(opener) or inspect.ismethod(opener)):
+            raise UsageError(f"open_queue: {_instead('a function or a staticmethod of crawler and key', opener)}")
+        said: Mapping[str, Any] = dict(zip(names, values, strict=False))
+        common = session_of(request.config).options.common
+        target = describe(name, self.option, path, said, common)
+        kind = target.claims.get("kind") or evident_kind(cls) or self.kind
+        if kind != self.kind:
+            raise LoadError(f"{path} is a {kind.replace('-', ' ')}: subclass {SUITES[Kind(kind)].__name__}")
+        return Described(target, cls, opener)
+
+    def _value(self, name: str, request: pytest.FixtureRequest) -> Any:
+        """Return the value of an attribute, or of the fixture of that name which a subclass defines."""
+        found = inspect.getattr_static(self, name)
+        found = getattr(found, "__func__", found)
+        if hasattr(found, "_pytestfixturefunction") or (not inspect.isfunction(found) and isinstance(found, _FIXTURE)):
+            return request.getfixturevalue(name)
+        return getattr(self, name)
+
+
+def fixture_of(suite: type[ConformanceSuite]) -> str:
+    """Return the name of the attribute or fixture that says which class a suite examines."""
+    return suite.option.replace("-", "_")
+
+
+def _instead(wanted: str, found: object) -> str:
+    if inspect.ismethod(found):
+        return f"write {wanted}, or put @pytest.fixture above the method that returns it"
+    return f"write {wanted}, or a fixture that returns it, not {found!r}"
+
+
+def _mistake_of(cls: type[ConformanceSuite]) -> str:
+    """Tell which of its names a subclass must not use, or return ``""``."""
+    suites = [base for base in cls.__mro__ if base in SUITES.values()]
+    if len(suites) != 1:
+        known = ", ".join(suite.__name__ for suite in suites or SUITES.values())
+        return f"subclass one suite, not {len(suites)}: {known}"
+    for name in _RESERVED:
+        if getattr(cls, name, None) is not getattr(suites[0], name, None):
+            return (
+                f"{name} must not be defined in a suite, which runs every check of its kind: choose checks with -k, "
+                "give tests of your own other names, and list known failures in the file of --conformance-baseline"
+            )
+    return ""
+
+
+def _incomplete(cls: type[ConformanceSuite]) -> str:
+    name = fixture_of(cls)
+    if getattr(cls, name, None) is not None:
+        return ""
+    others = [other for option in CLASS_OPTIONS if hasattr(cls, other := option.replace("-", "_")) and other != name]
+    meant = f", not {others[0]}" if others else ""
+    return f"write a fixture {name} that returns the class to examine{meant} (a base of other suites must not be called Test...)"
+
+
+class DownstreamQueueSuite(ConformanceSuite):
+    """Examines a downstream queue of Scrapy, or one behind a server.
+
+    Attributes:
+        queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.DOWNSTREAM_QUEUE
+    option = "queue-class"
+    queue_class: Any = None
+
+
+class ByteQueueSuite(ConformanceSuite):
+    """Examines a byte queue of queuelib.
+
+    Attributes:
+        queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.BYTE_QUEUE
+    option = "queue-class"
+    queue_class: Any = None
+
+
+class BytePriorityQueueSuite(ConformanceSuite):
+    """Examines a priority queue of queuelib.
+
+    Attributes:
+        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.BYTE_PRIORITY_QUEUE
+    option = "priority-queue-class"
+    priority_queue_class: Any = None
+
+
+class RoundRobinQueueSuite(ConformanceSuite):
+    """Examines a round-robin queue of queuelib.
+
+    Attributes:
+        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.ROUND_ROBIN_QUEUE
+    option = "priority-queue-class"
+    priority_queue_class: Any = None
+
+
+class PriorityQueueSuite(ConformanceSuite):
+    """Examines a priority queue of Scrapy.
+
+    Attributes:
+        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.PRIORITY_QUEUE
+    option = "priority-queue-class"
+    priority_queue_class: Any = None
+
+
+class SchedulerSuite(ConformanceSuite):
+    """Examines a scheduler of Scrapy, and the jobs that are crawled with it.
+
+    Attributes:
+        scheduler_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.SCHEDULER
+    option = "scheduler-class"
+    scheduler_class: Any = None
+
+
+class DupeFilterSuite(ConformanceSuite):
+    """Examines a duplicates filter of Scrapy.
+
+    Attributes:
+        dupefilter_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.DUPEFILTER
+    option = "dupefilter-class"
+    dupefilter_class: Any = None
+
+
+class SpiderStateSuite(ConformanceSuite):
+    """Examines an extension of Scrapy that keeps the state of spiders.
+
+    Attributes:
+        spider_state_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.SPIDER_STATE
+    option = "spider-state-class"
+    spider_state_class: Any = None
+
+
+class AsyncQueueSuite(ConformanceSuite):
+    """Examines an asynchronous queue of qCrawl.
+
+    Attributes:
+        queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.ASYNC_QUEUE
+    option = "queue-class"
+    queue_class: Any = None
+
+
+class AsyncSchedulerSuite(ConformanceSuite):
+    """Examines an asynchronous scheduler of qCrawl.
+
+    Attributes:
+        scheduler_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = Kind.ASYNC_SCHEDULER
+    option = "scheduler-class"
+    scheduler_class: Any = None
+
+
+SUITES: Mapping[Kind, type[ConformanceSuite]] = {
+    suite.kind: suite for suite in vars().copy().values() if isinstance(suite, type) and "kind" in vars(suite)
+}
+"""The suite of each kind."""
