@@ -53,7 +53,7 @@ _MODULES = {
 }
 """Where the other public names are; they are imported when they are used, because pytest imports this package in every run."""
 
-__all__ = [  # noqa: PLE0604, RUF022
+__all__ = [  # noqa: RUF022
     "SerializationError",
     "TransientError",
     "AsyncQueueSuite",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from queue_conformance.described import describe
@@ -12,11 +12,8 @@ from queue_conformance.implementations.loading import path_of
 from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant
 from queue_conformance.reports import Report
 from queue_conformance.runs import Run, new_scratch
-from queue_conformance.specification import load
-from queue_conformance.specification.applicability import rules_of
 from queue_conformance.suites import Check
-from queue_conformance.suites.examination import all_checks_of
-from queue_conformance.suites.survey import Survey
+from queue_conformance.suites.examination import Examination, all_checks_of
 
 
 def examine(
@@ -85,11 +82,7 @@ def examine(
     try:
         run = Run(options, scratch)
         for target, cls in targets:
-            examination = run.begin(target, cls, open_queue, may_decline=False)
-            selected = _selected(patterns, examination.survey)
-            for check in examination.checks:
-                if selected is None or check in selected:
-                    run.add(target.name, examination.run(check))
+            run.examine(target, lambda found: _chosen(patterns, found), cls=cls, opener=open_queue, may_decline=False)
         return run.report()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -109,19 +102,13 @@ def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
     return describe(name or path, "", path, said, Common())
 
 
-def _selected(patterns: list[str], survey: Survey) -> list[Check] | None:
-    """Return the checks that some patterns select, or ``None`` for all."""
-    if not patterns:
-        return None
-    checks = all_checks_of(survey.kind)
-    selected = []
-    known = {name for check in checks for name in (check.name, *check.rules)} | rules_of(
-        load(), survey.kind, survey.profile
-    ).keys()
+def _chosen(patterns: Sequence[str], examination: Examination) -> Sequence[Check]:
+    """Return the checks of an examination that some patterns select, or all if there are none."""
+    kind, asked = examination.survey.kind, examination.survey.rules()
+    known = {*asked, *(name for check in all_checks_of(kind) for name in (check.name, *check.rules))}
     for pattern in patterns:
         if not isinstance(pattern, str) or not fnmatch.filter(known, pattern):
-            raise UsageError(
-                f"rules: a {survey.kind.replace('-', ' ')} has none that is called {pattern!r}{meant(pattern, known)}"
-            )
-        selected += [check for check in checks if fnmatch.filter((check.name, *check.rules), pattern)]
-    return selected
+            raise UsageError(f"rules: a {kind.replace('-', ' ')} has none that is called {pattern!r}{meant(str(pattern), known)}")
+    if not patterns:
+        return examination.checks
+    return [c for c in examination.checks if any(fnmatch.filter((c.name, *c.rules), pattern) for pattern in patterns)]

@@ -14,6 +14,7 @@ from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.outcomes import CheckResult
@@ -84,6 +85,21 @@ class Run:
         self.targets[target.name] = target
         self.surveys[target.name] = found
         return examination
+
+    def examine(self, target: Target, choose: Callable[[Examination], Iterable[Check]] | None = None, **how: Any) -> None:
+        """Examine an implementation here and now.
+
+        Args:
+            target: the implementation.
+            choose: returns the checks to run, of those that there are; without it, all are run.
+            how: as for :meth:`begin`.
+
+        Raises:
+            LoadError: if there is nothing to examine; the message is one line.
+        """
+        examination = self.begin(target, **how)
+        for check in examination.checks if choose is None else choose(examination):
+            self.add(target.name, examination.run(check))
 
     def add(self, name: str, result: CheckResult) -> None:
         """Add what came of a check of the implementation of that name."""

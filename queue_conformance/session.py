@@ -140,7 +140,8 @@ class Session:
             describe: describes the implementation as the current test sees it.
 
         Raises:
-            pytest.fail.Exception: if it cannot be examined; later tests are skipped, because one mistake is told once.
+            pytest.fail.Exception: if it cannot be examined.
+            pytest.skip.Exception: if this was told before: one mistake is told once.
         """
         __tracebackhide__ = True
         if name in self._refused:
@@ -158,6 +159,9 @@ class Session:
             self._refused[name] = line
             self._run.errors.append(f"{name}: {line}")
             pytest.fail(line, pytrace=False)
+        except (Exception, pytest.fail.Exception):
+            self._refused[name] = "its fixtures failed before, as the first of its tests shows"
+            raise
         if described.opener is not None:
             known[1].open_by(described.opener)  # what it uses may end with the test
         return known[0].target, known[1]

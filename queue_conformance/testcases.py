@@ -291,7 +291,5 @@ class AsyncSchedulerSuite(ConformanceSuite):
     scheduler_class: Any = None
 
 
-SUITES: Mapping[Kind, type[ConformanceSuite]] = {
-    suite.kind: suite for suite in vars().copy().values() if isinstance(suite, type) and "kind" in vars(suite)
-}
+SUITES: Mapping[Kind, type[ConformanceSuite]] = {suite.kind: suite for suite in ConformanceSuite.__subclasses__()}
 """The suite of each kind."""

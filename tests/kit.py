@@ -18,8 +18,11 @@ from queue_conformance.faults import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FlightRecorder
-from queue_conformance.reports import ImplementationReport, report_on
+from queue_conformance.options import Options, Target
+from queue_conformance.reports import ImplementationReport
+from queue_conformance.runs import Run
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.suites import Check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
@@ -88,13 +91,17 @@ def examine(
 ) -> ImplementationReport:
     """Run the checks of a class, or only those of some names; ``jobs`` says whether those of jobs, with whole crawls, too."""
     names = {only} if isinstance(only, str) else only
-    with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        conditions = Conditions(Path(directory), seed=seed, time_limit=time_limit, examples=examples, server=server)
-        found = survey(path, SETTINGS.get(path, {}) if settings is None else settings, claims or {}, conditions)
-        examination = Examination(found, conditions, RELEASES)
+    given = SETTINGS.get(path, {}) if settings is None else settings
+
+    def choose(examination: Examination) -> list[Check]:
         checks = [check for check in examination.checks if names is None or check.name in names]
-        checks = [check for check in checks if jobs or not check.function.__module__.startswith("queue_conformance.suites.jobs.")]
-        return report_on(found, [examination.run(check) for check in checks], RELEASES)
+        return [check for check in checks if jobs or not check.function.__module__.startswith("queue_conformance.suites.jobs.")]
+
+    with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
+        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory))
+        run.examine(Target(path, "", path, given, claims or {}, server), choose)
+        (report,) = run.report().implementations
+        return report
 
 
 def broken(report: ImplementationReport) -> set[str]:

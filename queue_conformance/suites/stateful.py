@@ -24,6 +24,7 @@ from hypothesis.database import ExampleDatabase
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.loading import path_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.suites import player_of
 from queue_conformance.suites.bench import Bench
@@ -81,12 +82,16 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 def state_machine(
-    path: str, *, claims: Mapping[str, str] | None = None, queue_settings: Mapping[str, str] | None = None, server: str = ""
+    cls: type[Any] | str,
+    *,
+    claims: Mapping[str, str] | None = None,
+    queue_settings: Mapping[str, str] | None = None,
+    server: str = "",
 ) -> type[QueueMachine]:
     """Make the state machine of a class.
 
     Args:
-        path: the dotted path of the class.
+        cls: the class, or its dotted path.
         claims: what its author claims, as for ``--conformance-claim``.
         queue_settings: what it is built with, as for ``--queue-setting``.
         server: the server that it stores in, as for ``--queue-server``; faults of the connection are then among the rules.
@@ -97,9 +102,11 @@ def state_machine(
     Raises:
         LoadError: if there is nothing to examine.
     """
+    path, given = (path_of(cls), cls) if isinstance(cls, type) else (cls, None)
     with tempfile.TemporaryDirectory() as directory:
         conditions = Conditions(Path(directory), server=server)
-        implementation = survey(path, queue_settings or {}, claims or {}, conditions).implementation()
+        found = survey(path, queue_settings or {}, claims or {}, conditions, cls=given)
+        implementation = found.implementation(given)
         with served(implementation, Path(directory)) as (reached, backend):
             table = player_of(Bench(reached, Path(directory), FlightRecorder(), backend=backend)).table
     members: dict[str, Any] = {"implementation": implementation}
