@@ -9,16 +9,22 @@ import pytest
 
 @pytest.hookspec(firstresult=True)
 def pytest_open_queue(cls: type[Any], crawler: Any, key: str) -> Any:
-    """Build a downstream queue, or a duplicates filter, whose constructor is not the one that Scrapy calls.
+    """Build an implementation whose constructor is not the one that Scrapy, queuelib or qCrawl calls.
 
-    What the hook builds is held to all rules; only its construction is taken as given. Where there is no such hook, or it
-    returns ``None``, the kit builds the class as Scrapy does.
+    It builds downstream queues, byte queues, asynchronous queues, schedulers and duplicates filters. Priority queues,
+    round-robin queues, asynchronous schedulers and extensions are driven by arguments of their constructors that only the
+    kit has: for these the hook is not called, and the report says so.
+
+    What it builds is held to all rules; only its construction is taken as given. Where there is no such hook, or it returns
+    ``None``, the kit builds the class by itself. The function takes those of the arguments that it needs.
 
     Args:
         cls: the class under test.
-        crawler: a ``scrapy.crawler.Crawler`` with settings, statistics and a spider.
-        key: what identifies the queue, text; equal keys are the same queue. For a duplicates filter it is empty.
+        crawler: a ``scrapy.crawler.Crawler`` with settings, statistics and a spider; ``None`` for a byte queue and for an
+            asynchronous queue.
+        key: what identifies the queue, text; equal keys are the same queue. It is a path below a scratch directory, where
+            nothing is yet. For a scheduler, it is that of the job directory; for a duplicates filter it is empty.
 
     Returns:
-        The queue, or the filter.
+        What it built; for an asynchronous queue, the function may be a coroutine function.
     """

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import io
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,7 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected, redirected
 from queue_conformance.implementations import BUILT_BY_AUTHORS, Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, apply_claims, nearest
+from queue_conformance.implementations.driver import OPENER_ARGUMENTS
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import (
     PROFILES,
@@ -164,11 +166,15 @@ def survey(
 
     if loaded.server:
         _prepare(loaded.server)
-    if conditions.opener is not None and loaded.hooked and _declines(implementation, conditions):
-        if not conditions.may_decline:
-            raise LoadError(f"the function that opens the queue returned None instead of a {path}")
-        loaded = replace(loaded, hooked=False)
-        implementation = loaded.implementation(cls)
+    if conditions.opener is not None and loaded.hooked:
+        _expect_arguments(conditions.opener, settings if loaded.kind not in CRAWLED else {})
+        if _declines(implementation, conditions):
+            if not conditions.may_decline:
+                raise LoadError(f"the function that opens the queue returned None, and not a {path.rpartition('.')[2]}")
+            loaded = replace(loaded, hooked=False)
+            implementation = loaded.implementation(cls)
+    if loaded.kind not in CRAWLED:
+        _expect_settings(implementation, conditions.opener if loaded.hooked else None)
 
     def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
         return _use_once(bench, rules, settings)
@@ -280,19 +286,41 @@ def _loaded(
         notes.append(f"pytest_open_queue is not called: {line}")
     values: Mapping[str, Any] = settings
     if kind not in CRAWLED:
-        from queue_conformance.implementations.bytequeue import keywords
-
-        names, any_name = keywords(cls)
-        if conditions.opener is not None and hooked:
-            more, any_more = keywords(conditions.opener)
-            names, any_name = ([*names, *more], any_name or any_more) if conditions.may_decline else (more, any_more)
-        for name in settings:
-            if name not in names and not any_name:
-                return f"the setting {name}: the constructor of {path} has no such argument{nearest(name, names)}"
         values = {name: _literal(value) for name, value in settings.items()}
     profile = Profile(claims.get("profile", PROFILES[kind]))
     version, server = package_version(cls), conditions.server
     return Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
+
+
+def _expect_arguments(opener: Callable[..., Any], settings: Mapping[str, str]) -> None:
+    """Complain of a function that wants something else than what it can get.
+
+    Raises:
+        LoadError: if it does.
+    """
+    known = [*OPENER_ARGUMENTS, *settings]
+    for parameter in inspect.signature(opener).parameters.values():
+        varies = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.name not in known and parameter.default is parameter.empty and not varies:
+            raise LoadError(
+                f"the function that opens the queue takes {', '.join(OPENER_ARGUMENTS)}, those that it needs, by name, "
+                f"and not {parameter.name!r}"
+            )
+
+
+def _expect_settings(implementation: Implementation, opener: Callable[..., Any] | None) -> None:
+    """Complain of settings that are no arguments of what builds queues.
+
+    Raises:
+        LoadError: if there are any.
+    """
+    from queue_conformance.implementations.bytequeue import keywords
+
+    names, any_name = keywords(opener or implementation.cls)
+    what = f"the constructor of {implementation.path}" if opener is None else "the function that opens the queue"
+    for name in implementation.settings:
+        if name not in names and not any_name:
+            raise LoadError(f"the setting {name}: {what} has no such argument{nearest(name, names)}")
 
 
 def _declines(implementation: Implementation, conditions: Conditions) -> bool:
@@ -305,6 +333,8 @@ def _declines(implementation: Implementation, conditions: Conditions) -> bool:
         except OperationRaised:
             return False
 
+    if implementation.kind not in CRAWLED:  # the arguments are those of the class, if the function declines
+        implementation = replace(implementation, settings={})
     ended = on_bench(implementation, conditions, declined)
     return isinstance(ended, isolation.Answer) and ended.value
 
