@@ -1,0 +1,351 @@
+"""The entrance for programs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kit import FIFO_BYTES, FIFO_MEMORY, PRIORITY, RELEASES, REQUEST_PRIORITY, STATE, broken, run_script
+
+from gallery.memory import ClosesOnce, PeeksAtTheNewest
+from queue_conformance import LoadError, UsageError, examine
+from queue_conformance.options import OPTIONS
+from queue_conformance.reports import jsonl
+from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_reference.bytequeues import FifoByteQueue
+from queue_reference.memory import FifoMemoryQueue
+
+QUICK = {"rules": ["queue.peek.*", "queue.pop.empty-none"], "examples": 5}
+
+
+@pytest.fixture(scope="module")
+def report():
+    return examine(PeeksAtTheNewest, FIFO_MEMORY, **QUICK)
+
+
+def script_of(report, rule="queue.peek.equals-pop"):
+    (found,) = report.implementations
+    (script,) = [verdict.violation.script for verdict in found.verdicts if verdict.rule.id == rule]
+    return script
+
+
+# --- The report ------------------------------------------------------------------------------------------------------
+
+
+def test_classes_and_paths_are_examined_in_turn(report):
+    assert [found.name for found in report.implementations] == ["gallery.memory.PeeksAtTheNewest", FIFO_MEMORY]
+    assert [found.verdict for found in report.implementations] == [RunVerdict.NON_CONFORMANT, RunVerdict.PARTIAL]
+    assert broken(report.implementations[0]) == {"queue.peek.equals-pop"}
+    assert report.failed
+    assert report.origin.examples == 5
+    assert report.origin.releases == RELEASES
+
+
+def test_the_text_of_a_report_is_what_a_terminal_shows(report):
+    assert "  BROKEN        MUST   queue.peek.equals-pop" in str(report)
+    assert str(report).endswith("verdict: PARTIAL (no MUST rule is broken, but not all could be examined)")
+
+
+def test_a_report_is_written_by_the_ending_of_a_name(report, tmp_path):
+    report.write(tmp_path / "report.jsonl")
+    report.write(str(tmp_path / "again.jsonl"))
+    assert str(jsonl.read(tmp_path / "report.jsonl")) == str(jsonl.read(tmp_path / "again.jsonl")) == str(report)
+    with pytest.raises(ValueError, match="write the name of a file that ends in "):
+        report.write(tmp_path / "report.txt")
+
+
+def test_only_the_rules_that_are_named_are_examined(report):
+    verdicts = {verdict.rule.id: verdict for verdict in report.implementations[1].verdicts}
+    assert verdicts["queue.peek.equals-pop"].verdict is verdicts["queue.pop.empty-none"].verdict is Verdict.KEPT
+    assert verdicts["queue.close.twice"].reason == "its check was not run"
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("queue_conformance.runs._scratch_root", lambda: str(tmp_path))
+    examine(FifoMemoryQueue, rules="preflight")
+    with pytest.raises(LoadError):
+        examine("queue_reference.memory.Nothing")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- Arguments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claims", [{"order": "LIFO", "peek": True}, ["order=LIFO", "peek"]])
+def test_claims_are_a_mapping_or_texts(claims):
+    (found,) = examine(FifoMemoryQueue, claims=claims, rules="queue.pop.lifo", examples=5).implementations
+    assert found.claims == {"order": "LIFO", "peek": "yes"}
+    assert broken(found) == {"queue.pop.lifo"}
+
+
+def test_one_class_may_have_a_name():
+    (found,) = examine(FifoMemoryQueue, name="mine", rules="preflight").implementations
+    assert (found.name, found.path) == ("mine", FIFO_MEMORY)
+
+
+def test_the_level_decides_what_fails():
+    assert not examine(ClosesOnce, rules="queue.close.twice").failed
+    assert examine(ClosesOnce, rules="queue.close.twice", level="should").failed
+
+
+def test_settings_are_arguments_of_the_constructor_where_there_is_no_crawler():
+    found = examine("queuelib.queue.FifoDiskQueue", settings={"chunksize": 3}, rules="preflight").implementations[0]
+    assert found.settings == {"chunksize": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed: write a whole number, 0 or more, not -1"),
+        ({"examples": 0}, "examples: write a whole number, 1 or more, not 0"),
+        ({"time_limit": "long"}, "time_limit: write a number of seconds above 0, not 'long'"),
+        ({"level": "MAY"}, "level: write MUST or SHOULD, not 'MAY'"),
+        ({"claims": "fast"}, "claims: unknown claim 'fast'"),
+        ({"claims": 5}, "claims: write a list, not 5"),
+        ({"settings": {"A": None}}, "settings: write text, a number, a list or a table for A, not {'A': None}"),
+        ({"settings": ["A"]}, "settings: write NAME=VALUE, not 'A'"),
+        ({"server": "mysql"}, "server: write redis, redis-server, fakeredis, or HOST:PORT of a running server, not 'mysql'"),
+        ({"profile": "fast"}, "profile: the claim 'profile' cannot be 'fast'"),
+        ({"kind": "stack"}, "kind: the claim 'kind' cannot be 'stack'"),
+        ({"open_queue": 5}, "open_queue: write a function that builds a queue, not 5"),
+        (
+            {"rules": "queue.pop.fif"},
+            "rules: a downstream queue has none that is called 'queue.pop.fif'; did you mean 'queue.pop.fifo'?",
+        ),
+        ({"rules": "queue.pop.fifo queue.pop.lifo"}, "rules: a downstream queue has none that is called "),
+    ],
+)
+def test_a_wrong_argument_is_explained(arguments, message):
+    with pytest.raises(UsageError) as caught:
+        examine(FifoMemoryQueue, **arguments)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([], "name a class to examine: examine(MyQueue)"),
+        ([FifoMemoryQueue()], "name classes, or their dotted paths, not <"),
+        ([FifoMemoryQueue, FIFO_MEMORY], "each class must have a name of its own, not "),
+    ],
+)
+def test_wrong_classes_are_explained(classes, message):
+    with pytest.raises(UsageError) as caught:
+        examine(*classes)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("cls", "arguments", "message"),
+    [
+        ("queue_reference.memory.FifoMemoryQeue", {}, "queue_reference.memory has no class 'FifoMemoryQeue'; did you mean"),
+        (int, {}, "builtins.int is no queue: it has no push and no pop"),
+        (FifoMemoryQueue, {"settings": {"MINE": 1}}, "the setting MINE: Scrapy has no such setting, and "),
+        ("queuelib.queue.FifoDiskQueue", {"settings": {"chunksise": 1}}, "the setting chunksise: the constructor of queuelib."),
+    ],
+)
+def test_a_class_that_cannot_be_examined_is_explained(cls, arguments, message):
+    with pytest.raises(LoadError) as caught:
+        examine(cls, **arguments)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_option_that_describes_a_run_has_an_argument():
+    described = {"queue-setting": "settings", "queue-server": "server", "conformance-claim": "claims"}
+    elsewhere = {"conformance", "conformance-only", "conformance-report"}
+    names = {option.name for option in OPTIONS if not option.name.endswith("-class")} - elsewhere
+    expected = {described.get(name) or name.removeprefix("conformance-").replace("-", "_") for name in names}
+    assert expected <= examine.__kwdefaults__.keys()
+
+
+# --- Functions that build --------------------------------------------------------------------------------------------
+
+
+class Odd(FifoMemoryQueue):
+    """Scrapy could not build this one."""
+
+    from_crawler = None
+
+    def __init__(self, size, name):
+        super().__init__()
+
+
+class OddPeek(Odd):
+    def peek(self):
+        return None
+
+
+class OddBytes(FifoByteQueue):
+    def __init__(self, options):
+        super().__init__(options["path"])
+
+
+SIZE = 3
+
+
+def open_odd(cls, key):
+    return cls(SIZE, key)
+
+
+def test_a_function_builds_what_scrapy_could_not(tmp_path):
+    report = examine(OddPeek, kind="downstream-queue", open_queue=open_odd, rules="queue.peek.equals-pop", examples=5)
+    assert broken(report.implementations[0]) == {"queue.peek.equals-pop"}
+    script = script_of(report)
+    assert "SIZE = 3\n" in script
+    assert "queue = open_odd(cls=OddPeek, key=directory" in script
+    result = run_script(script, tmp_path)
+    assert result.stderr.splitlines()[-1].startswith("AssertionError: pop and peek differ: None")
+
+
+def test_what_such_a_function_builds_keeps_the_rules():
+    report = examine(Odd, kind="downstream-queue", open_queue=lambda key: Odd(1, key), **QUICK)
+    assert report.implementations[0].verdict is RunVerdict.PARTIAL
+    assert not broken(report.implementations[0])
+
+
+def test_a_function_builds_byte_queues():
+    def open_queue(key, chunksize=None):
+        return OddBytes({"path": key})
+
+    rules = ["preflight", "queue.persist.reopen", "queuelib.pathlike", "queue.pop.fifo"]
+    (found,) = examine(OddBytes, open_queue=open_queue, rules=rules, examples=5).implementations
+    kept = {verdict.rule.id for verdict in found.verdicts if verdict.verdict is Verdict.KEPT}
+    assert {"queuelib.ctor", *rules[1:]} <= kept
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_function_builds_asynchronous_queues(asynchronous):
+    pytest.importorskip("qcrawl")
+    from queue_reference.async_queues import MemoryQueue
+
+    class OddAsync(MemoryQueue):
+        def __init__(self, options):
+            super().__init__(**options)
+
+    def build(maxsize=0):
+        return OddAsync({"maxsize": maxsize})
+
+    async def build_later(maxsize=0):
+        return build(maxsize)
+
+    (found,) = examine(OddAsync, open_queue=build_later if asynchronous else build, examples=5).implementations
+    verdicts = {verdict.rule.id: verdict for verdict in found.verdicts}
+    assert not broken(found)
+    assert verdicts["aqueue.ctor.shipped-config"].reason.startswith("the author's function builds the queue")
+    assert verdicts["aqueue.bound.limit"].verdict is Verdict.KEPT
+
+
+@pytest.mark.parametrize(
+    ("cls", "open_queue", "message"),
+    [
+        (FifoMemoryQueue, lambda: None, "the function that opens the queue returned None, and not a FifoMemoryQueue"),
+        (FifoMemoryQueue, lambda path: None, "the function that opens the queue takes cls, crawler, key, those that it needs"),
+        (REQUEST_PRIORITY, lambda: None, f"{REQUEST_PRIORITY}: no function of an author's builds a priority queue: "),
+        (PRIORITY, lambda: None, f"{PRIORITY}: no function of an author's builds a byte priority queue: "),
+        (STATE, lambda: None, f"{STATE}: no function of an author's builds a spider state: "),
+        (FIFO_BYTES, lambda: None, "the function that opens the queue returned None, and not a FifoByteQueue"),
+    ],
+)
+def test_a_function_that_cannot_build_is_explained(cls, open_queue, message):
+    with pytest.raises(LoadError) as caught:
+        examine(cls, open_queue=open_queue)
+    assert str(caught.value).startswith(message)
+
+
+# --- Classes that scripts cannot import ------------------------------------------------------------------------------
+
+
+def make(limit):
+    class Limited(FifoMemoryQueue):
+        def peek(self):
+            return None if limit else super().peek()
+
+    return Limited
+
+
+def test_the_script_of_a_class_inside_a_function_quotes_it(tmp_path):
+    class Quoted(FifoMemoryQueue):
+        def peek(self):
+            return None
+
+    report = examine(Quoted, **QUICK)
+    assert report.implementations[0].path.endswith("test_the_script_of_a_class_inside_a_function_quotes_it.<locals>.Quoted")
+    result = run_script(script_of(report), tmp_path)
+    assert result.stderr.splitlines()[-1].startswith("AssertionError: pop and peek differ: None")
+
+
+def test_a_script_says_what_nobody_can_quote():
+    assert "# limit belongs to what is around test_examine.make.<locals>.Limited: set it here." in script_of(
+        examine(make(1), **QUICK)
+    )
+    made = type("Made", (make(1),), {})
+    assert "# test_examine.Made cannot be imported, and its source cannot be quoted: define Made here." in script_of(
+        examine(made, **QUICK)
+    )
+
+
+def test_two_classes_of_one_path_are_told_apart():
+    assert examine(make(1), **QUICK).failed
+    assert not examine(make(0), **QUICK).failed
+
+
+PROGRAM = '''
+from __future__ import annotations
+
+import typing
+
+from queue_conformance import examine
+from queue_reference.memory import FifoMemoryQueue as Base
+
+NOTHING: typing.Any = None
+
+
+class Mixin:
+    def peek(self) -> typing.Any:
+        return NOTHING
+
+
+class Queue(Mixin, Base):
+    """Of a program."""
+
+
+if __name__ == "__main__":
+    (found,) = examine(Queue, rules="queue.peek.equals-pop", examples=5).implementations
+    print(next(verdict.violation.script for verdict in found.verdicts if verdict.violation))
+'''
+
+
+def test_a_program_examines_its_own_class(tmp_path):
+    result = run_script(PROGRAM, tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "examine" not in result.stdout
+    again = run_script(result.stdout, tmp_path)
+    assert again.stderr.splitlines()[-1].startswith("AssertionError: pop and peek differ: None")
+
+
+# --- The package -----------------------------------------------------------------------------------------------------
+
+
+def test_importing_the_package_stays_cheap():
+    code = "import queue_conformance, sys; assert not {'pytest', 'scrapy', 'hypothesis', 'tomllib'} & sys.modules.keys(), 1"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_name_can_be_imported():
+    import queue_conformance
+
+    assert sorted(queue_conformance.__all__) == [name for name in dir(queue_conformance) if name in queue_conformance.__all__]
+    for name in queue_conformance.__all__:
+        assert getattr(queue_conformance, name).__doc__, name
+    with pytest.raises(AttributeError, match="has no attribute 'exmine'"):
+        _ = queue_conformance.exmine
+
+
+def test_type_checkers_know_every_public_name():
+    import queue_conformance
+
+    source = Path(queue_conformance.__file__).read_text()
+    for name in set(queue_conformance.__all__) - {"SerializationError", "TransientError"}:
+        assert f" import {name} as {name}\n" in source
