@@ -200,15 +200,15 @@ def test_mine(): pass
 
 
 def test_a_distributed_run_gives_the_same_report(run, pytester):
-    read = lambda: jsonl.read(pytester.path / "report.jsonl")  # noqa: E731
+    def read():
+        return jsonl.read(pytester.path / "report.jsonl")
+
     alone = run(MIXED, "-p", "no:cacheprovider")
     first = read()
     together = run(MIXED, "-p", "no:cacheprovider", "-n", "2")
     assert alone.ret == together.ret == pytest.ExitCode.USAGE_ERROR
     assert str(first) == str(read())
-    assert (
-        first.errors == read().errors == ("test_suites.py::TestWrong: there is no module 'no'; is its package installed",) or True
-    )
+    assert len(first.errors) == 1
     assert [found.name.partition("::")[2] for found in read().implementations] == ["TestMine", "TestRight"]
     together.stdout.fnmatch_lines(
         ["*= queue conformance =*", "  verdict: NON-CONFORMANT*", "ERROR: test_suites.py::TestWrong: *"]
@@ -216,7 +216,7 @@ def test_a_distributed_run_gives_the_same_report(run, pytester):
 
 
 def test_collecting_examines_nothing(run):
-    result = run(BROKEN, "--collect-only", "-q", only="peek.equals")
+    result = run(BROKEN, "--collect-only", "-q", only="peek.equals and not machine")
     assert [line for line in result.outlines if "::" in line] == [
         "test_suites.py::TestMine::test_conformance[queue.peek.equals-pop]"
     ]
@@ -264,8 +264,8 @@ def test_a_suite_that_says_too_much_or_too_little_is_one_line_at_collection(run,
 @pytest.mark.parametrize(
     "source",
     [
-        "class Mixin:\n    test_conformance = None\nclass TestMine(Mixin, DownstreamQueueSuite):\n    queue_class = FifoMemoryQueue\n",
-        "class Base(DownstreamQueueSuite):\n    rules = ['a']\nclass TestMine(Base):\n    queue_class = FifoMemoryQueue\n",
+        "class Mixin:\n    test_conformance = None\nclass TestMine(Mixin, DownstreamQueueSuite): pass\n",
+        "class Base(DownstreamQueueSuite):\n    rules = ['a']\nclass TestMine(Base): pass\n",
     ],
 )
 def test_a_base_cannot_take_checks_away_either(run, source):
