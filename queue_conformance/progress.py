@@ -7,6 +7,7 @@ written so far, and is erased before pytest goes on.
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -56,30 +57,33 @@ class StatusLine:
 
     def show(self, texts: Sequence[str]) -> None:
         """Show the longest text that has room."""
-        width = self._reporter._tw.fullwidth
-        text = next((text for text in texts if len(text) < width), texts[-1][: width - 1])
-        below = "\r\n" if self._reporter._tw.width_of_current_line and not self._shown else ""
-        self._write(f"{below}{self._back()}{text}")
+        with _uncaptured(self._reporter.config):
+            width = shutil.get_terminal_size().columns
+            text = next((text for text in texts if len(text) < width), texts[-1][: width - 1])
+            below = "\r\n" if self._reporter._tw.width_of_current_line and not self._shown else ""
+            self._write(f"{below}{self._back(width)}{text}")
         self._shown = len(text)
         self._latest = time.monotonic()
 
     def clear(self) -> None:
         """Erase the line, and go back to where pytest left off."""
-        if self._shown:
-            column = self._reporter._tw.width_of_current_line % self._reporter._tw.fullwidth
-            self._write(self._back() + (f"\x1b[A\x1b[{column + 1}G" if column else ""))
-            self._shown = 0
+        if not self._shown:
+            return
+        with _uncaptured(self._reporter.config):
+            width = shutil.get_terminal_size().columns
+            column = self._reporter._tw.width_of_current_line % width
+            self._write(self._back(width) + (f"\x1b[A\x1b[{column + 1}G" if column else ""))
+        self._shown = 0
 
-    def _back(self) -> str:
+    def _back(self, width: int) -> str:
         """Return what erases the line; a terminal that became narrower has broken it into several."""
-        rows = max(0, self._shown - 1) // self._reporter._tw.fullwidth
+        rows = max(0, self._shown - 1) // width
         return (f"\x1b[{rows}A" if rows else "") + "\r\x1b[J"
 
     def _write(self, text: str) -> None:
-        with _uncaptured(self._reporter.config):
-            # Not by pytest's writer, which would take the codes for text when it counts columns.
-            self._reporter._tw._file.write(text)
-            self._reporter._tw.flush()
+        # Not by pytest's writer, which would take the codes for text when it counts columns.
+        self._reporter._tw._file.write(text)
+        self._reporter._tw.flush()
 
 
 class PlainLines:
@@ -110,6 +114,7 @@ class PlainLines:
 
 @contextmanager
 def _uncaptured(config: pytest.Config) -> Iterator[None]:
+    """Let what is written reach the terminal, and the terminal be asked for its width, while a check runs."""
     manager = config.pluginmanager.get_plugin("capturemanager")
     if manager is None:
         yield
