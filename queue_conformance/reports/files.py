@@ -9,6 +9,8 @@ from queue_conformance.reports import Report
 
 RENDERERS = {
     ".jsonl": "jsonl",
+    ".md": "markdown",
+    ".xml": "junit",
 }
 """The modules of this package whose ``render(report)`` returns the text of a file, by ending."""
 
@@ -24,4 +26,4 @@ def write(report: Report, path: Path) -> None:
         OSError: if it cannot be written.
     """
     module = import_module(f"{__package__}.{RENDERERS[PurePath(path).suffix]}")
-    path.write_text(module.render(report), "utf-8")
+    path.write_text(module.render(report), "utf-8", errors="backslashreplace")  # half of a surrogate pair is no character
