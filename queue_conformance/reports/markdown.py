@@ -193,4 +193,3 @@ def _longest_run(text: str) -> int:
 def _prose(text: str) -> str:
     """Return a text as one line in which no character has a meaning for Markdown or HTML."""
     return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
-
