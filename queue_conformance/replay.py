@@ -104,6 +104,8 @@ def _run(script: str, directory: Path, time_limit: float) -> tuple[int | None, s
 
 
 def _raised(output: str) -> str:
-    """Return the first line of the last exception in an output, ``""`` if there is none."""
+    """Return the first line of the last exception in an output, or that of the fault handler; ``""`` if there is none."""
+    if hung := re.search(r"^Timeout \(\S+\)!$", output, re.MULTILINE):
+        return f"it hangs: {hung[0]}"
     found = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", output, re.MULTILINE)
     return found[-1].strip() if found else ""

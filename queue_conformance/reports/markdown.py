@@ -177,8 +177,8 @@ def _code(text: str) -> str:
     """Return a text as one line of code, in which nothing has a meaning; not even the name of a user behind an ``@``."""
     text = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in " ".join(text.split()))
     fence = "`" * (_longest_run(text) + 1)
-    pad = " " if not text or "`" in (text[0], text[-1]) else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
+    pad = " " if "`" in (text[:1], text[-1:]) else ""
+    return f"{fence}{pad}{text}{pad}{fence}" if text else "(nothing)"
 
 
 def _block(text: str) -> str:
