@@ -201,7 +201,7 @@ def test_rules_are_looked_up_without_what_runs_need():
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=TESTS.parent)
     loaded = {name.partition(".")[0] for name in ended.stdout.splitlines()[-1].split()}
     assert "queue_conformance" in loaded
-    assert not loaded & {"scrapy", "twisted", "hypothesis", "pytest", "queuelib", "packaging"}
+    assert not loaded & {"scrapy", "twisted", "hypothesis", "pytest", "queuelib"}
 
 
 @pytest.mark.skipif(not QCRAWL, reason="a part of the gallery needs qCrawl")
