@@ -9,8 +9,11 @@ from queue_conformance.reports import Report
 
 RENDERERS = {
     ".jsonl": "jsonl",
+    ".html": "html",
+    ".svg": "badge:svg",
+    ".json": "badge:endpoint",
 }
-"""The modules of this package whose ``render(report)`` returns the text of a file, by ending."""
+"""By ending the module of this package that makes the text of a file: its ``render(report)``, or the function named after it."""
 
 
 def write(report: Report, path: Path) -> None:
@@ -23,5 +26,6 @@ def write(report: Report, path: Path) -> None:
     Raises:
         OSError: if it cannot be written.
     """
-    module = import_module(f"{__package__}.{RENDERERS[PurePath(path).suffix]}")
-    path.write_text(module.render(report), "utf-8")
+    module, _, function = RENDERERS[PurePath(path).suffix].partition(":")
+    render = getattr(import_module(f"{__package__}.{module}"), function or "render")
+    path.write_text(render(report), "utf-8")
