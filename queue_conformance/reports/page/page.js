@@ -2,8 +2,8 @@
 "use strict";
 
 (() => {
-  const form = document.getElementById("filters");
   document.documentElement.classList.add("js");
+  const form = document.getElementById("filters");
   const said = document.getElementById("said");
   const items = [...document.querySelectorAll("[data-item]")];
   const groups = [...document.querySelectorAll("[data-group]")];
@@ -55,7 +55,7 @@
     const state = new URLSearchParams();
     if (form.elements.q.value.trim()) state.set("q", form.elements.q.value.trim());
     for (const [name, values] of choices()) state.set(name, values.join(","));
-    history.replaceState(null, "", here() + (state.size ? `#?${state}` : ""));
+    history.replaceState(null, "", here() + (`${state}` && `#?${state}`));
   };
 
   const recall = (state) => {
@@ -77,10 +77,7 @@
   };
 
   const go = () => {
-    // What is scrolled to must not hide behind the form.
-    if (form && getComputedStyle(form).position === "sticky") {
-      document.documentElement.style.scrollPaddingTop = `${form.offsetHeight + 8}px`;
-    }
+    document.querySelector(".target")?.classList.remove("target");
     if (location.hash.startsWith("#?") || !location.hash) {
       closeAll();
       if (form) recall(new URLSearchParams(location.hash.slice(2)));
@@ -88,32 +85,20 @@
     }
     const found = named();
     if (!found) return;
-    if (found.closest("dialog")) {
-      show(found);
-      return;
+    found.classList.add("target");
+    for (let one = found; one; one = one.parentElement.closest("details")) if (one.matches("details")) one.open = true;
+    const dialog = found.closest("dialog");
+    closeAll(dialog);
+    if (dialog && !dialog.open) dialog.showModal();
+    if (!dialog && form && found.closest("[hidden]")) recall(new URLSearchParams());
+    // What is scrolled to must not hide behind the form.
+    if (form && getComputedStyle(form).position === "sticky") {
+      document.documentElement.style.scrollPaddingTop = `${form.offsetHeight + 8}px`;
     }
-    closeAll();
-    if (form && found.closest("[hidden]")) recall(new URLSearchParams());
-    if (!found.matches("[data-item]")) {
-      found.scrollIntoView();
-      return;
-    }
-    for (let one = found; one; one = one.parentElement.closest("details")) one.open = true;
-    found.scrollIntoView();
-    found.querySelector("summary").focus({ preventScroll: true });
+    if (found !== dialog) found.scrollIntoView();
   };
 
   // --- The table: what is known of a rule, in a dialog ---
-
-  const show = (found) => {
-    const dialog = found.closest("dialog");
-    closeAll(dialog);
-    if (!dialog.open) dialog.showModal();
-    if (found === dialog) return;
-    found.open = true;
-    found.scrollIntoView();
-    found.querySelector("summary")?.focus({ preventScroll: true });
-  };
 
   const closeAll = (but) => {
     for (const dialog of document.querySelectorAll("dialog[open]")) if (dialog !== but) dialog.close();
@@ -126,7 +111,10 @@
   document.addEventListener(
     "close",
     (event) => {
-      if (event.target.contains(named())) remember();
+      if (!event.target.contains(named())) return;
+      // A link moves the focus to what it leads to, so the dialog does not know where to give it back.
+      [...document.querySelectorAll("main a")].find((link) => link.hash === location.hash)?.focus();
+      remember();
     },
     true,
   );
@@ -135,17 +123,20 @@
 
   const copy = async (button) => {
     const pre = button.parentElement.querySelector("pre");
-    const folded = pre.closest("details");
     try {
       await navigator.clipboard.writeText(pre.textContent);
     } catch {
-      folded.open = true;
-      getSelection().selectAllChildren(pre);
+      const give = (event) => {
+        event.clipboardData.setData("text/plain", pre.textContent);
+        event.preventDefault();
+      };
+      document.addEventListener("copy", give, { once: true });
       if (!document.execCommand("copy")) {
+        pre.closest("details").open = true;
+        getSelection().selectAllChildren(pre);
         said.textContent = "The script is selected; copy it with the keyboard.";
         return;
       }
-      getSelection().removeAllRanges();
     }
     button.textContent = "Copied";
     said.textContent = "The script is copied.";
