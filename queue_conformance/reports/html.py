@@ -234,7 +234,7 @@ def _rule(verdict: RuleVerdict, name: str, prefix: str) -> str:
     summary = [
         mark(verdict),
         f'<span class="level">{rule.level}</span>',
-        f'<span class="rule-id">{dotted(rule.id)}</span>',
+        f'<span class="rule-id">{text(rule.id)}</span>',
         f'<span class="sentence">{prose(rule.sentence)}</span>',
         f'<span class="reason">{prose(verdict.reason)}</span>' if verdict.reason else "",
     ]

@@ -212,7 +212,7 @@ def _row(table: _Table, rule: Rule) -> str:
     marks += ' data-broken="yes"' if Verdict.BROKEN in verdicts else ""
     return (
         f'<tr data-item data-level="{rule.level}"{marks}><th scope="row" title="{text(rule.sentence)}"><div>'
-        f'<a href="#{table.link(rule)}">{dotted(rule.id)}</a> <small>{rule.level}</small>'
+        f'<a href="#{table.link(rule)}">{text(rule.id)}</a> <small>{rule.level}</small>'
         f'<span class="unseen">{prose(rule.sentence)}</span></div></th>'
         f"{''.join(_cell(table, rule, column) for column in table.columns)}</tr>\n"
     )
@@ -243,7 +243,7 @@ def _details(table: _Table, rule: Rule) -> str:
     )
     return (
         f'<dialog id="{anchor}" aria-labelledby="{anchor}/id" data-rule="{text(rule.id)}"><div class="top">'
-        f'<h3 id="{anchor}/id">{dotted(rule.id)} <small>{rule.level}</small></h3>'
+        f'<h3 id="{anchor}/id">{text(rule.id)} <small>{rule.level}</small></h3>'
         '<button type="button" class="close">Close</button></div>'
         f'<div class="inside"><p>{prose(rule.sentence)}</p><dl class="facts about-rule">{facts(about(rule))}</dl>'
         f"{parts}</div></dialog>\n"
