@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from queue_conformance.reports import ImplementationReport, Origin, Report
 from queue_conformance.specification import Kind, Level, Profile, load
@@ -86,3 +87,30 @@ def report(*found: ImplementationReport, errors=(), gate=(), **changes) -> Repor
 def counts(found: ImplementationReport) -> Counter[Verdict]:
     """Return how many rules have each verdict."""
     return Counter(verdict.verdict for verdict in found.verdicts)
+
+
+def hostile() -> Report:
+    """Return a report in which everything that comes from elsewhere is hostile."""
+    evil = dict.fromkeys(("expected", "actual", "script", "stacks"), HOSTILE)
+    found = implementation(broken=[violation(**evil, operations=(HOSTILE,)), "queue.peek.then-push"], name=HOSTILE)
+    verdicts = [
+        replace(
+            verdict,
+            rule=replace(verdict.rule, sentence=HOSTILE, source=HOSTILE, hints=(HOSTILE,)),
+            reason=HOSTILE,
+            known=HOSTILE if verdict.violation else "",
+        )
+        for verdict in found.verdicts
+    ]
+    found = replace(
+        found,
+        verdicts=tuple(verdicts),
+        path=HOSTILE,
+        version=HOSTILE,
+        settings={HOSTILE: HOSTILE},
+        claims={HOSTILE: HOSTILE},
+        server=HOSTILE,
+        found=HOSTILE,
+        notes=(HOSTILE,),
+    )
+    return report(found, replace(found, name="other"), errors=[HOSTILE], gate=[HOSTILE], releases={HOSTILE: HOSTILE}, kit=HOSTILE)

@@ -7,8 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from made_reports import HOSTILE, QUEUE, SCHEDULER, implementation, report, violation
-from test_pages import hostile
+from made_reports import HOSTILE, QUEUE, SCHEDULER, hostile, implementation, report, violation
 
 from queue_conformance.reports import html, matrix
 from queue_conformance.specification import Kind
@@ -349,8 +348,10 @@ def test_without_scripts_everything_can_be_read(browser, name):
 @pytest.mark.parametrize("name", ["three.html", "tables.html"])
 def test_on_paper_counterexamples_are_there_and_buttons_are_not(browser, name):
     browser.open(name, media="print")
-    evidence = "IndexError('pop from an empty deque') raised"
-    assert evidence in browser.one("body").text
+    assert "IndexError('pop from an empty deque') raised" in browser.one("body").text
+    folded = browser.one(".script details:not([open]) pre")
+    assert folded.rect["height"] > 1000
+    assert browser.run("return arguments[0].checkVisibility()", folded)
     assert not [one for one in browser.all("button, #filters") if one.is_displayed()]
 
 

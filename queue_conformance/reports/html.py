@@ -55,12 +55,12 @@ def render(report: Report) -> str:
         head += f'<p class="verdict">{text(why(found[0]))}</p>{_what(found[0])}'
     parts = [
         f"<header>{head}{origin_facts(report.origin)}</header>",
+        "<main>",
         alarm("Not examined", report.errors),
         alarm("The baseline fails this run", report.gate),
         _overview(found, names) if len(found) > 1 else "",
         *(_about(one, "") for one in found if len(found) == 1),
         filters(_facets(found, names), sum(len(one.verdicts) for one in found)) if found else "",
-        '<main id="rules">',
         *(_implementation(one, name, len(found) > 1) for one, name in zip(found, names, strict=True)),
         "</main>",
     ]

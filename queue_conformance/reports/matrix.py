@@ -102,10 +102,12 @@ def render(reports: Sequence[Report]) -> str:
     details = "".join(_details(table, rule) for table in tables for rule in table.rules)
     parts = [
         f'<header><p class="kicker">Queue conformance</p><h1>{tally(verdicts)}</h1></header>',
+        "<main>",
         alarm("Not examined", errors),
         filters(_facets(rules), len(rules)) if rules else "",
         _legend([verdict for column in columns for verdict in column.found.verdicts]),
-        f'<main id="rules">{"".join(map(_html, tables))}</main>',
+        *map(_html, tables),
+        "</main>",
         f'<section id="details" aria-label="Rules">{details}</section>',
     ]
     title = f"{plural(len(rules), 'rule')} by {plural(len(columns), 'implementation')} – queue conformance"

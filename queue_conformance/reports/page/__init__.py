@@ -88,7 +88,7 @@ def plural(count: int, noun: str) -> str:
 
 def anchors(names: Iterable[str]) -> list[str]:
     """Return an anchor for each of some names, in their order; no two are alike."""
-    taken = {"filters", "shown", "said", "rules", "details", "dialog"}
+    taken = {"filters", "shown", "said", "details"}
     found = []
     for name in names:
         stem = re.sub(r"[^\w.-]+", "-", name).strip("-") or "unnamed"
