@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -62,12 +63,14 @@ def driver(tmp_path_factory):
         pytest.skip("needs Chromium and its driver: apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+    directory = str(tmp_path_factory.mktemp("chromium"))
+    for flag in (*FLAGS, f"--user-data-dir={directory}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("NO_PROXY", "localhost,127.0.0.1")  # where the driver listens
-        with webdriver.Chrome(options, webdriver.ChromeService(chromedriver)) as driver:
+        service = webdriver.ChromeService(chromedriver, env={**os.environ, "XDG_CONFIG_HOME": directory})
+        with webdriver.Chrome(options, service) as driver:
             yield driver
 
 
