@@ -126,7 +126,7 @@ def judge(baseline: Baseline, implementations: Sequence[Examined], described: It
     for examined in implementations:
         findings += _new(baseline, examined)
     notes = {
-        name: [f"{baseline.name} is not judged on {', '.join(rules)}: {why}" for why, rules in reasons.items()]
+        name: [f"this run says nothing about {', '.join(rules)} in {baseline.name}: {why}" for why, rules in reasons.items()]
         for name, reasons in silent.items()
     }
     return Judgement(tuple(findings), notes)
@@ -160,7 +160,7 @@ def _judge_entry(baseline: Baseline, entry: Entry, examined: Examined) -> Findin
     if entry.expired(baseline.today):
         return finding(
             Trouble.EXPIRED,
-            f"{where} is broken, and expired on {entry.expires}: repair it, or set a later date in {baseline.name}",
+            f"{where} expired on {entry.expires}: repair it, or give a later date in {baseline.name}",
         )
     if entry.reason == PLACEHOLDER:
         return finding(Trouble.UNEXPLAINED, f"{where} has no reason yet: replace {PLACEHOLDER!r} in {baseline.name}")

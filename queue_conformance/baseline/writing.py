@@ -218,4 +218,6 @@ def _assignment(key: str, value: Any) -> list[str]:
 
 def _quoted(value: Any) -> str:
     """Return a value as TOML; what JSON writes of texts, numbers and lists is TOML too, but for one character."""
+    if isinstance(value, str) and '"' in value and "'" not in value and value.isprintable():
+        return f"'{value}'"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

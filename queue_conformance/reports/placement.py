@@ -37,16 +37,11 @@ def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[li
                 places[key] = index
     texts = []
     for index, broken in enumerate(seen):
-        elsewhere = "is broken here too, as shown"
-        texts.append(
-            "\n\n".join(
-                known.get(key)
-                or (
-                    screens[key]
-                    if places[key] == index
-                    else f"{key[1]} {elsewhere} {'above' if places[key] < index else 'below'}"
-                )
-                for key in broken
-            )
-        )
+        said = []
+        for key in sorted(broken, key=known.__contains__):  # what is new comes first
+            if key in known or places[key] == index:
+                said.append(known.get(key) or screens[key])
+            else:
+                said.append(f"{key[1]} is broken here too, as shown {'above' if places[key] < index else 'below'}")
+        texts.append("\n\n".join(said))
     return texts, {f"{rule} ({path})": screen for (path, rule), screen in screens.items() if (path, rule) not in places}

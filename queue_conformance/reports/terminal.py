@@ -51,7 +51,7 @@ def render(report: Report, width: int = 100, verbose: bool = False) -> Iterator[
         yield from _implementation(report, implementation, width, verbose)
         yield Line("")
     for line in report.gate:
-        yield from (Line(text, "red", True) for text in _wrapped(f"baseline: {line}", width, ""))
+        yield Line(f"baseline: {line}", "red", True)
     for error in report.errors:
         yield Line(f"ERROR: {error}", "red", True)
 
@@ -137,7 +137,7 @@ def _broken(verdicts: Sequence[RuleVerdict]) -> str:
     text = f"{len(verdicts)} {verdicts[0].rule.level} rule{'s are' if len(verdicts) != 1 else ' is'} broken"
     known = sum(1 for verdict in verdicts if verdict.known)
     if known == len(verdicts):
-        return f"{text}, which {'are' if known != 1 else 'is'} known"
+        return f"{text}, {'all' if known > 1 else 'and'} known"
     return f"{text}, {known} of them known" if known else text
 
 
