@@ -73,6 +73,12 @@ def _server(text: str) -> str:
     return check_name(text)
 
 
+def _file(text: str) -> str:
+    if not text:
+        raise ValueError("write the name of a file")
+    return text
+
+
 def _report(text: str) -> str:
     from queue_conformance.reports.files import RENDERERS
 
@@ -117,7 +123,7 @@ OPTIONS = (
         convert=_level,
         default="MUST",
     ),
-    Option("conformance-baseline", "the rules that are known to be broken, each with a reason", "FILE.toml"),
+    Option("conformance-baseline", "the rules that are known to be broken, each with a reason", "FILE.toml", convert=_file),
     Option("conformance-update-baseline", "write what is broken now to the baseline, and remove what is fixed"),
     Option("conformance-report", "write the results to this file of JSON lines", "FILE.jsonl", repeats=True, convert=_report),
     Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
@@ -129,7 +135,7 @@ OPTIONS = (
 )
 
 
-_OF_A_RUN = ("conformance", "conformance-only", "conformance-update-baseline")
+OF_A_RUN = ("conformance", "conformance-only", "conformance-update-baseline")
 """The options that ask for a run; they are for the command line only."""
 
 
@@ -201,7 +207,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def asked(config: pytest.Config) -> bool:
     """Whether an option asks for a run; nothing else is read or imported before."""
-    return any(config.getoption(name.replace("-", "_")) for name in (*_OF_A_RUN, *CLASS_OPTIONS))
+    return any(config.getoption(name.replace("-", "_")) for name in (*OF_A_RUN, *CLASS_OPTIONS))
 
 
 def read(config: pytest.Config) -> Options:
@@ -279,7 +285,7 @@ def _table(config: pytest.Config) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file.name}: {error}") from error
     table = {name.replace("_", "-"): value for name, value in table.items()}
-    names = [option.name for option in OPTIONS if option.name not in _OF_A_RUN]
+    names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
     _know(table, [*names, _DESCRIBED], f"[{_TABLE}]")
     return table
 

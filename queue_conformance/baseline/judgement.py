@@ -173,9 +173,8 @@ def _missing(entry: Entry, examined: Examined) -> str:
         return "kept, but not all checks were run"
     if entry.program or (examined.seed == entry.seed and examined.examples >= entry.examples):
         return ""
-    return (
-        f"kept here; a run with --conformance-seed={entry.seed} --conformance-examples={entry.examples} tells whether it is fixed"
-    )
+    run = f"--conformance-seed={entry.seed} --conformance-examples={entry.examples}"
+    return f"kept here, but only a run with {run} tells whether it is fixed"
 
 
 def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:

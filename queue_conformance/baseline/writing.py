@@ -71,7 +71,8 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
             fresh = _witnessed(entry, *found)
             if fresh.evidence != entry.evidence:
                 block = _refreshed(block, fresh, end)
-                changes.append(f"refreshed: {where}, {len(fresh.operations)} operations instead of {len(entry.operations)}")
+                before, after = len(entry.operations), len(fresh.operations)
+                changes.append(f"refreshed: {where}" + (f", from {before} to {after} operations" if before != after else ""))
                 entry = fresh
         parts.append(block)
         entries.append(entry)
