@@ -250,6 +250,9 @@ def read(config: pytest.Config) -> Options:
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
     if values["conformance-update-baseline"] and not values["conformance-baseline"]:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
+    baseline = _baseline(values["conformance-baseline"], config, spoken)
+    if baseline and not baseline.parent.is_dir():
+        raise UsageError(f"--conformance-baseline: there is no directory for {values['conformance-baseline']!r}")
     return Options(
         targets=tuple(targets),
         reports=tuple(values["conformance-report"]),
@@ -257,7 +260,7 @@ def read(config: pytest.Config) -> Options:
         examples=values["conformance-examples"],
         time_limit=values["conformance-time-limit"],
         in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
-        baseline=_baseline(values["conformance-baseline"], config, spoken),
+        baseline=baseline,
         update_baseline=bool(values["conformance-update-baseline"]),
         everything=not spoken.intersection(("conformance-only", *CLASS_OPTIONS)),
     )
