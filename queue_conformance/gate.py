@@ -40,14 +40,15 @@ class Gate:
         """Return the programs of the baseline that an implementation is known to fail."""
         return self._baseline.programs(implementation) if self._baseline else []
 
-    def knows(self, implementation: str, rule: str) -> bool:
-        """Whether it is known that a rule is broken; a run that updates the baseline knows of all that would fail it."""
+    def why_known(self, implementation: str, rule: str) -> str:
+        """Return why it is known that a rule is broken, or ``""``; a run that updates the baseline knows all that fails it."""
         known = self._baseline.known(implementation) if self._baseline else {}
-        return rule in known or (self._updates and load()[rule].gates(self._levels[implementation]))
+        accepted = self._updates and load()[rule].gates(self._levels[implementation])
+        return known.get(rule, PLACEHOLDER if accepted else "")
 
     def fails(self, implementation: str, rule: str) -> bool:
         """Whether the run fails if a rule is broken."""
-        return load()[rule].gates(self._levels[implementation]) and not self.knows(implementation, rule)
+        return load()[rule].gates(self._levels[implementation]) and not self.why_known(implementation, rule)
 
     def judged(self, report: Report, run: Mapping[str, bool]) -> Report:
         """Return a report with what the baseline says.

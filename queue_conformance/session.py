@@ -138,8 +138,11 @@ class Session:
         if isinstance(item, CheckItem) and call.when == "call" and item.result is not None:
             name = item.parent.name if item.parent else ""
             setattr(report, _RESULT, pack((name, item.result)))
-            if broken := [observation.rule for observation in item.result.broken]:
-                report.queue_conformance_broken = "known" if all(self.gate.knows(name, rule) for rule in broken) else "broken"
+            known = {observation.rule: self.gate.why_known(name, observation.rule) for observation in item.result.broken}
+            report.queue_conformance_broken = bool(known)
+            if known and all(known.values()):  # as pytest itself reports an expected failure
+                report.outcome = "skipped"
+                report.wasxfail = "; ".join(f"{rule}: {reason}" for rule, reason in known.items())
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -149,11 +152,10 @@ class Session:
             self.results.setdefault(name, []).append(result)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """Show a check whose broken rules do not fail the run in a category of its own."""
-        broken = getattr(report, "queue_conformance_broken", "")
-        if report.when != "call" or not report.passed or not broken:
+        """Show a check whose broken rules are known, or do not fail the run, in a category of its own."""
+        if report.when != "call" or report.failed or not getattr(report, "queue_conformance_broken", False):
             return None
-        if broken == "known":
+        if report.skipped:
             return "known", "k", ("KNOWN", {"yellow": True})
         return "broken, not failing", "b", ("BROKEN", {"yellow": True})
 
@@ -233,8 +235,10 @@ class Session:
         known = self._cached()
         remembered = dict(known)
         for found in report.implementations:
+            programs = [list(map(list, v.violation.program)) for v in found.verdicts if v.violation and v.violation.program]
+            if not self._run.get(found.name):  # what was not played may still fail
+                programs += [program for program in known.get(found.name, []) if program not in programs]
             remembered.pop(found.name, None)
-            programs = [v.violation.program for v in found.verdicts if v.violation and v.violation.program]
             if programs:
                 remembered[found.name] = programs
         if remembered != known and getattr(self.config, "cache", None):

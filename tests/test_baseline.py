@@ -322,6 +322,7 @@ def test_evidence_is_refreshed_in_its_place_and_the_rest_is_kept():
 def test_evidence_that_is_the_same_is_not_refreshed():
     text, _ = updated(ENTRY, examined(empty=BROKEN))
     assert updated(text, examined(empty=BROKEN)) == (text, [])
+    assert updated(text, examined(empty=BROKEN, seed=5)) == (text, [])
 
 
 @pytest.mark.parametrize("before", ["", "# mine\n", ENTRY.rstrip(), ENTRY, ENTRY + "\n", ENTRY.replace("\n", "\r\n")])

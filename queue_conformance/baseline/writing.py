@@ -18,7 +18,7 @@ from typing import Any
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble
-from queue_conformance.suites.outcomes import Violation
+from queue_conformance.verdicts import RuleVerdict
 
 HEADER = """\
 # Rules that are known to be broken, which do not fail a run with --conformance-baseline.
@@ -48,45 +48,36 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
     if len(blocks) != len(baseline.entries):
         raise BaselineError(f"{baseline.name}: write each entry as a table of its own, [[known]], so that it can be updated")
     end = "\r\n" if "\r\n" in text else "\n"
-    broken = {
-        (examined.name, verdict.rule.id): (examined, verdict.violation)
-        for examined in implementations
-        for verdict in examined.verdicts
-        if verdict.violation
-    }
-    gone = {
-        id(finding.entry): finding
-        for finding in judgement.findings
-        if finding.entry and finding.examined and finding.trouble in (Trouble.FIXED, Trouble.UNKNOWN)
-    }
+    verdicts = {(found.name, verdict.rule.id): (found, verdict) for found in implementations for verdict in found.verdicts}
+    stale = {id(finding.entry): finding for finding in judgement.findings if finding.entry and finding.examined}
     parts, entries, changes = [preamble], [], []
     for entry, block in zip(baseline.entries, blocks, strict=True):
-        where = f"{entry.rule} of {entry.implementation}"
-        if finding := gone.get(id(entry)):
-            why = "kept now" if finding.trouble is Trouble.FIXED else "no rule that is asked of it"
-            changes.append(f"removed: {where}, {why}; its reason was: {entry.explanation}")
+        where, finding = f"{entry.rule} of {entry.implementation}", stale.get(id(entry))
+        if finding and finding.trouble in _REMOVED:
+            changes.append(f"removed: {where}, {_REMOVED[finding.trouble]}; its reason was: {entry.explanation}")
             parts.append(_remains(block))
             continue
-        if (found := broken.get((entry.implementation, entry.rule))) and not entry.unmet():
-            fresh = _witnessed(entry, *found)
-            if fresh.evidence != entry.evidence:
-                block = _refreshed(block, fresh, end)
-                before, after = len(entry.operations), len(fresh.operations)
-                changes.append(f"refreshed: {where}" + (f", from {before} to {after} operations" if before != after else ""))
-                entry = fresh
+        fresh = entry if entry.unmet() else _witnessed(entry, *verdicts.get((entry.implementation, entry.rule), (None, None)))
+        if fresh.evidence != entry.evidence:
+            before, after = len(entry.operations), len(fresh.operations)
+            changes.append(f"refreshed: {where}" + (f", from {before} to {after} operations" if before != after else ""))
+            entry, block = fresh, _refreshed(block, fresh, end)
         parts.append(block)
         entries.append(entry)
     for finding in judgement.findings:
-        if finding.trouble is Trouble.NEW and finding.examined and finding.verdict and finding.verdict.violation:
+        if finding.trouble is Trouble.NEW and finding.examined and finding.verdict:
             blank = Entry(finding.examined.name, finding.verdict.rule.id, PLACEHOLDER)
-            entry = _witnessed(blank, finding.examined, finding.verdict.violation)
-            parts.append(_gap("".join(parts), end) + end.join(["[[known]]", *_lines(entry), ""]))
-            entries.append(entry)
-            changes.append(f"added: {entry.rule} of {entry.implementation}")
+            entries.append(_witnessed(blank, finding.examined, finding.verdict))
+            parts.append(_gap("".join(parts), end) + end.join(["[[known]]", *_lines(entries[-1]), ""]))
+            changes.append(f"added: {blank.rule} of {blank.implementation}")
     written = "".join(parts)
     if parse(written, baseline.name).entries != tuple(entries):
         raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
     return written, changes
+
+
+_REMOVED = {Trouble.FIXED: "kept now", Trouble.UNKNOWN: "no rule that is asked of it"}
+"""The troubles that an update ends by removing the entry, and why."""
 
 
 def save(text: str, path: Path) -> None:
@@ -114,17 +105,19 @@ def _umask() -> int:
     return mask
 
 
-def _witnessed(entry: Entry, examined: Examined, violation: Violation) -> Entry:
-    """Return an entry with the evidence of a run; its seed matters only where no program can be played again."""
-    drawn = violation.program is None
+def _witnessed(entry: Entry, examined: Examined | None, verdict: RuleVerdict | None) -> Entry:
+    """Return an entry with the evidence of a run, if there is any; a seed matters only where no program can be played again."""
+    if examined is None or verdict is None or verdict.violation is None:
+        return entry
+    violation = verdict.violation
     return replace(
         entry,
         expected=_plain(violation.expected),
         actual=_plain(violation.actual),
         operations=tuple(map(_plain, violation.operations)),
         program=violation.program or None,
-        seed=examined.seed if drawn else 0,
-        examples=examined.examples if drawn else 100,
+        seed=0 if violation.program else examined.seed,
+        examples=100 if violation.program else examined.examples,
     )
 
 
