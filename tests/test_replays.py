@@ -4,8 +4,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from kit import RELEASES, implementation, scratch_root
+from kit import RELEASES, bench, implementation, scratch_root
 
+from gallery import QCRAWL
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import checks_of
 from queue_conformance.suites.execution import Conditions, execute
@@ -49,6 +50,29 @@ def test_a_program_that_fails_no_more_breaks_nothing():
 
 def test_a_program_of_another_kind_or_release_says_nothing():
     assert broken(machine("queue_reference.memory.FifoMemoryQueue", program("enqueue:1 9.next no_such"))) == {}
+
+
+EXHIBITS = (
+    "gallery.pqueues_slots.KnowsOnlyBusyOrNot",
+    "gallery.schedulers_stored.KnowsNoFallback",
+    "gallery.collections.ComparesText",
+    "gallery.dupefilters.CannotLog",
+    "gallery.states.SavesPausesOnly",
+    *(("gallery.async_queues.DropsEveryFourth", "gallery.async_schedulers.RemembersAfterClose") if QCRAWL else ()),
+)
+"""One of each kind whose machine finds a program that it fails."""
+
+
+@pytest.mark.parametrize("path", EXHIBITS)
+def test_the_machine_of_every_kind_replays_what_it_found(path):
+    found = broken(machine(path, examples=40))
+    assert found
+    for rule, operations in found.items():
+        with bench(path) as again:
+            again.replay = operations
+            (check,) = (check for check in checks_of(again.implementation.kind) if check.name == "machine")
+            check.function(again)
+            assert rule in again.broken
 
 
 def test_a_hang_that_is_known_hides_no_other_known_failure(tmp_path, monkeypatch):
