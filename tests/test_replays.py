@@ -1,15 +1,16 @@
 """A program that failed before is played in every run, whatever is drawn and whatever else goes wrong."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
-from kit import RELEASES, bench, implementation, scratch_root
+from kit import RELEASES, implementation, scratch_root
 
 from gallery import QCRAWL
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import checks_of
-from queue_conformance.suites.execution import Conditions, execute
+from queue_conformance.suites.execution import Conditions, execute, on_bench
 from queue_conformance.suites.outcomes import Outcome
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.survey import survey
@@ -64,15 +65,19 @@ EXHIBITS = (
 
 
 @pytest.mark.parametrize("path", EXHIBITS)
-def test_the_machine_of_every_kind_replays_what_it_found(path):
+def test_the_machine_of_every_kind_replays_what_it_found(path, tmp_path):
     found = broken(machine(path, examples=40))
     assert found
+
+    def replayed(again, operations):
+        again.replay = operations
+        (check,) = (check for check in checks_of(again.implementation.kind) if check.name == "machine")
+        check.function(again)
+        return set(again.broken)
+
     for rule, operations in found.items():
-        with bench(path) as again:
-            again.replay = operations
-            (check,) = (check for check in checks_of(again.implementation.kind) if check.name == "machine")
-            check.function(again)
-            assert rule in again.broken
+        ended = on_bench(implementation(path), Conditions(tmp_path), partial(replayed, operations=operations))
+        assert ended.value == {rule}
 
 
 def test_a_hang_that_is_known_hides_no_other_known_failure(tmp_path, monkeypatch):
