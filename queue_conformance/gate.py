@@ -35,6 +35,7 @@ class Gate:
         if options.baseline:
             name = os.path.relpath(options.baseline, directory)
             self._baseline = read(options.baseline, name, missing_ok=self._updates)
+        self._known = {name: self._baseline.known(name) if self._baseline else {} for name in self._levels}
 
     def programs(self, implementation: str) -> list[Program]:
         """Return the programs of the baseline that an implementation is known to fail."""
@@ -42,9 +43,8 @@ class Gate:
 
     def why_known(self, implementation: str, rule: str) -> str:
         """Return why it is known that a rule is broken, or ``""``; a run that updates the baseline knows all that fails it."""
-        known = self._baseline.known(implementation) if self._baseline else {}
         accepted = self._updates and load()[rule].gates(self._levels[implementation])
-        return known.get(rule, PLACEHOLDER if accepted else "")
+        return self._known[implementation].get(rule, PLACEHOLDER if accepted else "")
 
     def fails(self, implementation: str, rule: str) -> bool:
         """Whether the run fails if a rule is broken."""
