@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from made_reports import QUEUE, SCHEDULER, counts, hostile, implementation, report, violation
 
-from queue_conformance.reports import badge, html, jsonl, matrix
+from queue_conformance.reports import Report, badge, html, jsonl, junit, markdown, matrix
 from queue_conformance.reports import files as report_files
 from queue_conformance.reports.page import anchors, prose, text
 from queue_conformance.specification import Kind, Level
@@ -339,3 +339,13 @@ def test_the_ending_of_a_file_says_what_it_becomes(tmp_path, name, start):
 def test_the_sample_has_every_verdict_that_pages_show():
     assert set(counts(ONE)) == set(Verdict) - {Verdict.NOT_EXERCISED}
     assert Level.MAY in {verdict.rule.level for verdict in ONE.verdicts}
+
+
+def test_a_provisional_rule_is_marked_in_every_form():
+    found = implementation(broken=["queue.pop.empty-none"])
+    new = [replace(v, rule=replace(v.rule, provisional="0.1")) if v.violation else v for v in found.verdicts]
+    of_new = Report((replace(found, verdicts=tuple(new)),))
+    assert not of_new.failed
+    for render in (html.render, markdown.render, junit.render):
+        assert "provisional" in render(of_new)
+        assert "provisional" not in render(Report((found,)))

@@ -75,7 +75,8 @@ def _case(found: ImplementationReport, verdict: RuleVerdict, seconds: float) -> 
     else:
         # As pytest does for an expected failure. A test case that passes, with the evidence in its output, would be green, and
         # GitLab does not show the output of those. GitLab shows the text of what is skipped, Jenkins and GitHub its message.
-        why_not = f"known: {verdict.known}" if verdict.known else "does not fail this run"
+        provisional = f"provisional, new in {rule.provisional}" if rule.provisional else "does not fail this run"
+        why_not = f"known: {verdict.known}" if verdict.known else provisional
         message = f"{rule.level} broken, {why_not}: {said}"
         _outcome(case, "skipped", f"{rule.level} broken", message, f"{message}\n\n{screen}")
     return case

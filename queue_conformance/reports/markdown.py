@@ -153,7 +153,7 @@ def _counts(found: ImplementationReport) -> str:
 
 def _broken(verdict: RuleVerdict, rank: int) -> _Piece:
     rule = verdict.rule
-    title = f"\n**`{rule.id}`** ({rule.level})"
+    title = f"\n**`{rule.id}`** ({rule.level}{f', provisional: new in {rule.provisional}' if rule.provisional else ''})"
     said = f"{title}: {rule.sentence}\n\n"
     if verdict.known:
         said += f"- known: {_prose(verdict.known)}\n"

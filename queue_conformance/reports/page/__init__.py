@@ -52,6 +52,9 @@ LONG = 40
 KNOWN = "known"
 """What stands for the verdict on a rule that is broken, as the author's baseline expects."""
 
+PROVISIONAL = "provisional"
+"""What is said of a rule that takes part in no verdict yet."""
+
 
 # --- Text ------------------------------------------------------------------------------------------------------------
 
@@ -105,7 +108,8 @@ def words(kind: Kind) -> str:
 
 def state(verdict: RuleVerdict) -> str:
     """Return the verdict on a rule as a reader calls it."""
-    return f"{verdict.verdict}, {KNOWN}" if verdict.known else str(verdict.verdict)
+    marks = [KNOWN if verdict.known else "", PROVISIONAL if not verdict.rule.counts else ""]
+    return ", ".join(filter(None, [str(verdict.verdict), *marks]))
 
 
 def grouped(values: Iterable[T], rule_id: Callable[[T], str]) -> dict[str, list[T]]:
