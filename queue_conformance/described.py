@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import pytest
 
 from queue_conformance.options import (
     CLASS_OPTIONS,
     DESCRIBED,
+    OF_A_RUN,
     OPTIONS,
     TABLE,
     Common,
@@ -15,7 +19,7 @@ from queue_conformance.options import (
     UsageError,
     claims_of,
     converted,
-    know,
+    meant,
     settings_of,
 )
 
@@ -76,8 +80,51 @@ def read_described(table: Any, common: Common) -> Iterator[Target]:
         if not isinstance(entry, Mapping):
             raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table {where}, not {entry!r}")
         said = {key.replace("_", "-"): value for key, value in entry.items()}
-        know(said, [*CLASS_OPTIONS, *KEYS, "profile"], where)
+        _know(said, [*CLASS_OPTIONS, *KEYS, "profile"], where)
         named = [option for option in CLASS_OPTIONS if option in said]
         if len(named) != 1 or not isinstance(said[named[0]], str):
             raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
         yield describe(name, named[0], said[named[0]], said, common, f" in {where}")
+
+
+def chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
+    """Return the targets of some names, or all.
+
+    Raises:
+        UsageError: if a name is unknown.
+    """
+    known = {target.name: target for target in targets}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{meant(name, known)}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def read_table(config: pytest.Config) -> dict[str, Any]:
+    """Return ``[tool.queue_conformance]`` of the pyproject.toml in pytest's root directory, with dashes in the names of its keys.
+
+    Raises:
+        UsageError: if it cannot be read, or has keys that nobody knows.
+    """
+    file = config.rootpath / "pyproject.toml"
+    if not file.is_file():
+        return {}
+    try:
+        table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("queue_conformance", {})
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file.name}: {error}") from error
+    table = {name.replace("_", "-"): value for name, value in table.items()}
+    names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
+    _know(table, [*names, DESCRIBED], f"[{TABLE}]")
+    return table
+
+
+def _know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
+    """Complain of a key that nobody reads.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    for name in table:
+        if name not in names:
+            raise UsageError(f"{where} has no key {name!r}{meant(name, names)}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queue_conformance.reports import failure
-from queue_conformance.specification import Level, load
+from queue_conformance.specification import load
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
@@ -32,22 +32,22 @@ class CheckItem(pytest.Item):
         check: the check.
     """
 
-    def __init__(self, *, check: Check, examination: Examination, gate: Level, **others: Any) -> None:
+    def __init__(self, *, check: Check, examination: Examination, fails: Callable[[str], bool], **others: Any) -> None:
         super().__init__(name=check.name, **others)
         self.check = check
         self._examination = examination
-        self._gate = gate
+        self._fails = fails  # whether the run fails if a rule is broken
         self.extra_keyword_matches.update(name for name in check.rules if name in examination.rules)
 
     def runtest(self) -> None:
         """Run the check.
 
         Raises:
-            pytest.fail.Exception: if it broke a rule of the level that fails the run.
+            pytest.fail.Exception: if it broke a rule that fails the run.
             pytest.skip.Exception: if it could not examine anything.
         """
         assert self.parent is not None
-        run_check(self, self._examination, self.check, self.parent.name, self._gate)
+        run_check(self, self._examination, self.check, self.parent.name, self._fails)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Name the node as it is, instead of a place in a file."""
@@ -59,7 +59,7 @@ RESULT = pytest.StashKey[tuple[str, CheckResult]]()
 """Where an item keeps what came of its check, and the name of the implementation."""
 
 
-def run_check(item: pytest.Item, examination: Examination, check: Check, name: str, gate: Level) -> None:
+def run_check(item: pytest.Item, examination: Examination, check: Check, name: str, fails: Callable[[str], bool]) -> None:
     """Run a check as a test of pytest, and keep what came of it in the item.
 
     Args:
@@ -67,33 +67,35 @@ def run_check(item: pytest.Item, examination: Examination, check: Check, name: s
         examination: what the check belongs to.
         check: the check.
         name: what reports call the implementation.
-        gate: the level whose broken rules fail the run.
+        fails: tells whether the run fails if a rule is broken.
 
     Raises:
-        pytest.fail.Exception: if it broke a rule of the level that fails the run.
+        pytest.fail.Exception: if it broke a rule that fails the run.
         pytest.skip.Exception: if it could not examine anything.
     """
     __tracebackhide__ = True
     result = examination.run(check)
     item.stash[RESULT] = name, result
     broken = result.broken
-    if any(gates(observation, gate) for observation in broken):
+    if any(fails(observation.rule) for observation in broken):
         pytest.fail(screens(broken), pytrace=False)
     silent = [o for o in result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
     if not broken and silent and len(silent) == len(result.observations):
         pytest.skip(silent[0].reason)
 
 
+def check_of(item: pytest.Item) -> Check | None:
+    """Return the check that an item runs, in a suite of the author's tests too; ``None`` for any other item."""
+    if isinstance(item, CheckItem):
+        return item.check
+    check = getattr(getattr(item, "callspec", None), "params", {}).get("check")
+    return check if isinstance(check, Check) else None
+
+
 def screens(observations: Iterable[Observation]) -> str:
     """Return the broken rules among some observations, one screen each."""
     specification = load()
     return "\n\n".join(failure.render(specification[o.rule], o.violation) for o in observations if o.violation)
-
-
-def gates(observation: Observation, gate: Level) -> bool:
-    """Whether a broken rule fails the run."""
-    level = load()[observation.rule].level
-    return level is Level.MUST or (gate is Level.SHOULD and level is Level.SHOULD)
 
 
 def pack(value: object) -> str:

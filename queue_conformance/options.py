@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,6 +79,12 @@ def _server(text: str) -> str:
     return check_name(text)
 
 
+def _file(text: str) -> str:
+    if not text:
+        raise ValueError("write the name of a file")
+    return text
+
+
 def _report(text: str) -> str:
     from queue_conformance.reports.files import check_name
 
@@ -120,7 +127,15 @@ OPTIONS = (
         convert=_level,
         default="MUST",
     ),
-    Option("conformance-report", "write the results to this file of JSON lines", "FILE.jsonl", repeats=True, convert=_report),
+    Option("conformance-baseline", "the rules that are known to be broken, each with a reason", "FILE.toml", convert=_file),
+    Option("conformance-update-baseline", "write what is broken now to the baseline, and remove what is fixed"),
+    Option(
+        "conformance-report",
+        "write the results to this file; its ending says in which form: .jsonl, .html, .xml (JUnit), .md, .svg or .json (badges)",
+        "FILE",
+        repeats=True,
+        convert=_report,
+    ),
     Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
     Option("conformance-examples", "programs and requests to draw (default: 100)", "N", convert=_positive, default=100),
     Option(
@@ -128,6 +143,10 @@ OPTIONS = (
     ),
     Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
 )
+
+
+OF_A_RUN = ("conformance", "conformance-only", "conformance-update-baseline")
+"""The options that ask for a run; they are for the command line only."""
 
 
 class UsageError(ValueError):
@@ -192,6 +211,9 @@ class Options:
         time_limit: seconds that one operation may take.
         in_process: run without protection.
         common: what holds for every implementation that does not say otherwise.
+        baseline: the file of the rules that are known to be broken, or ``None``.
+        update_baseline: bring that file up to date.
+        everything: whether all that pyproject.toml describes is examined, and nothing else.
     """
 
     targets: tuple[Target, ...]
@@ -201,6 +223,9 @@ class Options:
     time_limit: float = 10.0
     in_process: bool = False
     common: Common = field(default_factory=Common, compare=False)
+    baseline: Path | None = None
+    update_baseline: bool = False
+    everything: bool = False
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -217,7 +242,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def asked(config: pytest.Config) -> bool:
     """Whether an option asks for a run; nothing else is read or imported before."""
-    return any(config.getoption(name.replace("-", "_")) for name in ("conformance", "conformance-only", *CLASS_OPTIONS))
+    return any(config.getoption(name.replace("-", "_")) for name in (*OF_A_RUN, *CLASS_OPTIONS))
 
 
 def read(config: pytest.Config) -> Options:
@@ -229,9 +254,9 @@ def read(config: pytest.Config) -> Options:
     Raises:
         UsageError: if an option is wrong.
     """
-    from queue_conformance.described import read_described
+    from queue_conformance.described import chosen, read_described, read_table
 
-    table = _table(config)
+    table = read_table(config)
     described = table.pop(DESCRIBED, {})
     given = {option.name: config.getoption(option.dest) for option in OPTIONS}
     spoken = {name for name, value in given.items() if value not in (None, False, [])}
@@ -255,12 +280,17 @@ def read(config: pytest.Config) -> Options:
     ]
     if not spoken.intersection(CLASS_OPTIONS):  # the command line names classes of its own
         targets += read_described(described, common)
-    targets = _chosen(targets, values["conformance-only"]) if asked(config) else []
+    targets = chosen(targets, values["conformance-only"]) if asked(config) else []
     if asked(config) and not targets:
         raise UsageError(f"nothing to examine: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
     for name in values["conformance-report"]:
         if not (config.invocation_params.dir / name).parent.is_dir():
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
+    if values["conformance-update-baseline"] and not values["conformance-baseline"]:
+        raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
+    baseline = _baseline(values["conformance-baseline"], config, spoken)
+    if baseline and not baseline.parent.is_dir():
+        raise UsageError(f"--conformance-baseline: there is no directory for {values['conformance-baseline']!r}")
     return Options(
         targets=tuple(targets),
         reports=tuple(values["conformance-report"]),
@@ -269,34 +299,17 @@ def read(config: pytest.Config) -> Options:
         time_limit=values["conformance-time-limit"],
         in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
         common=common,
+        baseline=baseline,
+        update_baseline=bool(values["conformance-update-baseline"]),
+        everything=asked(config) and not spoken.intersection(("conformance-only", *CLASS_OPTIONS)),
     )
 
 
-def _table(config: pytest.Config) -> dict[str, Any]:
-    import tomllib
-
-    file = config.rootpath / "pyproject.toml"
-    if not file.is_file():
-        return {}
-    try:
-        table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("queue_conformance", {})
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file.name}: {error}") from error
-    table = {name.replace("_", "-"): value for name, value in table.items()}
-    names = [option.name for option in OPTIONS if option.name not in ("conformance", "conformance-only")]
-    know(table, [*names, DESCRIBED], f"[{TABLE}]")
-    return table
-
-
-def know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
-    """Complain of a key that nobody reads.
-
-    Raises:
-        UsageError: if there is one.
-    """
-    for name in table:
-        if name not in names:
-            raise UsageError(f"{where} has no key {name!r}{meant(name, names)}")
+def _baseline(name: str | None, config: pytest.Config, spoken: Container[str]) -> Path | None:
+    """Return where the baseline is: what pyproject.toml names lies beside it."""
+    if not name:
+        return None
+    return (config.invocation_params.dir if "conformance-baseline" in spoken else config.rootpath) / name
 
 
 def meant(name: str, names: Iterable[str]) -> str:
@@ -377,16 +390,3 @@ def claims_of(texts: list[str], where: str) -> dict[str, str]:
         return parse_claims(texts, [kind.value for kind in Kind])
     except ClaimError as error:
         raise UsageError(f"{where}: {error}") from error
-
-
-def _chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
-    """Return the targets of some names, or all.
-
-    Raises:
-        UsageError: if a name is unknown.
-    """
-    known = {target.name: target for target in targets}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{meant(name, known)}")
-    return [known[name] for name in names] if names else list(known.values())

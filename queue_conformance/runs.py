@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from queue_conformance.isolation import IsolatedError
+from queue_conformance.isolation import FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.specification import Level
@@ -18,7 +18,10 @@ from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.outcomes import CheckResult
+from queue_conformance.suites.programs import Program
 from queue_conformance.suites.survey import Survey, survey
+
+_Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str]]
 
 
 class Run:
@@ -30,20 +33,21 @@ class Run:
 
     Attributes:
         targets: what is examined, by name, in the order of the report.
-        surveys: what is known of each, by name.
         errors: one line per implementation that cannot be examined.
-        releases: the installed releases of libraries.
+        watch: called from time to time with what a running check says of itself, or ``None``.
     """
 
     def __init__(self, options: Options, directory: Path) -> None:
         self.targets: dict[str, Target] = {target.name: target for target in options.targets}
-        self.surveys: dict[str, Survey] = {}
         self.errors: list[str] = []
-        self.releases = installed_releases()
+        self.watch: Callable[[FlightRecorder], None] | None = None
+        self._surveys: dict[str, Survey] = {}
+        self._planned: dict[str, frozenset[str]] = {}
+        self._releases = installed_releases()
         self._results: dict[str, list[CheckResult]] = {}
         self._options = options
         self._directory = directory
-        self._origin = Origin(options.seed, options.examples, self.releases)
+        self._origin = Origin(options.seed, options.examples, self._releases)
 
     def begin(
         self,
@@ -52,7 +56,7 @@ class Run:
         opener: Callable[..., Any] | None = None,
         *,
         may_decline: bool = True,
-        known: Iterable[Iterable[Any]] = (),
+        known: Sequence[Program] = (),
     ) -> Examination:
         """Survey an implementation.
 
@@ -75,15 +79,17 @@ class Run:
             examples=self._options.examples,
             time_limit=self._options.time_limit,
             in_process=self._options.in_process,
-            known=[tuple(map(tuple, program)) for program in known],
+            known=known,
             server=target.server,
             opener=opener,
             may_decline=may_decline,
+            watch=self.watch,
         )
         found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
-        examination = Examination(found, conditions, self.releases, cls)
+        examination = Examination(found, conditions, self._releases, cls)
         self.targets[target.name] = target
-        self.surveys[target.name] = found
+        self._surveys[target.name] = found
+        self._planned[target.name] = frozenset(check.name for check in examination.checks)
         return examination
 
     def examine(self, target: Target, choose: Callable[[Examination], Iterable[Check]] | None = None, **how: Any) -> None:
@@ -105,12 +111,33 @@ class Run:
         """Add what came of a check of the implementation of that name."""
         self._results.setdefault(name, []).append(result)
 
-    def report(self) -> Report:
-        """Return what came of it so far."""
+    @property
+    def coverage(self) -> dict[str, bool]:
+        """The implementations of which checks were run, by name; whether all of them were."""
+        return {name: self._planned[name] <= {result.check for result in results} for name, results in self._results.items()}
+
+    def share(self) -> _Shared:
+        """Return what a worker of a distributed run has found out, besides results, for :meth:`merge`."""
+        return self.targets, self._surveys, self._planned, self.errors
+
+    def merge(self, shared: _Shared) -> None:
+        """Take what a worker has found out."""
+        targets, surveys, planned, errors = shared
+        self.targets |= targets
+        self._surveys |= surveys
+        self._planned |= planned
+        self.errors += [error for error in errors if error not in self.errors]
+
+    def report(self, order: Iterable[str] | None = None) -> Report:
+        """Return what came of it so far.
+
+        Args:
+            order: the names of the implementations as they come in the report, if not as they were begun.
+        """
         found = [
-            report_on(self.surveys[name], self._results.get(name, []), self.releases, name, Level(target.level))
-            for name, target in self.targets.items()
-            if name in self.surveys
+            report_on(self._surveys[name], self._results.get(name, []), self._releases, name, Level(self.targets[name].level))
+            for name in (self.targets if order is None else order)
+            if name in self._surveys
         ]
         return Report(tuple(found), tuple(self.errors), self._origin)
 

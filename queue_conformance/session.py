@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queue_conformance import options
+from queue_conformance.baseline import BaselineError
+from queue_conformance.gate import Gate
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
-from queue_conformance.items import RESULT, CheckItem, ImplementationNode, pack, unpack
+from queue_conformance.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
+from queue_conformance.joining import Described, Suites
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import Report, files, terminal
+from queue_conformance.progress import DistributedProgress, Progress, display_of
+from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place
 from queue_conformance.runs import Run, mistake_of_kit, new_scratch
-from queue_conformance.specification import Level
-from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
+from queue_conformance.suites.programs import Operation, Program
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
+
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""What pytest returns after a run that came to its end."""
 
 _CACHE = "queue-conformance/failing-programs"
 _RESULT = "queue_conformance"
@@ -58,42 +67,49 @@ def session_of(config: pytest.Config) -> Session:
     """
     found: Session | None = config.pluginmanager.get_plugin(_NAME)
     if found is None:
-        found = Session(config, options.read(config))
+        asked = options.read(config)
+        try:
+            gate = Gate(asked, config.invocation_params.dir)
+        except BaselineError as error:
+            raise options.UsageError(str(error)) from error
+        found = Session(config, asked, gate)
         config.pluginmanager.register(found, _NAME)
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class Described:
-    """One implementation that a suite of the author's tests describes.
-
-    Attributes:
-        target: the implementation; its name is the node id of the suite.
-        cls: its class.
-        opener: the author's function that builds it, or ``None``.
-    """
-
-    target: Target
-    cls: type[Any]
-    opener: Callable[..., Any] | None
 
 
 class Session:
     """The hooks of one process: the only one, a worker of a distributed run, or its controller.
 
     A worker examines, and sends surveys and results to the controller; a controller only reports.
+
+    Attributes:
+        options: what is asked for.
+        gate: what fails the run.
+        suites: the suites in the author's own tests.
     """
 
-    def __init__(self, config: pytest.Config, asked: Options) -> None:
+    def __init__(self, config: pytest.Config, asked: Options, gate: Gate) -> None:
         self.config = config
         self.options = asked
+        self.gate = gate
         self.is_worker = hasattr(config, "workerinput")
         self.is_controller = not self.is_worker and config.getoption("dist", "no") != "no"
         self._elsewhere: dict[str, str] = {}
+        self._untold = ""
+        self._changes: list[str] = []
         self._scratch = new_scratch()
         self._run = Run(asked, self._scratch)
-        self._suites: dict[str, tuple[Described, Examination] | None] = {}
-        self._refused: dict[str, str] = {}
+        self.suites = Suites(self._join, self._run.errors)
+        self._progress: Progress | None = None
+
+    def pytest_sessionstart(self) -> None:
+        """Show progress, now that there is something to show it on."""
+        display = display_of(self.config)
+        if display is not None and not self.is_worker:
+            names = [target.name for target in self.options.targets]
+            self._progress = DistributedProgress(display, names) if self.is_controller else Progress(display)
+            self.config.pluginmanager.register(self._progress, "queue-conformance-progress")
+            self._run.watch = self._progress.watch
 
     # --- Collection --------------------------------------------------------------------------------------------------
 
@@ -106,71 +122,54 @@ class Session:
             where = f"--{target.option}" if target.name == target.path else target.name
             try:
                 items += self._collect(session, target)
-            except (LoadError, IsolatedError) as error:
-                self._run.errors.append(f"{where}: {_explained(error, target.path)}")
+            except LoadError as error:
+                self._run.errors.append(f"{where}: {error}")
+            except IsolatedError as error:
+                self._run.errors.append(f"{where}: {mistake_of_kit(target.path, error)}")
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
-        examination = self._run.begin(target, opener=self._hook(), known=self._cached().get(target.name, []))
+        examination = self._begin(target, opener=self._hook())
         node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
-        gate = Level(target.level)
-        return [CheckItem.from_parent(node, check=check, examination=examination, gate=gate) for check in examination.checks]
+        fails = self.fails(target.name)
+        return [CheckItem.from_parent(node, check=check, examination=examination, fails=fails) for check in examination.checks]
+
+    def _begin(self, target: Target, **how: Any) -> Examination:
+        with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
+            return self._run.begin(target, known=self._known_programs(target.name), **how)
+
+    def _known_programs(self, name: str) -> list[Program]:
+        """Return the programs that an implementation failed before."""
+        cached = [tuple(Operation(*operation) for operation in program) for program in self._cached().get(name, [])]
+        return list(dict.fromkeys([*self.gate.programs(name), *cached]))
 
     def _hook(self) -> Callable[..., Any] | None:
         """Return the function of the author's conftest.py that builds a queue, if there is one."""
         implementations = self.config.hook.pytest_open_queue.get_hookimpls()
         return implementations[-1].function if implementations else None
 
-    # --- Suites in the author's own tests ------------------------------------------------------------------------------
+    # --- Suites in the author's own tests ----------------------------------------------------------------------------
 
     def expect_suite(self, name: str) -> None:
-        """Take notice of a suite that was collected; it is examined when its first test runs."""
-        self._suites.setdefault(name, None)
+        """Take notice of a suite that is being collected; it is examined when its first test runs."""
+        if self._progress is None:  # this may be what began the session
+            self.pytest_sessionstart()
+        self.suites.expect(name)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Let ``-k`` find the tests of a suite by the rules that they examine."""
-        check = getattr(getattr(item, "callspec", None), "params", {}).get("check")
-        if isinstance(check, Check):
+        check = check_of(item)
+        if check is not None:
             item.extra_keyword_matches.update(check.rules)
 
-    def examination_of(self, name: str, describe: Callable[[], Described]) -> tuple[Target, Examination]:
-        """Return the examination of a suite; the first call surveys the class.
-
-        Args:
-            name: the node id of the suite.
-            describe: describes the implementation as the current test sees it.
-
-        Raises:
-            pytest.fail.Exception: if it cannot be examined.
-            pytest.skip.Exception: if this was told before: one mistake is told once.
-        """
-        __tracebackhide__ = True
-        if name in self._refused:
-            pytest.skip(f"not examined: {self._refused[name]}")
-        path = name
-        try:
-            described = describe()
-            path = described.target.path
-            known = self._suites[name] or (described, self._examination(described))
-            self._suites[name] = known
-            if difference := _difference(known[0], described):
-                raise options.UsageError(difference)
-        except (LoadError, options.UsageError, IsolatedError) as error:
-            line = _explained(error, path)
-            self._refused[name] = line
-            self._run.errors.append(f"{name}: {line}")
-            pytest.fail(line, pytrace=False)
-        except (Exception, pytest.fail.Exception):
-            self._refused[name] = "its fixtures failed before, as the first of its tests shows"
-            raise
-        if described.opener is not None:
-            known[1].open_by(described.opener)  # what it uses may end with the test
-        return known[0].target, known[1]
-
-    def _examination(self, described: Described) -> Examination:
+    def _join(self, described: Described) -> Examination:
+        self.gate.know(described.target)
         own = described.opener is not None
         opener = described.opener if own else self._hook()
-        known = self._cached().get(described.target.name, [])
-        return self._run.begin(described.target, described.cls, opener, may_decline=not own, known=known)
+        return self._begin(described.target, cls=described.cls, opener=opener, may_decline=not own)
+
+    def fails(self, name: str) -> Callable[[str], bool]:
+        """Return a function that tells whether the run fails if a rule is broken, of the implementation of that name."""
+        return partial(self.gate.fails, name)
 
     # --- Results -----------------------------------------------------------------------------------------------------
 
@@ -179,8 +178,13 @@ class Session:
         """Attach what came of a check to pytest's report on it."""
         report = yield
         if call.when == "call" and RESULT in item.stash:
-            setattr(report, _RESULT, pack(item.stash[RESULT]))
-            report.queue_conformance_broken = bool(item.stash[RESULT][1].broken)
+            name, result = item.stash[RESULT]
+            setattr(report, _RESULT, pack((name, result)))
+            known = {observation.rule: self.gate.why_known(name, observation.rule) for observation in result.broken}
+            report.queue_conformance_broken = bool(known)
+            if known and all(known.values()):  # as pytest itself reports an expected failure
+                report.outcome = "skipped"
+                report.wasxfail = "; ".join(f"{rule}: {reason}" for rule, reason in known.items())
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -189,38 +193,43 @@ class Session:
             self._run.add(*unpack(text))
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """Show a check whose broken rules do not fail the run in a category of its own."""
-        if report.when == "call" and report.passed and getattr(report, "queue_conformance_broken", False):
-            return "broken, not failing", "b", ("BROKEN", {"yellow": True})
-        return None
+        """Show a check whose broken rules are known, or do not fail the run, in a category of its own."""
+        if report.when != "call" or report.failed or not getattr(report, "queue_conformance_broken", False):
+            return None
+        if report.skipped:
+            return "known", "k", ("KNOWN", {"yellow": True})
+        return "broken, not failing", "b", ("BROKEN", {"yellow": True})
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker found out about the classes."""
         if text := getattr(node, "workeroutput", {}).get("queue_conformance"):
-            targets, surveys, errors, suites = unpack(text)
-            self._run.targets |= targets
-            self._run.surveys |= surveys
-            self._run.errors += [error for error in errors if error not in self._run.errors]
+            found, suites = unpack(text)
+            self._run.merge(found)
             for name in suites:
-                self.expect_suite(name)
+                self.suites.expect(name)
+            for target in self._run.targets.values():
+                self.gate.know(target)
 
     # --- The end -----------------------------------------------------------------------------------------------------
 
     def report(self) -> Report:
+        """Return what came of the run, and what the baseline says about it."""
+        return self.gate.judged(self._found(), self._run.coverage)
+
+    def _found(self) -> Report:
         """Return what came of the run, in the order of the command line and of collection."""
-        order = [*(target.name for target in self.options.targets), *self._suites]
-        self._run.targets = {name: self._run.targets[name] for name in order if name in self._run.targets}
-        return self._run.report()
+        return self._run.report([*(target.name for target in self.options.targets), *self.suites])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Remember failing programs, write the files, and set the exit status."""
         if self.is_worker:
-            found = (self._run.targets, self._run.surveys, self._run.errors, list(self._suites))
-            self.config.workeroutput["queue_conformance"] = pack(found)  # type: ignore[attr-defined]
+            self.config.workeroutput["queue_conformance"] = pack((self._run.share(), list(self.suites)))  # type: ignore[attr-defined]
         if self.is_worker or self.config.getoption("collectonly"):
             return
+        if self.options.update_baseline:
+            self._update(exitstatus)
         report = self.report()
         self._remember(report)
         for name in self.options.reports:
@@ -228,8 +237,27 @@ class Session:
                 files.write(report, self.config.invocation_params.dir / name)
             except OSError as error:
                 self._run.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
+        self._summarize(report)
         session.exitstatus = exit_status(self.report(), exitstatus)
         self._show_each_once(report)
+
+    def _summarize(self, report: Report) -> None:
+        """Append the report to the summary of a step, where GitHub Actions asks for one."""
+        if name := os.environ.get("GITHUB_STEP_SUMMARY"):
+            try:
+                markdown.append(report, Path(name))
+            except OSError as error:
+                self._untold = f"cannot append the report to GITHUB_STEP_SUMMARY ({name}): {error.strerror}"
+
+    def _update(self, exitstatus: int) -> None:
+        """Bring the baseline up to date, unless the run was interrupted."""
+        if exitstatus not in _ENDED:
+            self._changes = ["the baseline was not updated, because the run did not end"]
+            return
+        try:
+            self._changes = self.gate.update(self._found(), self._run.coverage)
+        except BaselineError as error:
+            self._run.errors.append(str(error))
 
     def _show_each_once(self, report: Report) -> None:
         """Let pytest's list of failures show each broken rule once, now that the shortest counterexample is known."""
@@ -249,8 +277,10 @@ class Session:
         known = self._cached()
         remembered = dict(known)
         for found in report.implementations:
+            programs = [list(map(list, v.violation.program)) for v in found.verdicts if v.violation and v.violation.program]
+            if not self._run.coverage.get(found.name):  # what was not played may still fail
+                programs += [program for program in known.get(found.name, []) if program not in programs]
             remembered.pop(found.name, None)
-            programs = [v.violation.program for v in found.verdicts if v.violation and v.violation.program]
             if programs:
                 remembered[found.name] = programs
         if remembered != known and getattr(self.config, "cache", None):
@@ -272,28 +302,14 @@ class Session:
         for line in terminal.render(report, terminalreporter._tw.fullwidth, verbose):
             markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
             terminalreporter.write_line(line.text, **markup)
+        if self._untold:
+            terminalreporter.write_line(f"WARNING: {self._untold}", yellow=True)
+        for text in self._changes:
+            terminalreporter.write_line(f"baseline: {text}")
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-
-def _explained(error: Exception, path: str) -> str:
-    return mistake_of_kit(path, error) if isinstance(error, IsolatedError) else str(error)
-
-
-def _difference(known: Described, described: Described) -> str:
-    """Tell what a suite says otherwise than it did for its first test, or return ``""``."""
-    for name in ("path", "settings", "claims", "server", "level"):
-        first, now = getattr(known.target, name), getattr(described.target, name)
-        if first != now:
-            return f"the suite describes another implementation for each test: {name} {first!r}, then {now!r}; {_FIXED}"
-    if known.cls is not described.cls:
-        return f"the suite makes another class {described.target.path} for each test; {_FIXED}"
-    return ""
-
-
-_FIXED = 'give the fixture that makes it scope="class", or write one suite for each'
 
 
 def exit_status(report: Report, of_pytest: int) -> int:
@@ -303,7 +319,7 @@ def exit_status(report: Report, of_pytest: int) -> int:
         report: what came of the run.
         of_pytest: what pytest would return.
     """
-    if of_pytest not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+    if of_pytest not in _ENDED:
         return of_pytest
     if report.errors:
         return pytest.ExitCode.USAGE_ERROR

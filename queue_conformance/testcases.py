@@ -22,9 +22,10 @@ import pytest
 from queue_conformance.described import describe
 from queue_conformance.implementations.loading import LoadError, evident_kind, load_class, path_of
 from queue_conformance.items import run_check
+from queue_conformance.joining import Described
 from queue_conformance.options import CLASS_OPTIONS, UsageError
-from queue_conformance.session import Described, session_of
-from queue_conformance.specification import Kind, Level
+from queue_conformance.session import session_of
+from queue_conformance.specification import Kind
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import all_checks_of
 
@@ -97,10 +98,10 @@ class ConformanceSuite:
         __tracebackhide__ = True
         node = request.node.getparent(pytest.Class)
         session = session_of(request.config)
-        target, examination = session.examination_of(node.nodeid, lambda: self._described(node.nodeid, request))
+        examination = session.suites.examination_of(node.nodeid, lambda: self._described(node.nodeid, request))
         if reason := examination.why_not(check):
             pytest.skip(reason)
-        run_check(request.node, examination, check, node.nodeid, Level(target.level))
+        run_check(request.node, examination, check, node.nodeid, session.fails(node.nodeid))
 
     def _described(self, name: str, request: pytest.FixtureRequest) -> Described:
         """Return what the attributes and fixtures say.

@@ -2,18 +2,37 @@
 
 import pytest
 
-from queue_conformance.specification import CAPABILITIES, Kind, Level, Profile, SpecificationError, load, parse
+from queue_conformance.specification import (
+    CAPABILITIES,
+    Kind,
+    Level,
+    Profile,
+    SpecificationError,
+    load,
+    parse,
+    read_tables,
+    still_provisional,
+)
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
+
+LONGEST = 200
+"""Characters of a sentence that is read at a glance."""
 
 RULE = {
     "id": "queue.pop.something",
     "level": "MUST",
     "sentence": "It works.",
     "source": "somewhere",
+    "why": "Otherwise it does not.",
+    "how": "Tries it.",
     "profiles": ["scrapy"],
     "kinds": ["downstream-queue"],
     "hints": ["Look."],
 }
+
+
+def _without(field):
+    return {name: value for name, value in RULE.items() if name != field}
 
 
 def test_every_rule_of_the_shipped_files_is_well_formed():
@@ -33,6 +52,14 @@ def test_every_capability_of_the_rules_is_known():
     assert all((rule.needs | rule.unless) <= CAPABILITIES for rule in load().values())
 
 
+def test_the_further_sentences_of_a_rule_are_short_and_its_own():
+    rules = load().values()
+    assert [rule.id for rule in rules if max(len(rule.why), len(rule.how)) > LONGEST] == []
+    assert len({rule.why for rule in rules}) == len(rules)
+    assert [rule.id for rule in rules if rule.sentence in (rule.why, rule.how)] == []
+    assert [rule.id for rule in rules if (rule.why + rule.how).count("`") % 2] == []
+
+
 def test_a_rule_is_read_field_by_field():
     rule = parse([RULE | {"needs": ["peek"], "since": {"scrapy": "2.19"}}])["queue.pop.something"]
     assert rule.level is Level.MUST
@@ -40,23 +67,61 @@ def test_a_rule_is_read_field_by_field():
     assert rule.kinds == {Kind.DOWNSTREAM_QUEUE}
     assert rule.needs == {"peek"}
     assert rule.since == {"scrapy": "2.19"}
+    assert (rule.why, rule.how) == ("Otherwise it does not.", "Tries it.")
     assert rule.examined
 
 
 @pytest.mark.parametrize("reason", ["untestable", "unexamined"])
 def test_a_rule_with_a_reason_is_not_examined(reason):
-    assert not parse([RULE | {reason: "too hard"}])["queue.pop.something"].examined
+    rule = parse([_without("how") | {reason: "too hard"}])["queue.pop.something"]
+    assert not rule.examined
+    assert (rule.why, rule.how) == ("Otherwise it does not.", "")
+
+
+@pytest.mark.parametrize("reason", ["untestable", "unexamined"])
+def test_a_rule_that_is_not_examined_cannot_say_how(reason):
+    with pytest.raises(SpecificationError, match="is not examined, so there is no how"):
+        parse([RULE | {reason: "too hard"}])
+
+
+@pytest.mark.parametrize(
+    ("kit", "provisional"),
+    [("0.1.9", True), ("0.2.0.dev1", True), ("0.2.0", True), ("0.2.7", True), ("0.3.0", False), ("1.0", False)],
+)
+def test_a_new_rule_is_provisional_until_the_next_minor_release(kit, provisional):
+    rule = parse([RULE | {"provisional": "0.2"}], kit)["queue.pop.something"]
+    assert rule.provisional == ("0.2" if provisional else "")
+    assert rule.counts is not provisional
+    assert rule.gates(Level.MUST) is not provisional
+
+
+def test_a_run_fails_by_rules_of_its_level_and_above():
+    gates = {level: {of for of in Level if parse([RULE | {"level": level}])[RULE["id"]].gates(of)} for level in Level}
+    assert gates[Level.MUST] == set(Level)
+    assert gates[Level.SHOULD] == {Level.SHOULD}
+
+
+def test_no_rule_is_called_provisional_that_is_not_any_more():
+    past = [table["id"] for table in read_tables() if "provisional" in table and not still_provisional(table["provisional"])]
+    assert not past, "remove the field `provisional` of these rules"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"provisional": "0.2.1"}, "provisional is a minor release of the kit, such as '0.2', not '0.2.1'"),
+        ({"provisional": 0.2}, "provisional is a minor release of the kit, such as '0.2', not 0.2"),
+        ({"provisional": True}, "provisional is a minor release of the kit, such as '0.2', not True"),
+        ({"provisional": ""}, "provisional is a minor release of the kit, such as '0.2', not ''"),
         ({"level": "OUGHT"}, "'OUGHT' is not a valid Level"),
         ({"profiles": ["scrappy"]}, "'scrappy' is not a valid Profile"),
         ({"kinds": ["stack"]}, "'stack' is not a valid Kind"),
         ({"needs": ["wings"]}, "unknown capabilities wings"),
         ({"colour": "red"}, "unknown fields colour"),
-        ({"sentence": "It works"}, "does not end in a full stop"),
+        ({"sentence": "It works"}, "the sentence does not end in a full stop"),
+        ({"why": "Otherwise it does not"}, "the why does not end in a full stop"),
+        ({"how": "Tries it"}, "the how does not end in a full stop"),
+        ({"how": ""}, "the how does not end in a full stop"),
         ({"id": "Queue Pop"}, "an id is two or three lower-case words"),
         ({"hints": []}, "lacks hints"),
         ({"untestable": "a", "unexamined": "b"}, "exclude each other"),
@@ -67,10 +132,10 @@ def test_a_mistake_in_a_rule_is_named(changes, message):
         parse([RULE | changes])
 
 
-@pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "profiles", "kinds"])
+@pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "why", "how", "profiles", "kinds"])
 def test_a_missing_field_is_named(field):
-    with pytest.raises(SpecificationError, match=field):
-        parse([{name: value for name, value in RULE.items() if name != field}])
+    with pytest.raises(SpecificationError, match=f"lacks {field}"):
+        parse([_without(field)])
 
 
 def test_an_id_that_occurs_twice_is_refused():

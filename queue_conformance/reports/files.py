@@ -9,8 +9,20 @@ from queue_conformance.reports import Report
 
 RENDERERS = {
     ".jsonl": "jsonl",
+    ".html": "html",
+    ".md": "markdown",
+    ".xml": "junit",
+    ".svg": "badge:svg",
+    ".json": "badge:endpoint",
 }
-"""The modules of this package whose ``render(report)`` returns the text of a file, by ending."""
+"""By ending the module of this package that makes the text of a file: its ``render(report)``, or the function named after it."""
+
+
+def render(report: Report, path: PurePath) -> str:
+    """Return the text of a file whose ending is one of ``RENDERERS``."""
+    module, _, function = RENDERERS[path.suffix].partition(":")
+    text: str = getattr(import_module(f"{__package__}.{module}"), function or "render")(report)
+    return text
 
 
 def check_name(name: str) -> str:
@@ -19,8 +31,8 @@ def check_name(name: str) -> str:
     Raises:
         ValueError: if not; the message says what to write.
     """
-    if not name.endswith(tuple(RENDERERS)):
-        raise ValueError(f"write the name of a file that ends in {' or '.join(RENDERERS)}")
+    if PurePath(name).suffix not in RENDERERS:
+        raise ValueError(f"write the name of a file that ends in {', '.join(RENDERERS)}")
     return name
 
 
@@ -36,5 +48,5 @@ def write(report: Report, path: Path) -> None:
         OSError: if it cannot be written.
     """
     check_name(path.name)
-    module = import_module(f"{__package__}.{RENDERERS[PurePath(path).suffix]}")
-    path.write_text(module.render(report), "utf-8")
+    # Half of a surrogate pair is no character, and may be in what an implementation returned.
+    path.write_text(render(report, path), "utf-8", errors="backslashreplace")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
@@ -18,7 +18,12 @@ from queue_conformance.implementations.recording import NOTHING, OperationRaised
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
-from queue_conformance.suites.outcomes import RuleBroken, Violation, rule_broken
+from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, rule_broken
+
+if TYPE_CHECKING:
+    from queue_conformance.suites.programs import Program
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -31,7 +36,7 @@ class Bench:
         seed: seeds everything that is drawn.
         examples: programs or requests to draw.
         flight: where the operation in flight is noted.
-        known: programs that failed before, played first.
+        replay: a program that failed before, which a machine plays instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
         patience: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
@@ -43,7 +48,7 @@ class Bench:
     flight: FlightRecorder
     seed: int = 0
     examples: int = 100
-    known: Sequence[tuple[Any, ...]] = ()
+    replay: Program | None = None
     backend: Backend | None = None
     patience: float = 2.0
     time_limit: float = 10.0
@@ -73,6 +78,19 @@ class Bench:
         if self.backend is not None:
             self.backend.recover()
             self.backend.forget()
+
+    def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
+        """Yield things one by one, and let whoever waits for the check see how many are done.
+
+        Args:
+            unit: what they are, in the plural.
+            things: the things.
+            ends: when the check gives up at the latest (``time.monotonic``, seconds), or 0.0.
+        """
+        self.flight.aim(unit, len(things), ends)
+        for thing in things:
+            yield thing
+            self.flight.count()
 
     def open(self, *arguments: Any, **options: Any) -> Any:
         """Build a queue; see the driver."""
@@ -213,7 +231,12 @@ class Bench:
             self.broken[failure.rule] = failure
 
     def unexpected(self, raised: OperationRaised) -> RuleBroken:
-        """Turn an exception of the implementation into the broken rule which says that there is none."""
+        """Turn an exception of the implementation into the broken rule which says that there is none.
+
+        Raises:
+            TooSlow: if it is a time-out that nothing but the speed of this machine explains.
+        """
+        self.excuse(raised.error)
         return rule_broken(raised.owner)(
             raised.owner,
             expected="no exception",
@@ -221,6 +244,20 @@ class Bench:
             steps=self.recorder.steps,
             tail=[],
         )
+
+    def excuse(self, error: BaseException) -> None:
+        """Look whether an error is a time-out although nothing was done to the server.
+
+        Raises:
+            TooSlow: if it is.
+        """
+        if self.backend is None or self.backend.harmed:
+            return
+        found: BaseException | None = error
+        while found is not None:
+            if isinstance(found, TimeoutError) or "timeout" in type(found).__name__.lower():
+                raise TooSlow(f"the server answers too slowly here for the queue, which raises {describe(error)}")
+            found = found.__cause__ or found.__context__
 
     def violation(self, failure: RuleBroken) -> Violation:
         """Turn a failure into data, with its script."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 from hypothesis.internal.conjecture import providers
 
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken, TooSlow
 from queue_conformance.suites.programs import Operation, Player, Program
 
 LONGEST = 50
@@ -76,7 +76,7 @@ def programs(table: Sequence[Operation]) -> st.SearchStrategy[list[Operation]]:
 
 
 def explore(player: Player, needed: Sequence[str]) -> None:
-    """Play programs that failed before, then drawn ones, and keep the shortest failure of each rule on the bench.
+    """Play drawn programs, or the one that the bench is to replay, and keep the shortest failure of each rule on the bench.
 
     Args:
         player: plays the programs.
@@ -86,8 +86,12 @@ def explore(player: Player, needed: Sequence[str]) -> None:
         NotExercised: if one of the needed operations was never played.
     """
     bench = player.bench
+    if bench.replay is not None:
+        replay(player, bench.replay)
+        return
     shortest: dict[str, RuleBroken] = {}
     other: list[Exception] = []
+    slower: list[TooSlow] = []
     deadline = time.monotonic() + BUDGET * max(1.0, bench.examples / 100)
     count = 0
     coverage = ""  # until the first failure: what follows are variations of it
@@ -97,6 +101,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
         if time.monotonic() > deadline:
             return
         count += 1
+        bench.flight.count()
         try:
             player.play(operations)
         except RuleBroken as failure:
@@ -104,16 +109,14 @@ def explore(player: Player, needed: Sequence[str]) -> None:
             coverage = coverage or _coverage(f"{count} programs until the first failure", player)
             if known is None or _size(failure) < _size(known):
                 shortest[failure.rule] = failure
+            if bench.flight.tally.goal:  # from here on Hypothesis plays as many as it takes to find a shorter one
+                bench.flight.aim("programs after the first failure", ends=deadline)
             raise
+        except TooSlow as slow:
+            slower.append(slow)
         except Exception as error:
             other.append(error)
             raise
-
-    for known in bench.known:
-        try:
-            attempt(tuple(Operation(*operation) for operation in known))
-        except RuleBroken:
-            continue
 
     @seed(bench.seed)
     @our_settings(bench.examples)
@@ -121,6 +124,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
     def drawn(operations: list[Operation]) -> None:
         attempt(tuple(operations))
 
+    bench.flight.aim("programs", bench.examples, deadline)
     try:
         with repeatable():
             drawn()
@@ -131,8 +135,27 @@ def explore(player: Player, needed: Sequence[str]) -> None:
     bench.notes.append(coverage or _coverage(f"{count} programs", player))
     for failure in shortest.values():
         bench.keep(failure)
+    if slower:
+        bench.notes.append(f"machine: {len(slower)} programs prove nothing: {slower[0]}")
+        if len(slower) == count:
+            raise slower[0]
     if not shortest and (missing := [name for name in needed if not player.played[name]]):
         raise NotExercised(f"no program contained {', '.join(missing)}")
+
+
+def replay(player: Player, operations: Program) -> None:
+    """Play one program that failed before, and keep its failure on the bench.
+
+    Args:
+        player: plays the program.
+        operations: the program; another release of the kit, or another machine, may have drawn it.
+    """
+    try:
+        player.play(operations)
+    except RuleBroken as failure:
+        player.bench.keep(failure)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return  # it has operations that this machine does not know, and so it says nothing
 
 
 def _size(failure: RuleBroken) -> tuple[int, str]:

@@ -16,6 +16,10 @@ class NotExercised(Exception):
     """A check could not come to the point; the text says why."""
 
 
+class TooSlow(NotExercised):
+    """The server, or this machine, is too slow for the time-outs of the implementation, which proves nothing."""
+
+
 class NotApplicable(Exception):
     """What a rule is about does not exist in this implementation; the text says why."""
 
@@ -144,6 +148,11 @@ class Observation:
     check: str
     reason: str = ""
     violation: Violation | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of operations of its evidence."""
+        return len(self.violation.operations) if self.violation else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-import io
-import os
-import signal
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -30,6 +25,7 @@ from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import (
     PROFILES,
     LoadError,
+    check_components,
     is_importable,
     load_class,
     load_error,
@@ -43,6 +39,7 @@ from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, fatal_result, observe, on_bench
+from queue_conformance.suites.manners import keeping_signal_handlers, noting, quietly
 from queue_conformance.suites.outcomes import CheckResult, Outcome
 from queue_conformance.suites.preflight import claims_of, preflight_of
 
@@ -155,6 +152,7 @@ def survey(
         lambda flight: _loaded(path, settings, claims, conditions, option, flight, cls),
         time_limit=conditions.time_limit,
         in_process=conditions.in_process,
+        watch=conditions.watch,
     )
     if isinstance(ended, isolation.Fatality):
         raise LoadError(f"importing {path} {ended.how}")
@@ -272,6 +270,8 @@ def _loaded(
         for name in ERRORS:
             if name in claims:
                 load_error(claims[name])
+        if kind in CRAWLED:
+            check_components(settings)
     except LoadError as error:
         return str(error)
     finally:
@@ -374,53 +374,3 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
-
-
-# --- Manners ---------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def quietly() -> Iterator[list[str]]:
-    """Swallow what is printed, from Python and from below; the list holds it afterwards."""
-    said: list[str] = []
-    stream = io.StringIO()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with tempfile.TemporaryFile() as file:
-        saved = [(number, os.dup(number)) for number in (1, 2)]
-        try:
-            for number, _ in saved:
-                os.dup2(file.fileno(), number)
-            with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-                yield said
-        finally:
-            for number, copy in saved:
-                os.dup2(copy, number)
-                os.close(copy)
-            file.seek(0)
-            said += [stream.getvalue(), file.read().decode(errors="replace")]
-
-
-@contextlib.contextmanager
-def keeping_signal_handlers() -> Iterator[list[str]]:
-    """Put the signal handlers back that something replaces; the list names them afterwards."""
-    replaced: list[str] = []
-    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
-    try:
-        yield replaced
-    finally:
-        for number, handler in before.items():
-            if signal.getsignal(number) is not handler and handler is not None:
-                signal.signal(number, handler)
-                replaced.append(signal.Signals(number).name)
-
-
-@contextlib.contextmanager
-def noting(notes: list[str], path: str, when: str) -> Iterator[None]:
-    """Note what an implementation does to the process besides its work."""
-    with quietly() as said, keeping_signal_handlers() as replaced:
-        yield
-    if text := " ".join(" ".join(said).split()):
-        notes.append(f"{path} printed when {when}: {text[:60]!r}")
-    if replaced:
-        notes.append(f"{path} replaced the handler of {', '.join(replaced)} when {when}")

@@ -1,0 +1,100 @@
+"""How suites in the author's own tests join a run: each is surveyed when its first test comes, and told once what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from queue_conformance.implementations.loading import LoadError
+from queue_conformance.isolation import IsolatedError
+from queue_conformance.options import Target, UsageError
+from queue_conformance.runs import mistake_of_kit
+from queue_conformance.suites.examination import Examination
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """One implementation that a suite describes.
+
+    Attributes:
+        target: the implementation; its name is the node id of the suite.
+        cls: its class.
+        opener: the author's function that builds it, or ``None``.
+    """
+
+    target: Target
+    cls: type[Any]
+    opener: Callable[..., Any] | None
+
+
+class Suites:
+    """The suites of one process.
+
+    Args:
+        begin: surveys an implementation.
+        errors: gets one line per suite whose implementation cannot be examined.
+    """
+
+    def __init__(self, begin: Callable[[Described], Examination], errors: list[str]) -> None:
+        self._begin = begin
+        self._errors = errors
+        self._begun: dict[str, tuple[Described, Examination] | None] = {}
+        self._refused: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the node ids of the suites, in the order in which they were collected."""
+        return iter(self._begun)
+
+    def expect(self, name: str) -> None:
+        """Take notice of a suite that was collected."""
+        self._begun.setdefault(name, None)
+
+    def examination_of(self, name: str, describe: Callable[[], Described]) -> Examination:
+        """Return the examination of a suite; the first call surveys the class.
+
+        Args:
+            name: the node id of the suite.
+            describe: describes the implementation as the current test sees it.
+
+        Raises:
+            pytest.fail.Exception: if it cannot be examined.
+            pytest.skip.Exception: if this was told before: one mistake is told once.
+        """
+        __tracebackhide__ = True
+        if name in self._refused:
+            pytest.skip(f"not examined: {self._refused[name]}")
+        path = name
+        try:
+            described = describe()
+            path = described.target.path
+            known, examination = self._begun[name] = self._begun[name] or (described, self._begin(described))
+            if difference := _difference(known, described):
+                raise UsageError(difference)
+        except (LoadError, UsageError, IsolatedError) as error:
+            line = mistake_of_kit(path, error) if isinstance(error, IsolatedError) else str(error)
+            self._refused[name] = line
+            self._errors.append(f"{name}: {line}")
+            pytest.fail(line, pytrace=False)
+        except (Exception, pytest.fail.Exception):
+            self._refused[name] = "its fixtures failed before, as the first of its tests shows"
+            raise
+        if described.opener is not None:
+            examination.open_by(described.opener)  # what the other one uses may have ended with its test
+        return examination
+
+
+def _difference(known: Described, described: Described) -> str:
+    """Tell what a suite says otherwise than it did for its first test, or return ``""``."""
+    for name in ("path", "settings", "claims", "server", "level"):
+        first, now = getattr(known.target, name), getattr(described.target, name)
+        if first != now:
+            return f"the suite describes another implementation for each test: {name} {first!r}, then {now!r}; {_FIXED}"
+    if known.cls is not described.cls:
+        return f"the suite makes another class {described.target.path} for each test; {_FIXED}"
+    return ""
+
+
+_FIXED = 'give the fixture that makes it scope="class", or write one suite for each'
