@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from queue_conformance.baseline import BaselineError
 from queue_conformance.described import describe
+from queue_conformance.gate import Gate
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant
 from queue_conformance.reports import Report
@@ -27,6 +31,7 @@ def examine(
     level: str = "MUST",
     rules: str | Iterable[str] = (),
     name: str = "",
+    baseline: str | os.PathLike[str] | None = None,
     seed: int = 0,
     examples: int = 100,
     time_limit: float = 10.0,
@@ -50,6 +55,7 @@ def examine(
         rules: run only the checks of these rules: ids, patterns such as ``queue.pop.*``, or names of checks. The report
             says of the others that they were not exercised.
         name: what the report calls the class, if there is only one; otherwise its dotted path.
+        baseline: the file of the rules that are known to be broken, as for ``--conformance-baseline``.
         seed: seeds everything that is drawn.
         examples: programs and requests to draw.
         time_limit: seconds that one operation may take.
@@ -75,15 +81,21 @@ def examine(
     options = Options(
         targets=tuple(target for target, _ in targets),
         in_process=bool(in_process),
+        baseline=None if baseline is None else Path(baseline),
         **{name: converted(_NUMBERS[name], value, name) for name, value in numbers.items()},
     )
     patterns = [rules] if isinstance(rules, str) else list(rules)
+    try:
+        gate = Gate(options, Path.cwd())
+    except BaselineError as error:
+        raise UsageError(f"baseline: {error}") from error
     scratch = new_scratch()
     try:
         run = Run(options, scratch)
         for target, cls in targets:
-            run.examine(target, lambda found: _chosen(patterns, found), cls=cls, opener=open_queue, may_decline=False)
-        return run.report()
+            how = {"cls": cls, "opener": open_queue, "may_decline": False, "known": gate.programs(target.name)}
+            run.examine(target, lambda found: _chosen(patterns, found), **how)
+        return gate.judged(run.report(), run.coverage)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

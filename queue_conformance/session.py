@@ -254,6 +254,9 @@ class Session:
         if exitstatus not in _ENDED:
             self._changes = ["the baseline was not updated, because the run did not end"]
             return
+        if not self._run.targets:
+            self._changes = ["the baseline was not updated, because nothing was examined"]
+            return
         try:
             self._changes = self.gate.update(self._found(), self._run.coverage)
         except BaselineError as error:
@@ -290,7 +293,7 @@ class Session:
         """Print the report."""
         report = self.report()
         nothing = not report.implementations or self.config.getoption("collectonly")
-        if nothing and not report.errors:
+        if nothing and not report.errors and not self._changes:
             return
         if self._elsewhere and self.config.getoption("tbstyle") != "no":
             terminalreporter.section("broken, not failing")

@@ -11,6 +11,7 @@ from gallery.memory import ClosesOnce, PeeksAtTheNewest
 from queue_conformance import LoadError, UsageError, examine
 from queue_conformance.options import OPTIONS
 from queue_conformance.reports import jsonl
+from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.memory import FifoMemoryQueue
@@ -152,9 +153,21 @@ def test_a_class_that_cannot_be_examined_is_explained(cls, arguments, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_baseline_knows_what_is_broken(tmp_path):
+    baseline = tmp_path / "known.toml"
+    entry = 'implementation = "gallery.memory.PeeksAtTheNewest"\nrule = "queue.peek.equals-pop"\nreason = "as in the museum"\n'
+    baseline.write_text(f"[[known]]\n{entry}", "utf-8")
+    report = examine(PeeksAtTheNewest, baseline=baseline, **QUICK)
+    (verdict,) = report.implementations[0].broken(Level.MUST)
+    assert verdict.known == "as in the museum"
+    assert not report.failed
+    with pytest.raises(UsageError, match=r"^baseline: .*nowhere\.toml"):
+        examine(PeeksAtTheNewest, baseline=tmp_path / "nowhere.toml")
+
+
 def test_every_option_that_describes_a_run_has_an_argument():
     described = {"queue-setting": "settings", "queue-server": "server", "conformance-claim": "claims"}
-    elsewhere = {"conformance", "conformance-only", "conformance-report"}
+    elsewhere = {"conformance", "conformance-only", "conformance-report", "conformance-update-baseline"}
     names = {option.name for option in OPTIONS if not option.name.endswith("-class")} - elsewhere
     expected = {described.get(name) or name.removeprefix("conformance-").replace("-", "_") for name in names}
     assert expected <= examine.__kwdefaults__.keys()

@@ -215,6 +215,22 @@ def test_a_distributed_run_gives_the_same_report(run, pytester):
     )
 
 
+def test_a_baseline_knows_what_a_suite_breaks(run, pytester):
+    arguments = ["--conformance-baseline=known.toml", "-p", "no:cacheprovider"]
+    written = run(BROKEN, *arguments, "--conformance-update-baseline", "test_suites.py")
+    written.stdout.fnmatch_lines(["baseline: *queue.peek.equals-pop of test_suites.py::TestMine*"])
+    nothing = run("def test_mine(): pass", *arguments, "--conformance-update-baseline", "test_suites.py")
+    nothing.stdout.fnmatch_lines(["baseline: the baseline was not updated, because nothing was examined"])
+    file = pytester.path / "known.toml"
+    file.write_text(file.read_text().replace("TODO: say why this is acceptable", "as in the museum"))
+    result = run(BROKEN, *arguments)
+    assert result.ret == 0
+    assert "known" in result.parseoutcomes()
+    result = run(BROKEN.replace("return PeeksAtTheNewest", "return FifoMemoryQueue"), *arguments, only="")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*fixed: queue.peek.equals-pop of test_suites.py::TestMine*"])
+
+
 def test_collecting_examines_nothing(run):
     result = run(BROKEN, "--collect-only", "-q", only="peek.equals and not machine")
     assert [line for line in result.outlines if "::" in line] == [

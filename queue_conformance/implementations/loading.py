@@ -100,7 +100,7 @@ def check_components(settings: Mapping[str, str]) -> None:
         except LoadError as error:
             if callable(_loaded(value)):
                 continue  # a function does for Scrapy
-            raise LoadError(f"--queue-setting {name}: {error}") from error
+            raise LoadError(f"the setting {name}: {error}") from error
 
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
