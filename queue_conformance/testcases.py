@@ -85,6 +85,8 @@ class ConformanceSuite:
         try:
             if mistake := cls._mistake or _incomplete(cls):
                 raise UsageError(mistake)
+            if not metafunc.config.pluginmanager.has_plugin("queue_conformance"):
+                raise UsageError("the suite needs the plugin queue_conformance, which -p no:queue_conformance switches off")
             session = session_of(metafunc.config)
         except UsageError as error:
             raise pytest.Collector.CollectError(f"{node.nodeid}: {error}") from None

@@ -359,6 +359,12 @@ def test_a_wrong_option_is_one_line_at_collection(run):
     result.stdout.fnmatch_lines(["test_suites.py::TestMine: --conformance-seed: write a whole number, 0 or more, not 'x'"])
 
 
+def test_a_suite_without_the_plugin_is_one_line_at_collection(pytester, run):
+    pytester.makepyfile(test_suites=HEAD.format(suite="DownstreamQueueSuite") + BROKEN)
+    result = pytester.runpytest_subprocess("-p", "no:queue_conformance")
+    result.stdout.fnmatch_lines(["test_suites.py::TestMine: the suite needs the plugin queue_conformance, *"])
+
+
 def test_a_table_of_pyproject_toml_holds_for_suites_and_its_classes_wait_for_an_option(run, reported, pytester):
     pytester.makepyprojecttoml('[tool.queue_conformance]\nqueue-class = "no.Such"\nconformance-claim = "order=FIFO"\n')
     assert run("class TestMine(DownstreamQueueSuite):\n    queue_class = FifoMemoryQueue\n").ret == 0
