@@ -99,6 +99,8 @@ class Rule:
         hints: where to look when it is broken.
         untestable: why nothing can examine it, or ``None``.
         unexamined: why this version does not examine it, or ``None``.
+        why: what goes wrong where it is broken; Markdown.
+        how: how it is examined; Markdown.
     """
 
     id: str
@@ -113,6 +115,8 @@ class Rule:
     hints: tuple[str, ...] = ()
     untestable: str | None = None
     unexamined: str | None = None
+    why: str = ""
+    how: str = ""
 
     @property
     def examined(self) -> bool:
@@ -136,7 +140,7 @@ FILES = (
 )
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "profiles", "kinds"}
-_OPTIONAL = {"needs", "unless", "since", "hints", "untestable", "unexamined"}
+_OPTIONAL = {"needs", "unless", "since", "hints", "untestable", "unexamined", "why", "how"}
 
 
 @cache
@@ -204,6 +208,8 @@ def _rule(table: Mapping[str, Any]) -> Rule:
             hints=tuple(table.get("hints", ())),
             untestable=table.get("untestable"),
             unexamined=table.get("unexamined"),
+            why=table.get("why", ""),
+            how=table.get("how", ""),
         )
     except ValueError as error:
         raise SpecificationError(f"{name}: {error}") from error
