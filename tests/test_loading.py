@@ -4,7 +4,7 @@ import queue
 
 import pytest
 
-from queue_conformance.implementations.loading import LoadError, load_class, package_version, tell_kind
+from queue_conformance.implementations.loading import LoadError, check_components, load_class, package_version, tell_kind
 from queue_conformance.specification import Kind
 
 
@@ -98,3 +98,25 @@ def test_what_is_not_examined_is_said(path, message):
 def test_the_version_of_the_package_is_found():
     assert package_version(load_class("scrapy.squeues.FifoMemoryQueue")).lower().startswith("scrapy 2.")
     assert package_version(load_class("gallery.memory.PopHangs")) == ""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue"},
+        {"DUPEFILTER_CLASS": ""},
+        {"BOT_NAME": "no.such", "NO_SUCH_SETTING": "no.such"},
+        {"LOG_FORMATTER": "scrapy.utils.misc.load_object"},
+    ],
+)
+def test_what_settings_name_is_there(settings):
+    check_components(settings)
+
+
+def test_a_setting_that_names_no_class_is_one_line():
+    with pytest.raises(LoadError) as caught:
+        check_components({"SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQeue"})
+    assert str(caught.value) == (
+        "--queue-setting SCHEDULER_DISK_QUEUE: scrapy.squeues has no class 'PickleLifoDiskQeue'; "
+        "did you mean 'PickleLifoDiskQueue'?"
+    )

@@ -5,15 +5,24 @@ import pytest
 from queue_conformance.specification import CAPABILITIES, Kind, Level, Profile, SpecificationError, load, parse
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
 
+LONGEST = 200
+"""Characters of a sentence that is read at a glance."""
+
 RULE = {
     "id": "queue.pop.something",
     "level": "MUST",
     "sentence": "It works.",
     "source": "somewhere",
+    "why": "Otherwise it does not.",
+    "how": "Tries it.",
     "profiles": ["scrapy"],
     "kinds": ["downstream-queue"],
     "hints": ["Look."],
 }
+
+
+def _without(field):
+    return {name: value for name, value in RULE.items() if name != field}
 
 
 def test_every_rule_of_the_shipped_files_is_well_formed():
@@ -33,6 +42,14 @@ def test_every_capability_of_the_rules_is_known():
     assert all((rule.needs | rule.unless) <= CAPABILITIES for rule in load().values())
 
 
+def test_the_further_sentences_of_a_rule_are_short_and_its_own():
+    rules = load().values()
+    assert [rule.id for rule in rules if max(len(rule.why), len(rule.how)) > LONGEST] == []
+    assert len({rule.why for rule in rules}) == len(rules)
+    assert [rule.id for rule in rules if rule.sentence in (rule.why, rule.how)] == []
+    assert [rule.id for rule in rules if (rule.why + rule.how).count("`") % 2] == []
+
+
 def test_a_rule_is_read_field_by_field():
     rule = parse([RULE | {"needs": ["peek"], "since": {"scrapy": "2.19"}}])["queue.pop.something"]
     assert rule.level is Level.MUST
@@ -40,12 +57,21 @@ def test_a_rule_is_read_field_by_field():
     assert rule.kinds == {Kind.DOWNSTREAM_QUEUE}
     assert rule.needs == {"peek"}
     assert rule.since == {"scrapy": "2.19"}
+    assert (rule.why, rule.how) == ("Otherwise it does not.", "Tries it.")
     assert rule.examined
 
 
 @pytest.mark.parametrize("reason", ["untestable", "unexamined"])
 def test_a_rule_with_a_reason_is_not_examined(reason):
-    assert not parse([RULE | {reason: "too hard"}])["queue.pop.something"].examined
+    rule = parse([_without("how") | {reason: "too hard"}])["queue.pop.something"]
+    assert not rule.examined
+    assert (rule.why, rule.how) == ("Otherwise it does not.", "")
+
+
+@pytest.mark.parametrize("reason", ["untestable", "unexamined"])
+def test_a_rule_that_is_not_examined_cannot_say_how(reason):
+    with pytest.raises(SpecificationError, match="is not examined, so there is no how"):
+        parse([RULE | {reason: "too hard"}])
 
 
 @pytest.mark.parametrize(
@@ -56,7 +82,10 @@ def test_a_rule_with_a_reason_is_not_examined(reason):
         ({"kinds": ["stack"]}, "'stack' is not a valid Kind"),
         ({"needs": ["wings"]}, "unknown capabilities wings"),
         ({"colour": "red"}, "unknown fields colour"),
-        ({"sentence": "It works"}, "does not end in a full stop"),
+        ({"sentence": "It works"}, "the sentence does not end in a full stop"),
+        ({"why": "Otherwise it does not"}, "the why does not end in a full stop"),
+        ({"how": "Tries it"}, "the how does not end in a full stop"),
+        ({"how": ""}, "the how does not end in a full stop"),
         ({"id": "Queue Pop"}, "an id is two or three lower-case words"),
         ({"hints": []}, "lacks hints"),
         ({"untestable": "a", "unexamined": "b"}, "exclude each other"),
@@ -67,10 +96,10 @@ def test_a_mistake_in_a_rule_is_named(changes, message):
         parse([RULE | changes])
 
 
-@pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "profiles", "kinds"])
+@pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "why", "how", "profiles", "kinds"])
 def test_a_missing_field_is_named(field):
-    with pytest.raises(SpecificationError, match=field):
-        parse([{name: value for name, value in RULE.items() if name != field}])
+    with pytest.raises(SpecificationError, match=f"lacks {field}"):
+        parse([_without(field)])
 
 
 def test_an_id_that_occurs_twice_is_refused():

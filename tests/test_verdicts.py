@@ -12,9 +12,11 @@ RULES = parse(
         "level": level,
         "sentence": "It works.",
         "source": "somewhere",
+        "why": "Otherwise it does not.",
         "profiles": ["scrapy"],
         "kinds": ["downstream-queue"],
         "hints": ["Look."],
+        **({} if {"untestable", "unexamined"} & further.keys() else {"how": "Tries it."}),
         **further,
     }
     for name, level, further in (

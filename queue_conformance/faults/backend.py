@@ -34,6 +34,7 @@ class Backend:
         host, port: where the queue finds the proxy.
         seen: other addresses that were connected to, and led to the proxy.
         faulty: whether a fault has begun, and not ended.
+        harmed: whether anything was done to the server or its connections since it was last emptied.
 
     The environment variable ``QUEUE_CONFORMANCE_SERVER`` replaces the server, so that the second process of a script uses
     that of the first.
@@ -53,7 +54,7 @@ class Backend:
         self._stack.callback(self.proxy.close)
         self.host, self.port = self.proxy.host, self.proxy.port
         self.seen: list[tuple[str, int]] = []
-        self.faulty = False
+        self.faulty = self.harmed = False
         self._stack.enter_context(redirected((self.host, self.port), self.seen))
 
     def __enter__(self) -> Backend:
@@ -68,31 +69,32 @@ class Backend:
 
     def refuse(self) -> None:
         """End every connection and refuse new ones."""
-        self.faulty = True
+        self.faulty = self.harmed = True
         self.proxy.refuse()
 
     def reset(self) -> None:
         """End every connection; new ones are welcome."""
-        self.faulty = True
+        self.faulty = self.harmed = True
         self.proxy.reset()
 
     def cut_request(self, after: int) -> None:
         """Let some more bytes of requests pass, then end the connection and refuse new ones."""
-        self.faulty = True
+        self.faulty = self.harmed = True
         self.proxy.cut_request(after)
 
     def cut_reply(self, after: int) -> None:
         """Let some more bytes of replies pass, then end the connection and refuse new ones."""
-        self.faulty = True
+        self.faulty = self.harmed = True
         self.proxy.cut_reply(after)
 
     def stall(self) -> None:
         """Pass nothing any more, and end nothing."""
-        self.faulty = True
+        self.faulty = self.harmed = True
         self.proxy.stall()
 
     def slow(self, seconds: float) -> None:
         """Delay everything that passes, until all faults end; that is no fault, unless the client cannot wait."""
+        self.harmed = True
         self.proxy.slow(seconds)
 
     def recover(self) -> None:
@@ -102,6 +104,7 @@ class Backend:
 
     def forget(self) -> None:
         """Empty the server, if it is the kit's own."""
+        self.harmed = False
         if self.server.ours:
             ask(self.server.address, "FLUSHALL")
 
@@ -138,6 +141,7 @@ class Backend:
     def _redis(self) -> RedisServer:
         if not isinstance(self.server, RedisServer):
             raise TypeError(f"{self.server.name} is no redis-server of the kit's own")
+        self.harmed = True
         return self.server
 
     def stop_server(self) -> None:

@@ -6,8 +6,10 @@ import importlib
 import importlib.metadata
 import inspect
 import pkgutil
+import re
 import sys
 import traceback
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -63,6 +65,41 @@ def load_error(path: str) -> type[BaseException]:
     if not issubclass(found, BaseException):
         raise LoadError(f"{path} is no exception")
     return found
+
+
+def check_components(settings: Mapping[str, str]) -> None:
+    """Import what settings of Scrapy name, where Scrapy would.
+
+    Args:
+        settings: crawler settings, as text.
+
+    Raises:
+        LoadError: if one of them should name a class, and there is none.
+    """
+    from scrapy.settings import default_settings
+
+    for name, value in settings.items():
+        usual = getattr(default_settings, name, None)
+        if not isinstance(usual, str) or not _DOTTED.fullmatch(usual) or not value or value == "None":
+            continue
+        try:
+            load_class(value)
+        except LoadError as error:
+            if callable(_loaded(value)):
+                continue  # a function does for Scrapy
+            raise LoadError(f"--queue-setting {name}: {error}") from error
+
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+def _loaded(path: str) -> object:
+    from scrapy.utils.misc import load_object
+
+    try:
+        return load_object(path)
+    except Exception:
+        return None
 
 
 def _suggestion(owner: Any, name: str, what: str) -> str:

@@ -99,8 +99,8 @@ class Rule:
         hints: where to look when it is broken.
         untestable: why nothing can examine it, or ``None``.
         unexamined: why this version does not examine it, or ``None``.
-        why: what goes wrong where it is broken; Markdown.
-        how: how it is examined; Markdown.
+        why: what goes wrong in a crawl when it is broken, one sentence; for an untestable rule, why it is there at all.
+        how: how the kit examines it, one or two sentences; ``""`` if it does not.
     """
 
     id: str
@@ -139,8 +139,9 @@ FILES = (
     "ascheduler.toml",
 )
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
-_REQUIRED = {"id", "level", "sentence", "source", "profiles", "kinds"}
-_OPTIONAL = {"needs", "unless", "since", "hints", "untestable", "unexamined", "why", "how"}
+_REQUIRED = {"id", "level", "sentence", "source", "why", "profiles", "kinds"}
+_OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "unexamined"}
+_SENTENCES = ("sentence", "why", "how")
 
 
 @cache
@@ -188,8 +189,9 @@ def _rule(table: Mapping[str, Any]) -> Rule:
         raise SpecificationError(f"{name}: unknown fields {', '.join(unknown)}")
     if not _ID.fullmatch(name):
         raise SpecificationError(f"{name}: an id is two or three lower-case words, joined by dots")
-    if not table["sentence"].endswith("."):
-        raise SpecificationError(f"{name}: the sentence does not end in a full stop")
+    for field_name in _SENTENCES:
+        if field_name in table and not table[field_name].endswith("."):
+            raise SpecificationError(f"{name}: the {field_name} does not end in a full stop")
     if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES):
         raise SpecificationError(f"{name}: unknown capabilities {', '.join(unknown)}")
     if "untestable" in table and "unexamined" in table:
@@ -208,11 +210,14 @@ def _rule(table: Mapping[str, Any]) -> Rule:
             hints=tuple(table.get("hints", ())),
             untestable=table.get("untestable"),
             unexamined=table.get("unexamined"),
-            why=table.get("why", ""),
+            why=table["why"],
             how=table.get("how", ""),
         )
     except ValueError as error:
         raise SpecificationError(f"{name}: {error}") from error
     if rule.untestable is None and not rule.hints:
         raise SpecificationError(f"{name}: lacks hints")
+    if rule.examined != bool(rule.how):
+        found = "lacks how" if rule.examined else "is not examined, so there is no how"
+        raise SpecificationError(f"{name}: {found}")
     return rule

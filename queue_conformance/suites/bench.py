@@ -18,7 +18,7 @@ from queue_conformance.implementations.recording import NOTHING, OperationRaised
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
-from queue_conformance.suites.outcomes import RuleBroken, Violation, rule_broken
+from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, rule_broken
 
 
 @dataclass
@@ -213,7 +213,12 @@ class Bench:
             self.broken[failure.rule] = failure
 
     def unexpected(self, raised: OperationRaised) -> RuleBroken:
-        """Turn an exception of the implementation into the broken rule which says that there is none."""
+        """Turn an exception of the implementation into the broken rule which says that there is none.
+
+        Raises:
+            TooSlow: if it is a time-out that nothing but the speed of this machine explains.
+        """
+        self.excuse(raised.error)
         return rule_broken(raised.owner)(
             raised.owner,
             expected="no exception",
@@ -221,6 +226,20 @@ class Bench:
             steps=self.recorder.steps,
             tail=[],
         )
+
+    def excuse(self, error: BaseException) -> None:
+        """Look whether an error is a time-out although nothing was done to the server.
+
+        Raises:
+            TooSlow: if it is.
+        """
+        if self.backend is None or self.backend.harmed:
+            return
+        found: BaseException | None = error
+        while found is not None:
+            if isinstance(found, TimeoutError) or "timeout" in type(found).__name__.lower():
+                raise TooSlow(f"the server answers too slowly here for the queue, which raises {describe(error)}")
+            found = found.__cause__ or found.__context__
 
     def violation(self, failure: RuleBroken) -> Violation:
         """Turn a failure into data, with its script."""

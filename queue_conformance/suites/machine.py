@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 from hypothesis.internal.conjecture import providers
 
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken, TooSlow
 from queue_conformance.suites.programs import Operation, Player, Program
 
 LONGEST = 50
@@ -88,6 +88,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
     bench = player.bench
     shortest: dict[str, RuleBroken] = {}
     other: list[Exception] = []
+    slower: list[TooSlow] = []
     deadline = time.monotonic() + BUDGET * max(1.0, bench.examples / 100)
     count = 0
     coverage = ""  # until the first failure: what follows are variations of it
@@ -105,6 +106,8 @@ def explore(player: Player, needed: Sequence[str]) -> None:
             if known is None or _size(failure) < _size(known):
                 shortest[failure.rule] = failure
             raise
+        except TooSlow as slow:
+            slower.append(slow)
         except Exception as error:
             other.append(error)
             raise
@@ -131,6 +134,10 @@ def explore(player: Player, needed: Sequence[str]) -> None:
     bench.notes.append(coverage or _coverage(f"{count} programs", player))
     for failure in shortest.values():
         bench.keep(failure)
+    if slower:
+        bench.notes.append(f"machine: {len(slower)} programs prove nothing: {slower[0]}")
+        if len(slower) == count:
+            raise slower[0]
     if not shortest and (missing := [name for name in needed if not player.played[name]]):
         raise NotExercised(f"no program contained {', '.join(missing)}")
 

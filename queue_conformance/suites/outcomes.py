@@ -16,6 +16,10 @@ class NotExercised(Exception):
     """A check could not come to the point; the text says why."""
 
 
+class TooSlow(NotExercised):
+    """The server, or this machine, is too slow for the time-outs of the implementation, which proves nothing."""
+
+
 class NotApplicable(Exception):
     """What a rule is about does not exist in this implementation; the text says why."""
 

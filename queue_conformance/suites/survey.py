@@ -25,7 +25,15 @@ from queue_conformance.faults.network import connected, redirected
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, apply_claims, nearest
 from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.loading import PROFILES, LoadError, load_class, load_error, package_version, tell_kind
+from queue_conformance.implementations.loading import (
+    PROFILES,
+    LoadError,
+    check_components,
+    load_class,
+    load_error,
+    package_version,
+    tell_kind,
+)
 from queue_conformance.implementations.probing import probe
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
@@ -230,6 +238,8 @@ def _loaded(
         for name in ERRORS:
             if name in claims:
                 load_error(claims[name])
+        if kind in CRAWLED:
+            check_components(settings)
     except LoadError as error:
         return str(error)
     finally:

@@ -71,9 +71,8 @@ class NeedsItsDirectory(FifoDiskQueue):
         super().__init__(crawler, key)
 
 
-@breaks("queue.ctor.empty-clean", right=FIFO)
-class LeavesUnusedFiles(FifoDiskQueue):
-    """It leaves its file behind when it was never used."""
+class NotesItsUse(FifoDiskQueue):
+    """It knows whether it was ever used."""
 
     used = False
 
@@ -85,6 +84,11 @@ class LeavesUnusedFiles(FifoDiskQueue):
     def push(self, request):
         self.used = True
         super().push(request)
+
+
+@breaks("queue.ctor.empty-clean", right=FIFO)
+class LeavesUnusedFiles(NotesItsUse):
+    """It leaves its file behind when it was never used."""
 
     def close(self):
         super().close()
@@ -309,19 +313,8 @@ class DiscardsAfterRefusal(FifoDiskQueue):
 
 
 @breaks("queue.close.empty-removes", right=FIFO)
-class KeepsEmptyFiles(FifoDiskQueue):
+class KeepsEmptyFiles(NotesItsUse):
     """It leaves its file behind when it was used and is empty."""
-
-    used = False
-
-    def __init__(self, crawler, key):
-        super().__init__(crawler, key)
-        self.used = len(self) > 0
-        self.path = Path(key)
-
-    def push(self, request):
-        self.used = True
-        super().push(request)
 
     def close(self):
         empty = not len(self)

@@ -268,11 +268,11 @@ class ParksWhatSaysNone(PriorityQueue):
         return request
 
 
-@breaks("pq.pop.drained-closed", right=RIGHT)
-class ClosesAtTheEnd(PriorityQueue):
-    """It closes drained downstream queues only when it opens another one, or is closed itself."""
+class ClosesLater:
+    """Downstream queues that a pop drains are closed when another one is opened, or the whole is closed."""
 
     popping = False
+    drained = ()
 
     def pop(self):
         self.popping = True
@@ -284,11 +284,9 @@ class ClosesAtTheEnd(PriorityQueue):
     def _close_if_empty(self, place):
         with contextlib.suppress(RuntimeError):
             if self.popping and not len(self._open[place]):
-                self.drained = [*self.drained, self._open.pop(place)]
-                return
-        super()._close_if_empty(place)
-
-    drained = ()
+                self.drained = [*self.drained, self._open[place]]
+                return self._let_go(place)
+        return super()._close_if_empty(place)
 
     def _queue(self, place):
         if place not in self._open:
@@ -303,6 +301,14 @@ class ClosesAtTheEnd(PriorityQueue):
         for queue in self.drained:
             queue.close()
         self.drained = ()
+
+
+@breaks("pq.pop.drained-closed", right=RIGHT)
+class ClosesAtTheEnd(ClosesLater, PriorityQueue):
+    """It closes drained downstream queues only when it opens another one, or is closed itself."""
+
+    def _let_go(self, place):
+        del self._open[place]
 
 
 @breaks("pq.pop.error-keeps-rest", right=RIGHT)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from urllib.parse import urlsplit
 
 from gallery import breaks
+from gallery.pqueues import ClosesLater
 from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 
 RIGHT = "queue_reference.pqueues.SlotPriorityQueue"
@@ -48,39 +48,12 @@ class PrefersNewSlots(SlotPriorityQueue):
 
 
 @breaks("pq.slot.drained", "pq.slot.directory", "pq.pop.drained-closed", right=RIGHT)
-class KeepsDrainedSlotsOpen(SlotPriorityQueue):
+class KeepsDrainedSlotsOpen(ClosesLater, SlotPriorityQueue):
     """It closes the queues of a drained slot only when it opens another one, or is closed itself."""
 
-    popping = False
-    drained = ()
-
-    def pop(self):
-        self.popping = True
-        try:
-            return super().pop()
-        finally:
-            self.popping = False
-
-    def _close_if_empty(self, place):
-        with contextlib.suppress(RuntimeError):
-            if self.popping and not len(self._open[place]):
-                self.drained = [*self.drained, self._open[place]]
-                self._open[place] = Closed()
-        super()._close_if_empty(place)
-
-    def _queue(self, place):
-        if place not in self._open:
-            self._close_drained()
-        return super()._queue(place)
-
-    def close(self):
-        self._close_drained()
-        return super().close()
-
-    def _close_drained(self):
-        for queue in self.drained:
-            queue.close()
-        self.drained = ()
+    def _let_go(self, place):
+        self._open[place] = Closed()
+        SlotPriorityQueue._close_if_empty(self, place)
 
 
 class Closed:

@@ -280,6 +280,7 @@ class Judge:
 
     def _get_raised(self, raised: OperationRaised) -> NoReturn:
         error = raised.error
+        self.bench.excuse(error)
         actual = str(error) if isinstance(error, NeverReturns) else f"{type(error).__name__} raised by get"
         steps = self.bench.recorder.steps
         while steps[-1] is not raised.step:
@@ -306,6 +307,8 @@ class Judge:
     def _fail_task(self, rule: str, task: Pending, expected: str, *right: str) -> NoReturn:
         """Report what became of a task."""
         kind, value = task.outcome
+        if kind == "raised" and task.number is not None:  # a get may run out of time because nothing is there
+            self.bench.excuse(value)
         actual = {
             "waiting": f"it waits forever: {_place(task)}",
             "cancelled": "CancelledError",

@@ -1,0 +1,43 @@
+"""What a check is given to work with."""
+
+import pytest
+from kit import FIFO_MEMORY, bench
+
+from queue_conformance import TransientError
+from queue_conformance.suites.outcomes import TooSlow
+
+
+class Server:
+    """A server to which something was done, or not."""
+
+    def __init__(self, harmed):
+        self.harmed = harmed
+
+
+def transient():
+    """Return the error of a queue that turns a time-out of its client into the documented one."""
+    try:
+        try:
+            raise TimeoutError("no answer")
+        except TimeoutError as error:
+            raise TransientError("later") from error
+    except TransientError as error:
+        return error
+
+
+@pytest.mark.parametrize("error", [TimeoutError("no answer"), TimeoutError(), transient()])
+def test_a_time_out_proves_nothing_if_nothing_was_done_to_the_server(error):
+    with bench(FIFO_MEMORY) as made:
+        made.backend = Server(harmed=False)
+        with pytest.raises(TooSlow, match="answers too slowly here for the queue, which raises"):
+            made.excuse(error)
+
+
+@pytest.mark.parametrize(
+    ("server", "error"),
+    [(Server(harmed=True), TimeoutError("no answer")), (Server(harmed=False), OSError("no")), (None, TimeoutError("no"))],
+)
+def test_other_errors_count(server, error):
+    with bench(FIFO_MEMORY) as made:
+        made.backend = server
+        made.excuse(error)
