@@ -34,7 +34,7 @@ DOCS = ROOT / "docs"
 COLUMNS = 80
 TIME_LIMIT = 300.0
 
-NOT_CODE = ("toctree", "note", "tip", "warning", "seealso", "automodule", "autoclass", "autofunction", "autoexception")
+NOT_CODE = ("toctree", "note", "tip", "warning", "seealso", "eval-rst")
 """Directives whose content is no code."""
 
 _FENCE = re.compile(r"^(\s*)(`{3,})\s*(?:\{([\w-]+)\})?\s*(.*?)\s*$")
@@ -124,7 +124,7 @@ class Page:
             try:
                 self._block(block)
             except (PageError, SyntaxError, ValueError, subprocess.TimeoutExpired) as error:
-                raise PageError(f"{block.place}: {error}") from error
+                raise PageError(f"{block.place}: {error}") from None
 
     def _block(self, block: Block) -> None:
         if block.exempt:
