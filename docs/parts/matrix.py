@@ -16,7 +16,13 @@ from queue_conformance.specification import Kind, Level, Profile
 
 VERDICTS = Path(__file__).parent.parent / "matrix" / "verdicts.json"
 
-SIGNS: Mapping[str, str] = {"kept": "✓", "broken": "✗", "blocked": "▪", "not exercised": "?", "not applicable": "–"}
+SIGNS: Mapping[str, str] = {
+    "kept": "[✓]{.kept}",
+    "broken": "[✗]{.broken}",
+    "blocked": "[▪]{.doubtful}",
+    "not exercised": "[?]{.doubtful}",
+    "not applicable": "–",
+}
 """What stands for a verdict in a cell."""
 
 _SHOWN = {"kept", "broken", "blocked", "not exercised"}
@@ -34,14 +40,14 @@ def origin() -> str:
 
 def legend() -> str:
     """Say what the signs mean."""
-    return listed(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    return f"Signs: {listed(f'{sign} {verdict}' for verdict, sign in SIGNS.items())}."
 
 
 def tables() -> str:
     """Return the tables of each kind: its implementations, and their verdict on each rule that applies to one of them."""
     lines: list[str] = []
     for kind in Kind:
-        for profile in Profile:
+        for profile in (Profile.SCRAPY, Profile.EXTERNAL_QUEUE, Profile.QUEUELIB, Profile.QCRAWL):
             found = [one for one in _read()["implementations"] if (one["kind"], one["profile"]) == (kind, profile)]
             if found:
                 title = KINDS[kind].capitalize()
@@ -60,20 +66,24 @@ def _read() -> dict[str, Any]:
 
 def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     rules = specification.load()
-    yield "| | implementation | release | verdict | MUST broken | SHOULD broken |"
-    yield "|--:|---|---|---|--:|--:|"
+    yield ":::{container} matrix"
+    yield "| | implementation | verdict | broken MUST | broken SHOULD |"
+    yield "|--:|---|---|--:|--:|"
     for number, one in enumerate(found, 1):
         broken = [rules[rule].level for rule in one["rules"].get("broken", ()) if rule in rules]
         yield (
-            f"| {number} | `{one['name']}` | {one['version'] or 'this kit'} | {one['verdict']} "
+            f"| {number} | `{one['name']}` | {one['verdict']} "
             f"| {broken.count(Level.MUST)} | {broken.count(Level.SHOULD)} |"
         )
+    yield ":::"
 
 
 def _rules(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield ":::{container} matrix"
     yield f"| rule | level | {' | '.join(str(number) for number, _ in enumerate(found, 1))} |"
     yield f"|---|---|{':-:|' * len(found)}"
     for rule in specification.load().values():
         verdicts = [one["verdicts"].get(rule.id, "") for one in found]
         if _SHOWN.intersection(verdicts):
             yield f"| {link(rule.id)} | {rule.level} | {' | '.join(SIGNS.get(verdict, ' ') for verdict in verdicts)} |"
+    yield ":::"

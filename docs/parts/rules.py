@@ -72,10 +72,12 @@ def _counted(rules: list[Rule]) -> str:
 
 
 def _table(rules: list[Rule]) -> Iterator[str]:
+    yield ":::{container} rules"
     yield "| rule | level | sentence |"
     yield "|---|---|---|"
     for rule in rules:
         yield f"| {link(rule.id)} | {rule.level} | {cell(escape(rule.sentence))} |"
+    yield ":::"
 
 
 def _section(rule: Rule) -> Iterator[str]:
