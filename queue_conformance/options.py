@@ -116,7 +116,13 @@ OPTIONS = (
         convert=_level,
         default="MUST",
     ),
-    Option("conformance-report", "write the results to this file of JSON lines", "FILE.jsonl", repeats=True, convert=_report),
+    Option(
+        "conformance-report",
+        "write the results to this file; its ending says in which form",
+        "FILE",
+        repeats=True,
+        convert=_report,
+    ),
     Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
     Option("conformance-examples", "programs and requests to draw (default: 100)", "N", convert=_positive, default=100),
     Option(

@@ -17,7 +17,7 @@ from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.items import CheckItem, ImplementationNode, pack, unpack
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import Origin, Report, files, report_on, terminal
+from queue_conformance.reports import Origin, Report, files, markdown, report_on, terminal
 from queue_conformance.reports.placement import place
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
@@ -69,6 +69,7 @@ class Session:
         self.releases = installed_releases()
         self._started = Origin().created
         self._elsewhere: dict[str, str] = {}
+        self._untold = ""
         self._scratch = _new_scratch(_scratch_root())
 
     # --- Collection --------------------------------------------------------------------------------------------------
@@ -174,8 +175,17 @@ class Session:
                 files.write(report, self.config.invocation_params.dir / name)
             except OSError as error:
                 self.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
+        self._summarize(report)
         session.exitstatus = exit_status(self.report(), exitstatus)
         self._show_each_once(report)
+
+    def _summarize(self, report: Report) -> None:
+        """Append the report to the summary of a step, where GitHub Actions asks for one."""
+        if name := os.environ.get("GITHUB_STEP_SUMMARY"):
+            try:
+                markdown.append(report, Path(name))
+            except OSError as error:
+                self._untold = f"cannot append the report to GITHUB_STEP_SUMMARY ({name}): {error.strerror}"
 
     def _show_each_once(self, report: Report) -> None:
         """Let pytest's list of failures show each broken rule once, now that the shortest counterexample is known."""
@@ -216,6 +226,8 @@ class Session:
         for line in terminal.render(self.report(), terminalreporter._tw.fullwidth, verbose):
             markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
             terminalreporter.write_line(line.text, **markup)
+        if self._untold:
+            terminalreporter.write_line(f"WARNING: {self._untold}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""

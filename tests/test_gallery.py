@@ -9,8 +9,8 @@ from queue_conformance.verdicts import RunVerdict, Verdict
 
 FILLS_A_DISK = "gallery.faults.ForgivesFullDisks"
 JOBS = "gallery.jobs."
-RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot")
-"""What half of the usual number of programs does not show."""
+RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "RefusesTornLogs")
+"""What a quarter of the usual number of programs does not show."""
 WAITS = ("FactoryHangs", "BlocksWhenEmpty", "PopHangs", "WaitsForWork", "WaitsForItsOwner", "WaitsForAnAnswer")
 
 
@@ -40,7 +40,7 @@ def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, zygote):
     report = examine(
         exhibit.path,
         exhibit.claims,
-        examples=100 if exhibit.path.endswith(RARE) else 30 if exhibit.server else 50,
+        examples=100 if exhibit.path.endswith(RARE) else 15 if exhibit.server else 25,
         time_limit=1.0 if exhibit.path.endswith(WAITS) else 10.0,
         settings=exhibit.settings,
         server=exhibit.server,

@@ -199,7 +199,7 @@ def test_an_unknown_name_is_explained(read):
         (["--conformance-time-limit=0"], "--conformance-time-limit: write a number of seconds above 0, not '0'"),
         (["--conformance-time-limit=nan"], "--conformance-time-limit: write a number of seconds above 0, not 'nan'"),
         (["--conformance-level=MAY"], "--conformance-level: write MUST or SHOULD, not 'MAY'"),
-        (["--conformance-report=r.html"], "--conformance-report: write the name of a file that ends in .jsonl, not ['r.html']"),
+        (["--conformance-report=r.txt"], "--conformance-report: write the name of a file that ends in .jsonl or "),
         (["--conformance-report=no/r.jsonl"], "--conformance-report: there is no directory for 'no/r.jsonl'"),
         (["--queue-setting=A"], "--queue-setting: write NAME=VALUE, not 'A'"),
         (["--queue-setting==b"], "--queue-setting: write NAME=VALUE, not '=b'"),

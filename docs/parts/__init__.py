@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from docutils import nodes
-from parts import matrix, options, rules, schema
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+from parts import matrix, options, rules, schema
 from queue_conformance.specification import load
 
 PARTS: Mapping[str, Callable[..., str]] = {

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from parts.rules import link
-from parts.words import KINDS, LIBRARIES, listed
-
 from queue_conformance import specification
 from queue_conformance.specification import Kind, Level, Profile
+from queue_conformance.specification.words import KINDS, LIBRARIES, listed
 
 VERDICTS = Path(__file__).parent.parent / "matrix" / "verdicts.json"
 
@@ -71,10 +70,7 @@ def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "|--:|---|---|--:|--:|"
     for number, one in enumerate(found, 1):
         broken = [rules[rule].level for rule in one["rules"].get("broken", ()) if rule in rules]
-        yield (
-            f"| {number} | `{one['name']}` | {one['verdict']} "
-            f"| {broken.count(Level.MUST)} | {broken.count(Level.SHOULD)} |"
-        )
+        yield (f"| {number} | `{one['name']}` | {one['verdict']} | {broken.count(Level.MUST)} | {broken.count(Level.SHOULD)} |")
     yield ":::"
 
 

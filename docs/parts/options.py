@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parts.words import CAPABILITIES, CLAIMS, cell, escape, listed
-
+from parts.words import CLAIMS, cell, escape
 from queue_conformance import options
 from queue_conformance.implementations import capabilities
 from queue_conformance.options import OPTIONS, Option
+from queue_conformance.specification.words import CAPABILITIES, listed
 
 
 def table() -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
 
-from parts.words import CAPABILITIES, LIBRARIES, cell, escape, kinds, listed
-
+from parts.words import cell, escape, kinds
 from queue_conformance import specification
 from queue_conformance.specification import Level, Profile, Rule
+from queue_conformance.specification.explanation import gallery
+from queue_conformance.specification.words import CAPABILITIES, LIBRARIES, listed
 
 PAGES: Mapping[str, tuple[str, str]] = {
     "claims": ("claims", "What is claimed"),
@@ -111,10 +109,3 @@ def _conditions(rule: Rule) -> Iterator[str]:
         yield "unless " + listed((CAPABILITIES[name] for name in sorted(rule.unless)), "or")
     for library, release in rule.since.items():
         yield f"since {LIBRARIES[library]} {release}"
-
-
-@cache
-def gallery() -> Mapping[str, list[tuple[str, str]]]:
-    """Return the broken implementations that each rule catches: name and sentence, by rule."""
-    file = files(specification).joinpath("gallery.json")
-    return json.loads(file.read_text("utf-8")) if file.is_file() else {}

@@ -88,10 +88,14 @@ class ImplementationReport:
         """Return the broken rules of a level."""
         return [v for v in self.verdicts if v.verdict is Verdict.BROKEN and v.rule.level is level]
 
+    def gates(self, verdict: RuleVerdict) -> bool:
+        """Whether a verdict fails the run: broken, of the required level or of a higher one, and not known to be."""
+        return verdict.verdict is Verdict.BROKEN and not verdict.known and verdict.rule.level in (Level.MUST, self.level)
+
     @property
     def failed(self) -> bool:
-        """Whether a rule of the required level, or of a higher one, is broken and not known to be."""
-        return any(not verdict.known for level in (Level.MUST, self.level) for verdict in self.broken(level))
+        """Whether some verdict fails the run."""
+        return any(map(self.gates, self.verdicts))
 
 
 def _now() -> str:

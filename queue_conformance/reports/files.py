@@ -9,8 +9,16 @@ from queue_conformance.reports import Report
 
 RENDERERS = {
     ".jsonl": "jsonl",
+    ".md": "markdown",
+    ".xml": "junit",
 }
 """The modules of this package whose ``render(report)`` returns the text of a file, by ending."""
+
+
+def render(report: Report, path: PurePath) -> str:
+    """Return the text of a file whose ending is one of ``RENDERERS``."""
+    text: str = import_module(f"{__package__}.{RENDERERS[path.suffix]}").render(report)
+    return text
 
 
 def write(report: Report, path: Path) -> None:
@@ -23,5 +31,5 @@ def write(report: Report, path: Path) -> None:
     Raises:
         OSError: if it cannot be written.
     """
-    module = import_module(f"{__package__}.{RENDERERS[PurePath(path).suffix]}")
-    path.write_text(module.render(report), "utf-8")
+    # Half of a surrogate pair is no character, and may be in what an implementation returned.
+    path.write_text(render(report, path), "utf-8", errors="backslashreplace")

@@ -73,7 +73,7 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
         if counts:
             shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
             yield from map(Line, _wrapped(f"{level}: {shown}", width, "  "))
-    for text in _wrapped(f"verdict: {_conclusion(found)}", width, "  "):
+    for text in _wrapped(f"verdict: {found.verdict} ({why(found)})", width, "  "):
         yield Line(text, _COLOURS[found.verdict], True)
 
 
@@ -104,9 +104,10 @@ def _groups(found: ImplementationReport, kind: Verdict, width: int) -> Iterator[
         yield from _wrapped(f"{kind} ({reason}): {', '.join(rules)}", width, "  ")
 
 
-def _conclusion(found: ImplementationReport) -> str:
+def why(found: ImplementationReport) -> str:
+    """Return why the verdict of a run is what it is."""
     must, should = found.broken(Level.MUST), found.broken(Level.SHOULD)
-    why = {
+    said = {
         RunVerdict.CONFORMANT: "every MUST rule that applies is kept",
         RunVerdict.PARTIAL: "no MUST rule is broken, but not all could be examined",
         RunVerdict.NON_CONFORMANT: f"{len(must)} MUST rule{'s are' if len(must) != 1 else ' is'} broken",
@@ -114,8 +115,8 @@ def _conclusion(found: ImplementationReport) -> str:
     }[found.verdict]
     if should:
         gates = ", which fails this run" if found.level is Level.SHOULD and not must else ""
-        why += f"; {len(should)} SHOULD rule{'s are' if len(should) != 1 else ' is'} broken{gates}"
-    return f"{found.verdict} ({why})"
+        said += f"; {len(should)} SHOULD rule{'s are' if len(should) != 1 else ' is'} broken{gates}"
+    return said
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

@@ -189,8 +189,8 @@ def fatal_result(
     for name in check.rules:
         if name in rules and name != rule:
             # What a machine could not finish may have been examined by a check of its own.
-            lost = blocked(name, check, [rule]) if check.name in rules else Observation(name, Outcome.NOT_EXERCISED, check.name)
-            observations.append(lost)
+            lost = Observation(name, Outcome.NOT_EXERCISED, check.name, f"the check came no further than {rule}")
+            observations.append(blocked(name, check, [rule]) if check.name in rules else lost)
     return CheckResult(check.name, tuple(observations), fatal=True)
 
 

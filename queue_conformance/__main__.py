@@ -1,0 +1,310 @@
+"""``python -m queue_conformance``: look up rules, and work with the reports of runs.
+
+What examines an implementation is pytest: ``pytest --queue-class=my_package.MyQueue``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from queue_conformance.specification import Kind, Level, Profile, Rule, load
+from queue_conformance.specification.selection import UnknownRuleError, matching, nearest, select
+
+# Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
+if TYPE_CHECKING:
+    from queue_conformance.reports import ImplementationReport, Report
+
+PROGRAM = "python -m queue_conformance"
+WORSE = BROKEN = 1
+USAGE = 2
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+"""What a shell makes of a program that SIGPIPE ended."""
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class CommandError(Exception):
+    """A command cannot be done; the message is one line that says what to do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what a command line says.
+
+    Args:
+        arguments: the command line; that of the process, if it is ``None``.
+
+    Returns:
+        The exit status.
+    """
+    try:
+        asked = _parser().parse_args(arguments)
+        status: int = asked.run(asked)
+        sys.stdout.flush()
+    except CommandError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return USAGE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end
+        return CLOSED_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+# --- The command line ------------------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        command = self.prog.removeprefix(PROGRAM).strip()
+        said = message.removeprefix("argument ").replace("required: COMMAND", "required: a command")
+        raise CommandError(f"{command}: {said} (see --help)".removeprefix(": "))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        PROGRAM,
+        description="Look up the rules of pytest-queue-conformance, and work with the reports of its runs.",
+        epilog="What examines a queue is pytest --queue-class=my_package.MyQueue",
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], text: str, more: str = "") -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}. {more}".strip(),
+            allow_abbrev=False,
+        )
+        command.set_defaults(run=run)
+        return command
+
+    command = add("rules", _rules, "list the rules")
+    command.add_argument(
+        "patterns", nargs="*", metavar="PATTERN", help="an id, its beginning, or a pattern such as 'queue.push.*'"
+    )
+    _choice(command, "--kind", Kind, "only those asked of this kind of implementation")
+    _choice(command, "--level", Level, "only those of this level")
+    _choice(command, "--profile", Profile, "only those of this profile")
+    command.add_argument("--search", default="", metavar="TEXT", help="only those in which this text occurs")
+    command.add_argument("--format", choices=("text", "json"), default="text", help="how to write them (default: text)")
+
+    command = add("explain", _explain, "say all that is known of a rule")
+    command.add_argument("patterns", nargs="+", metavar="RULE", help="an id, its beginning, or a pattern such as 'queue.push.*'")
+
+    command = add(
+        "compare",
+        _compare,
+        "say what changed from one report to another",
+        "The exit status is 0 if nothing is worse, 1 if something is: a rule newly broken or no longer kept, a lower verdict, "
+        "an implementation that was not examined any more.",
+    )
+    command.add_argument("old", type=Path, metavar="OLD", help="a report of JSON lines")
+    command.add_argument("new", type=Path, metavar="NEW", help="a later one")
+
+    command = add("matrix", _matrix, "write one page that shows the implementations of several reports side by side")
+    _reports(command)
+    command.add_argument("-o", "--output", type=Path, default=Path("matrix.html"), metavar="FILE", help="default: matrix.html")
+
+    command = add(
+        "replay",
+        _replay,
+        "run the script of a broken rule again, to see whether it is still broken",
+        "It runs in a fresh interpreter and a temporary directory, with the current directory on the path. "
+        "The exit status is 1 if the rule is still broken, 0 if it is not.",
+    )
+    command.add_argument("report", type=Path, metavar="REPORT", help="a report of JSON lines")
+    command.add_argument("rule", metavar="RULE", help="the id of a rule that is broken in it")
+    command.add_argument("--implementation", metavar="NAME", help="only the one of this name (default: all that broke the rule)")
+    command.add_argument("--time-limit", type=_seconds, default=60.0, metavar="SECONDS", help="for one script (default: 60)")
+    command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
+
+    command = add(
+        "report", _report, "write reports again in other forms", "Several reports become one; their runs must have been alike."
+    )
+    _reports(command)
+    command.add_argument(
+        "-o", "--output", type=Path, action="append", metavar="FILE", help="a file, whose ending says in which form; repeats"
+    )
+    command.add_argument("-v", "--verbose", action="store_true", help="without -o: also list the rules that are kept")
+    return parser
+
+
+def _choice(command: argparse.ArgumentParser, name: str, names: type[E], text: str) -> None:
+    def convert(given: str) -> E:
+        for member in names:
+            if member.lower() == given.lower():
+                return member
+        raise argparse.ArgumentTypeError(f"write one of {', '.join(names)}, not {given!r}")
+
+    command.add_argument(
+        name, type=convert, action="append", default=[], metavar=name.strip("-").upper(), help=f"{text}; repeats"
+    )
+
+
+def _reports(command: argparse.ArgumentParser) -> None:
+    command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report of JSON lines")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"write a number of seconds above 0, not {text!r}")
+    return seconds
+
+
+# --- Rules -----------------------------------------------------------------------------------------------------------
+
+
+def _rules(asked: argparse.Namespace) -> int:
+    from queue_conformance.specification.explanation import as_data, as_list
+
+    rules = select(_named(asked.patterns), asked.kind, asked.level, asked.profile, asked.search)
+    if not rules:
+        raise CommandError("no rule is like that; leave one of the conditions out")
+    if asked.format == "json":
+        print(json.dumps([as_data(rule) for rule in rules], indent=2, ensure_ascii=False))
+    else:
+        _print(as_list(rules, _width() if sys.stdout.isatty() else None))
+    return 0
+
+
+def _explain(asked: argparse.Namespace) -> int:
+    from queue_conformance.specification.explanation import explain
+
+    for index, rule in enumerate(_named(asked.patterns)):
+        _print([*([""] if index else []), *explain(rule, min(_width(), 100))])
+    return 0
+
+
+def _named(patterns: Sequence[str]) -> list[Rule]:
+    try:
+        return matching(load(), patterns or ["*"])
+    except UnknownRuleError as error:
+        raise CommandError(f"{error} ({PROGRAM} rules lists all)") from error
+
+
+# --- Reports ---------------------------------------------------------------------------------------------------------
+
+
+def _compare(asked: argparse.Namespace) -> int:
+    from queue_conformance.reports import comparison
+
+    old, new = _read(asked.old), _read(asked.new)
+    for label, path, report in (("old", asked.old, old), ("new", asked.new, new)):
+        origin = report.origin
+        releases = [f"{name} {release}" for name, release in origin.releases.items()]
+        about = [f"kit {origin.kit}", f"Python {origin.python}", *releases, f"seed {origin.seed}", f"{origin.examples} examples"]
+        print(f"{label}  {path}  {origin.created}  {', '.join(about)}")
+    found = comparison.compare(old, new)
+    _print(comparison.render(found, _width()))
+    return WORSE if found.worse else 0
+
+
+def _matrix(asked: argparse.Namespace) -> int:
+    from importlib import import_module
+
+    _write(asked.output, import_module("queue_conformance.reports.matrix").render([_read(path) for path in asked.reports]))
+    return 0
+
+
+def _report(asked: argparse.Namespace) -> int:
+    from queue_conformance.reports import merging, terminal
+    from queue_conformance.reports.files import RENDERERS, render
+
+    for path in asked.output or ():
+        if path.suffix not in RENDERERS:
+            raise CommandError(f"report -o {path}: write the name of a file that ends in {' or '.join(RENDERERS)}")
+    try:
+        report = merging.merge([_read(path) for path in asked.reports])
+    except merging.MergeError as error:
+        raise CommandError(f"report: {error}") from error
+    for path in asked.output or ():
+        _write(path, render(report, path))
+    if not asked.output:
+        _print(line.text for line in terminal.render(report, _width(), asked.verbose))
+    return 0
+
+
+def _replay(asked: argparse.Namespace) -> int:
+    from queue_conformance.replay import ReplayError, State, replay
+
+    states = []
+    for found in _that_broke(_read(asked.report), asked.rule, asked.implementation):
+        (violation,) = (v.violation for v in found.verdicts if v.rule.id == asked.rule and v.violation)
+        if asked.only_print:
+            print(violation.script)
+            continue
+        try:
+            played = replay(violation, asked.time_limit)
+        except ReplayError as error:
+            raise CommandError(f"replay {asked.rule} ({found.name}): {error}") from error
+        print(played.output, end="" if not played.output or played.output.endswith("\n") else "\n")
+        where = sys.stderr if played.state is State.UNKNOWN else sys.stdout
+        print(f"{asked.rule} ({found.name}): {played.state.value}: {played.why}", file=where)
+        states.append(played.state)
+    if State.BROKEN in states:
+        return BROKEN
+    return USAGE if State.UNKNOWN in states else 0
+
+
+def _that_broke(report: Report, rule: str, name: str | None) -> list[ImplementationReport]:
+    """Return the implementations that broke a rule, or the one of them that has a name."""
+    examined = {found.name: found for found in report.implementations}
+    if name is not None and name not in examined:
+        raise CommandError(f"replay: the report has no implementation {name!r}{nearest(name, examined)}")
+    chosen = [found for found in examined.values() if name in (None, found.name)]
+    verdicts = {v.rule.id: v.verdict for found in chosen for v in found.verdicts}
+    broke = [found for found in chosen for v in found.verdicts if v.rule.id == rule and v.violation]
+    if rule not in verdicts:
+        raise CommandError(f"replay: the report has no rule {rule!r}{nearest(rule, verdicts)}")
+    if not broke:
+        raise CommandError(f"replay: {rule} is not broken in the report but {verdicts[rule]}; there is nothing to replay")
+    return broke
+
+
+# --- What they share -------------------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> Report:
+    from queue_conformance.reports import jsonl
+
+    try:
+        return jsonl.read(path)
+    except jsonl.ReportError as error:
+        raise CommandError(str(error)) from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""What changed from one report to another."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
+
+
+class Change(StrEnum):
+    """What became of a rule, the worst first."""
+
+    NEWLY_BROKEN = "newly broken"
+    NO_LONGER_KEPT = "no longer kept"
+    NEWLY_KEPT = "newly kept"
+    OTHER = "changed"
+    NEW = "new rule"
+    GONE = "gone"
+
+
+WORSE = frozenset({Change.NEWLY_BROKEN, Change.NO_LONGER_KEPT})
+"""A rule that nothing examines any more is worse than one that is kept: silence must not pass for success."""
+
+_BEST_FIRST = (RunVerdict.CONFORMANT, RunVerdict.PARTIAL, RunVerdict.INCONCLUSIVE, RunVerdict.NON_CONFORMANT)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """What became of one rule.
+
+    Attributes:
+        change: what.
+        old: the verdict before, or ``None`` for a new rule.
+        new: the verdict now, or ``None`` for a rule that is gone.
+    """
+
+    change: Change
+    old: RuleVerdict | None
+    new: RuleVerdict | None
+
+    @property
+    def verdict(self) -> RuleVerdict:
+        """The verdict now, or the last one of a rule that is gone."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ImplementationChange:
+    """What became of one implementation.
+
+    Attributes:
+        old: what was known of it.
+        new: what is known now.
+        rules: the rules whose verdicts changed, the worst first.
+    """
+
+    old: ImplementationReport
+    new: ImplementationReport
+    rules: tuple[RuleChange, ...]
+
+    @property
+    def verdict_fell(self) -> bool:
+        """Whether the verdict of the run is worse than before."""
+        return _BEST_FIRST.index(self.new.verdict) > _BEST_FIRST.index(self.old.verdict)
+
+    @property
+    def worse(self) -> bool:
+        """Whether something is worse than before."""
+        return self.verdict_fell or any(rule.change in WORSE for rule in self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed from one report to another.
+
+    Attributes:
+        implementations: those in both.
+        gone: the names of those that the new one lacks.
+        added: those that the old one lacks.
+        errors: what only the new one says of implementations that could not be examined, and of the baseline.
+    """
+
+    implementations: tuple[ImplementationChange, ...]
+    gone: tuple[str, ...]
+    added: tuple[ImplementationReport, ...]
+    errors: tuple[str, ...]
+
+    @property
+    def worse(self) -> bool:
+        """Whether something is worse than before."""
+        return bool(self.gone or self.errors) or any(change.worse for change in self.implementations)
+
+
+def compare(old: Report, new: Report) -> Comparison:
+    """Compare two reports.
+
+    Implementations are matched by name; if each report has exactly one, these are compared whatever they are called.
+    """
+    before = {found.name: found for found in old.implementations}
+    now = {found.name: found for found in new.implementations}
+    if len(before) == len(now) == 1:
+        pairs = [(*before.values(), *now.values())]
+        before, now = {}, {}
+    else:
+        pairs = [(found, now[name]) for name, found in before.items() if name in now]
+    matched = {found.name for pair in pairs for found in pair}
+    said = {*old.errors, *old.gate}
+    return Comparison(
+        tuple(ImplementationChange(was, found, _rules(was, found)) for was, found in pairs),
+        tuple(name for name in before if name not in matched),
+        tuple(found for name, found in now.items() if name not in matched),
+        tuple(line for line in (*new.errors, *new.gate) if line not in said),
+    )
+
+
+def _rules(old: ImplementationReport, new: ImplementationReport) -> tuple[RuleChange, ...]:
+    before = {verdict.rule.id: verdict for verdict in old.verdicts}
+    now = {verdict.rule.id: verdict for verdict in new.verdicts}
+    changes = [RuleChange(Change.NEW, None, verdict) for name, verdict in now.items() if name not in before]
+    changes += [RuleChange(Change.GONE, verdict, None) for name, verdict in before.items() if name not in now]
+    for name, verdict in now.items():
+        if name in before and before[name].verdict is not verdict.verdict:
+            changes.append(RuleChange(_change(before[name].verdict, verdict.verdict), before[name], verdict))
+    order = list(Change)
+    return tuple(sorted(changes, key=lambda change: order.index(change.change)))
+
+
+def _change(old: Verdict, new: Verdict) -> Change:
+    if new is Verdict.BROKEN:
+        return Change.NEWLY_BROKEN
+    if new is Verdict.KEPT:
+        return Change.NEWLY_KEPT
+    if old is Verdict.KEPT and new in (Verdict.BLOCKED, Verdict.NOT_EXERCISED):
+        return Change.NO_LONGER_KEPT
+    return Change.OTHER
+
+
+# --- As text ---------------------------------------------------------------------------------------------------------
+
+
+def render(comparison: Comparison, width: int = 100) -> Iterator[str]:
+    """Yield the lines that say what changed.
+
+    Args:
+        comparison: what changed.
+        width: columns of the terminal.
+    """
+    for change in comparison.implementations:
+        yield from _implementation(change, width)
+    for found in comparison.added:
+        yield from ("", found.name, f"  not in the old report; verdict: {found.verdict}")
+    for name in comparison.gone:
+        yield from ("", name, "  not in the new report")
+    if comparison.errors:
+        yield ""
+        for error in comparison.errors:
+            yield from _wrapped(f"ERROR: {error}", width, "  ")
+    yield ""
+    yield from _wrapped(_conclusion(comparison), width, "  ")
+
+
+def _implementation(change: ImplementationChange, width: int) -> Iterator[str]:
+    old, new = change.old, change.new
+    yield from ("", new.name if new.name == old.name else f"{old.name} -> {new.name}")
+    yield f"  verdict: {_step(old.verdict, new.verdict)}"
+    for label, was, found in (
+        ("version", old.version, new.version),
+        ("profile", old.profile, new.profile),
+        ("found", old.found, new.found),
+    ):
+        if was != found:
+            yield from _wrapped(f"  {label}: {was or 'nothing'} -> {found or 'nothing'}", width, "    ")
+    together: dict[str, list[str]] = {}
+    for rule in change.rules:
+        if rule.change is Change.GONE:
+            together.setdefault("gone", []).append(rule.verdict.rule.id)
+        elif rule.change is Change.NEW and rule.verdict.verdict is not Verdict.BROKEN:
+            together.setdefault(f"new, {rule.verdict.verdict}", []).append(rule.verdict.rule.id)
+        else:
+            yield from _rule(rule, width)
+    for title, rules in together.items():
+        yield from _wrapped(f"  {title}: {', '.join(rules)}", width, "    ")
+
+
+def _step(old: str, new: str) -> str:
+    return f"{new}, as before" if old == new else f"{old} -> {new}"
+
+
+def _rule(change: RuleChange, width: int) -> Iterator[str]:
+    verdict = change.verdict
+    was = f"was {change.old.verdict}" if change.old else ""
+    state = was if change.change in (Change.NEWLY_BROKEN, Change.NEWLY_KEPT) else f"{was}, is {verdict.verdict}".lstrip(", ")
+    known = f"; known: {verdict.known}" if verdict.known else ""
+    yield f"  {change.change:<16}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})"
+    said = verdict.reason
+    if verdict.violation:
+        said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
+    if said:
+        yield from _wrapped(" " * 25 + said, width, " " * 27)
+
+
+def _conclusion(comparison: Comparison) -> str:
+    counts = Counter(rule.change for change in comparison.implementations for rule in change.rules)
+    parts = [_counted(counts[change], "rule", change) for change in Change if change in WORSE]
+    parts.append(_counted(sum(change.verdict_fell for change in comparison.implementations), "verdict", "lower"))
+    parts.append(_counted(len(comparison.gone), "implementation", "not examined any more"))
+    parts.append(_counted(len(comparison.errors), "new error", ""))
+    better = _counted(counts[Change.NEWLY_KEPT], "rule", Change.NEWLY_KEPT)
+    if comparison.worse:
+        return f"worse: {', '.join(filter(None, parts))}{f'; better: {better}' if better else ''}"
+    if better:
+        return f"nothing is worse; better: {better}"
+    changed = counts or comparison.added
+    return "nothing is worse" if changed else "nothing is worse, and no verdict changed"
+
+
+def _counted(count: int, noun: str, what: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'} {what}".rstrip() if count else ""
+
+
+def _wrapped(text: str, width: int, later: str) -> Sequence[str]:
+    return textwrap.wrap(text, width, subsequent_indent=later, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,115 @@
+"""The rules as text: in a list, and one by one."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from queue_conformance.specification import Kind, Profile, Rule
+from queue_conformance.specification.words import CAPABILITIES, KINDS, LIBRARIES, listed
+
+NARROWEST = 40
+"""Columns that a sentence needs beside the id and the level of its rule."""
+
+
+@cache
+def gallery() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the broken implementations by which the kit is proven.
+
+    Returns:
+        By the id of a rule, the names of the classes that break it, below ``tests/gallery``, and how each misbehaves.
+    """
+    found = json.loads(files(__package__).joinpath("gallery.json").read_text("utf-8"))
+    return {rule: [(name, sentence) for name, sentence in exhibits] for rule, exhibits in found.items()}
+
+
+def as_list(rules: Sequence[Rule], width: int | None = None) -> Iterator[str]:
+    """Yield the lines of a list: id, level and sentence, in columns.
+
+    Args:
+        rules: the rules.
+        width: columns of the terminal; ``None`` writes each rule on one line, for programs that read it.
+    """
+    longest = max((len(rule.id) for rule in rules), default=0)
+    for rule in rules:
+        start = f"{rule.id:<{longest}}  {rule.level:<6}  "
+        if width is None:
+            yield start + rule.sentence
+        elif width - len(start) >= NARROWEST:
+            yield from _wrapped(start + rule.sentence, width, len(start))
+        else:
+            yield f"{rule.id}  {rule.level}"
+            yield from _wrapped(f"    {rule.sentence}", width, 4)
+
+
+def as_data(rule: Rule) -> dict[str, Any]:
+    """Return a rule as JSON knows it: what its TOML file says, and the broken implementations that it catches."""
+    return {
+        "id": rule.id,
+        "level": str(rule.level),
+        "sentence": rule.sentence,
+        "why": rule.why,
+        "how": rule.how,
+        "source": rule.source,
+        "profiles": _in_order(rule.profiles, Profile),
+        "kinds": _in_order(rule.kinds, Kind),
+        "needs": sorted(rule.needs),
+        "unless": sorted(rule.unless),
+        "since": dict(rule.since),
+        "hints": list(rule.hints),
+        "untestable": rule.untestable,
+        "unexamined": rule.unexamined,
+        "gallery": [{"name": name, "sentence": sentence} for name, sentence in gallery().get(rule.id, ())],
+    }
+
+
+def explain(rule: Rule, width: int = 100) -> Iterator[str]:
+    """Yield the lines that say all that is known of a rule.
+
+    Args:
+        rule: the rule.
+        width: columns of the terminal.
+    """
+    yield f"{rule.id}  {rule.level}"
+    yield from _wrapped(f"  {rule.sentence}", width, 2)
+    asked = listed(KINDS[kind] for kind in _in_order(rule.kinds, Kind))
+    said = [
+        ("why", rule.why),
+        ("asked of", asked),
+        ("profiles", ", ".join(_in_order(rule.profiles, Profile))),
+        ("if", listed(CAPABILITIES[name] for name in sorted(rule.needs))),
+        ("unless", listed((CAPABILITIES[name] for name in sorted(rule.unless)), "or")),
+        ("since", listed(f"{LIBRARIES[library]} {release}" for library, release in rule.since.items())),
+        ("examined", _examined(rule)),
+        *(("hint", hint) for hint in rule.hints),
+        ("source", rule.source),
+        *(("catches", f"{name}: {sentence}") for name, sentence in gallery().get(rule.id, ())),
+    ]
+    before = ""
+    for label, text in said:
+        if text:
+            yield from _wrapped(f"  {'' if label == before else label:<10}{text}", width, 12)
+            before = label
+
+
+def _examined(rule: Rule) -> str:
+    if rule.untestable:
+        return f"not at all, it is untestable: {rule.untestable}"
+    if rule.unexamined:
+        return f"not by this version: {rule.unexamined}"
+    return rule.how
+
+
+def _in_order(chosen: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the chosen names as text, in the order in which they are declared."""
+    chosen = set(chosen)
+    return [str(name) for name in names if name in chosen]
+
+
+def _wrapped(text: str, width: int, indent: int) -> list[str]:
+    # Not within words: what is copied from here must be whole.
+    return textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,446 @@
+"""``python -m queue_conformance``, as its users meet it."""
+
+import json
+import os
+import subprocess
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import write_gallery
+from kit import FIFO_MEMORY, TESTS, examine
+
+from gallery import QCRAWL
+from queue_conformance import __main__ as commands
+from queue_conformance.reports import Origin, Report, jsonl
+from queue_conformance.specification import CAPABILITIES, Kind, Level, load, words
+from queue_conformance.specification.explanation import gallery
+
+HANGS = "still broken: it hangs: Timeout (0:00:00.100000)!"
+MUST = "gallery.memory.PeeksAtTheNewest"
+SHOULD = "gallery.memory.ClosesOnce"
+PROGRAM = "python -m queue_conformance"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; return its exit status, and the lines of its output and of its errors."""
+
+    def run(*arguments):
+        status = commands.main([*map(str, arguments)])
+        out, err = capsys.readouterr()
+        return status, out.splitlines(), err.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def wrong(run):
+    """Run a command that is wrong; return the one line that says so."""
+
+    def wrong(*arguments):
+        status, out, errors = run(*arguments)
+        assert (status, out, len(errors)) == (2, [], 1)
+        assert errors[0].startswith(f"{PROGRAM}: ")
+        return errors[0].removeprefix(f"{PROGRAM}: ")
+
+    return wrong
+
+
+def started(*arguments, **others):
+    """Run a command in a process of its own."""
+    paths = (TESTS.parent, TESTS.parent / "reference", TESTS)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    command = [sys.executable, "-m", "queue_conformance", *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, **others)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {path: examine(path) for path in (FIFO_MEMORY, MUST, SHOULD)}
+
+
+@pytest.fixture
+def written(found, tmp_path):
+    """Write a report on implementations to a file, and return its path."""
+
+    def written(*paths, name="report.jsonl", changes=None, **others):
+        file = tmp_path / name
+        implementations = tuple(replace(found[path], **(changes or {})) for path in paths)
+        file.write_text(jsonl.render(Report(implementations, **others)), "utf-8")
+        return file
+
+    return written
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def test_all_rules_are_listed_one_per_line(run):
+    status, lines, _ = run("rules")
+    assert status == 0
+    rules = [*load().values()]
+    assert len(lines) == len(rules)
+    for line, rule in zip(lines, rules, strict=True):
+        assert line.split(maxsplit=2) == [rule.id, rule.level, rule.sentence]
+    assert len({line.index(rule.sentence) for line, rule in zip(lines, rules, strict=True)}) == 1
+
+
+def listed(run, *arguments):
+    return [load()[line.split()[0]] for line in run("rules", *arguments)[1]]
+
+
+def test_rules_are_filtered(run):
+    rules = listed(run, "--kind=dupefilter", "--level=should")
+    assert rules
+    assert rules == [rule for rule in load().values() if Kind.DUPEFILTER in rule.kinds and rule.level is Level.SHOULD]
+    assert {rule.level for rule in listed(run, "--level=MAY", "--level=SHOULD")} == {Level.MAY, Level.SHOULD}
+    assert all("qcrawl" in rule.profiles for rule in listed(run, "--profile", "qcrawl"))
+
+
+def test_rules_are_searched(run):
+    rules = listed(run, "--search", "TransientError")
+    assert 0 < len(rules) < len(load())
+    for rule in rules:
+        assert "transienterror" in f"{rule}".lower()
+
+
+@pytest.mark.parametrize("pattern", ["queue.push", "queue.push.*", "queue.pus?.*"])
+def test_rules_are_named_by_patterns(run, pattern):
+    assert [rule.id for rule in listed(run, pattern)] == [name for name in load() if name.startswith("queue.push.")]
+
+
+def test_rules_are_written_as_json(run):
+    _, lines, _ = run("rules", "queue.pop.fifo", "--format=json")
+    (rule,) = json.loads("\n".join(lines))
+    assert (rule["id"], rule["level"], rule["needs"]) == ("queue.pop.fifo", "MUST", ["fifo"])
+    assert rule["kinds"] == ["downstream-queue", "byte-queue"]
+    assert {"name": "memory.ClaimsToBeFifo", "sentence": "It is LIFO, and its author claims FIFO."} in rule["gallery"]
+
+
+@pytest.mark.parametrize("columns", [60, 90, 200])
+def test_rules_are_wrapped_to_the_terminal(run, monkeypatch, columns):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, lines, _ = run("rules", "queue.*")
+    assert max(map(len, lines)) <= columns
+    text = " ".join(" ".join(lines).split())
+    assert load()["queue.pop.fifo"].sentence in text
+
+
+# --- explain ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_is_explained(run):
+    status, lines, _ = run("explain", "queue.pop.fifo")
+    assert status == 0
+    assert lines[:2] == ["queue.pop.fifo  MUST", "  A queue declared FIFO pops in push order."]
+    assert "  asked of  downstream queues and byte queues" in lines
+    assert "  profiles  external-queue, scrapy, queuelib" in lines
+    assert "  if        its order is FIFO" in lines
+    assert "            memory.ClaimsToBeFifo: It is LIFO, and its author claims FIFO." in lines
+
+
+def test_what_a_rule_says_of_itself_is_told(run, monkeypatch):
+    rule = replace(load()["queue.pop.fifo"], why="Otherwise it is late.", how="Pushes and pops.", since={"scrapy": "2.19"})
+    rule = replace(rule, unless=frozenset({"shared", "crash-safe"}))
+    monkeypatch.setattr(commands, "load", lambda: {rule.id: rule})
+    _, lines, _ = run("explain", rule.id)
+    assert "  why       Otherwise it is late." in lines
+    assert "  examined  Pushes and pops." in lines
+    assert "  since     Scrapy 2.19" in lines
+    text = " ".join(" ".join(lines).split())
+    assert "unless it is claimed that what it holds survives the death of the process or it is claimed that several" in text
+
+
+def test_why_a_rule_is_not_examined_is_told(run):
+    _, lines, _ = run("explain", "queue.persist.power-loss")
+    assert any(line.startswith("  examined  not at all, it is untestable: needs faults of the block device") for line in lines)
+
+
+def test_every_rule_can_be_explained(run):
+    status, lines, _ = run("explain", "*")
+    assert status == 0
+    assert {line.split()[0] for line in lines if line and not line.startswith(" ")} == load().keys()
+    assert max(map(len, lines)) < 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["explain", "queue.pop.fif"],
+            "there is no rule 'queue.pop.fif'; did you mean queue.pop.fifo or queue.pop.lifo or queue.pop.no-wait? "
+            "(python -m queue_conformance rules lists all)",
+        ),
+        (["rules", "nothing.*"], "there is no rule 'nothing.*' (python -m queue_conformance rules lists all)"),
+        (["rules", "--search=no such text"], "no rule is like that; leave one of the conditions out"),
+        (["rules", "--level=OUGHT"], "rules: --level: write one of MUST, SHOULD, MAY, not 'OUGHT' (see --help)"),
+        (["rules", "--colour"], "unrecognized arguments: --colour (see --help)"),
+        (["explain"], "explain: the following arguments are required: RULE (see --help)"),
+        ([], "the following arguments are required: a command (see --help)"),
+    ],
+)
+def test_a_wrong_command_is_one_line(wrong, arguments, message):
+    assert wrong(*arguments) == message
+
+
+def test_every_capability_kind_and_library_has_words():
+    assert words.CAPABILITIES.keys() == CAPABILITIES
+    assert list(words.KINDS) == [*Kind]
+    assert {library for rule in load().values() for library in rule.since} <= words.LIBRARIES.keys()
+
+
+def test_rules_are_looked_up_without_what_runs_need():
+    program = (
+        "import sys; from queue_conformance.__main__ import main; main(['rules']); main(['explain', 'queue.pop.fifo']); "
+        "print(*sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=TESTS.parent)
+    loaded = {name.partition(".")[0] for name in ended.stdout.splitlines()[-1].split()}
+    assert "queue_conformance" in loaded
+    assert not loaded & {"scrapy", "twisted", "hypothesis", "pytest", "queuelib"}
+
+
+@pytest.mark.skipif(not QCRAWL, reason="a part of the gallery needs qCrawl")
+def test_the_installed_copy_of_the_gallery_is_up_to_date():
+    assert write_gallery.FILE.read_text("utf-8") == write_gallery.rendered(), "run python tests/write_gallery.py"
+
+
+def test_every_rule_that_is_examined_names_what_it_catches():
+    assert gallery().keys() == {name for name, rule in load().items() if rule.examined}
+
+
+# --- compare ---------------------------------------------------------------------------------------------------------
+
+
+def test_two_reports_are_compared(run, written):
+    old, new = written(FIFO_MEMORY, name="old.jsonl"), written(MUST, name="new.jsonl")
+    status, lines, _ = run("compare", old, new)
+    assert status == 1
+    assert lines[0].startswith(f"old  {old}  ")
+    assert "  verdict: CONFORMANT -> NON-CONFORMANT" in lines
+    assert run("compare", old, old)[0] == 0
+    assert run("compare", new, old)[0] == 0
+
+
+def test_a_file_that_is_no_report_is_one_line(wrong, written, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    assert wrong("compare", tmp_path / "a.txt", tmp_path / "b") == (
+        f"{tmp_path / 'a.txt'}: no report of JSON lines, or one that was cut off"
+    )
+    assert wrong("compare", written(MUST), tmp_path / "b") == f"{tmp_path / 'b'}: No such file or directory"
+
+
+# --- report ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_is_written_in_other_forms(run, written, tmp_path):
+    file = written(MUST)
+    status, lines, _ = run("report", file, "-o", tmp_path / "a.xml", "-o", tmp_path / "a.md", "-o", tmp_path / "a.jsonl")
+    assert (status, lines) == (0, [])
+    assert "<testsuites" in (tmp_path / "a.xml").read_text()
+    assert (tmp_path / "a.md").read_text().startswith("## Queue conformance")
+    assert (tmp_path / "a.jsonl").read_text() == file.read_text()
+
+
+def test_without_a_file_a_report_is_shown(run, written):
+    lines = run("report", written(MUST))[1]
+    assert "  verdict: NON-CONFORMANT (1 MUST rule is broken)" in lines
+    assert len(run("report", written(MUST), "--verbose")[1]) > len(lines)
+
+
+def test_several_reports_become_one(run, written, tmp_path):
+    one = written(FIFO_MEMORY, name="1.jsonl", errors=("no a",), origin=Origin(created="2030-01-02T00:00:00+00:00"))
+    two = written(MUST, name="2.jsonl", errors=("no a", "no b"), origin=Origin(created="2030-01-01T00:00:00+00:00"))
+    assert run("report", one, two, "-o", tmp_path / "both.jsonl")[0] == 0
+    both = jsonl.read(tmp_path / "both.jsonl")
+    assert [implementation.name for implementation in both.implementations] == [FIFO_MEMORY, MUST]
+    assert both.errors == ("no a", "no b")
+    assert both.origin.created == "2030-01-01T00:00:00+00:00"
+
+
+def test_reports_that_do_not_belong_together_are_refused(wrong, written):
+    one, two = written(FIFO_MEMORY, name="1.jsonl"), written(MUST, name="2.jsonl", origin=Origin(seed=7))
+    assert wrong("report", one, two) == "report: the reports do not belong together: seed is 0 here and 7 there"
+    assert wrong("report", one, one) == f"report: {FIFO_MEMORY} is in two of the reports"
+
+
+def test_a_form_that_does_not_exist_is_one_line(wrong, written):
+    assert wrong("report", written(MUST), "-o", "a.docx").startswith("report -o a.docx: write the name of a file that ends in .")
+
+
+def test_a_file_that_cannot_be_written_is_one_line(wrong, written, tmp_path):
+    file = tmp_path / "no" / "a.md"
+    assert wrong("report", written(MUST), "-o", file) == f"cannot write {file}: No such file or directory"
+
+
+# --- matrix ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_matrix_is_written(run, written, tmp_path, monkeypatch):
+    page = types.ModuleType("queue_conformance.reports.matrix")
+    page.render = lambda reports: ",".join(found.name for report in reports for found in report.implementations)
+    monkeypatch.setitem(sys.modules, page.__name__, page)
+    monkeypatch.chdir(tmp_path)
+    one, two = written(FIFO_MEMORY, name="1.jsonl"), written(MUST, name="2.jsonl")
+    assert run("matrix", one, two)[0] == 0
+    assert (tmp_path / "matrix.html").read_text() == f"{FIFO_MEMORY},{MUST}"
+    run("matrix", one, "-o", "other.html")
+    run("matrix", two, "-o", "other.html")
+    assert (tmp_path / "other.html").read_text() == MUST
+
+
+# --- replay ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(monkeypatch):
+    """Let scripts import the gallery."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent))))
+
+
+@pytest.mark.usefixtures("path")
+def test_a_broken_rule_is_replayed(run, written):
+    status, lines, _ = run("replay", written(SHOULD), "queue.close.twice")
+    assert status == 1
+    assert lines[0] == "Traceback (most recent call last):"
+    raised = "AttributeError: 'ClosesOnce' object has no attribute '_requests'"
+    assert lines[-2:] == [raised, f"queue.close.twice ({SHOULD}): still broken: {raised}"]
+
+
+def test_a_rule_that_was_fixed_is_not_broken_any_more(run, found, tmp_path, monkeypatch):
+    (verdict,) = [verdict for verdict in found[SHOULD].verdicts if verdict.violation]
+    script = verdict.violation.script.replace("from gallery.memory import", "from mine import")
+    fixed = replace(verdict, violation=replace(verdict.violation, script=script))
+    file = tmp_path / "report.jsonl"
+    file.write_text(jsonl.render(Report((replace(found[SHOULD], verdicts=(fixed,)),))))
+    monkeypatch.chdir(tmp_path)  # what is in the current directory needs no installation
+    (tmp_path / "mine.py").write_text(
+        "from queue_reference.memory import FifoMemoryQueue\nclass ClosesOnce(FifoMemoryQueue): pass"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(TESTS.parent / "reference"))
+    status, lines, _ = run("replay", file, "queue.close.twice")
+    assert (status, lines) == (0, [f"queue.close.twice ({SHOULD}): not broken any more: the script ended without an error"])
+    assert {path.name for path in tmp_path.iterdir()} <= {"mine.py", "report.jsonl", "__pycache__"}
+
+
+def with_script(found, tmp_path, *scripts):
+    """Write a report on implementations that broke a rule, with these scripts."""
+    (verdict,) = [verdict for verdict in found[SHOULD].verdicts if verdict.violation]
+    implementations = tuple(
+        replace(
+            found[SHOULD], name=f"n{index}", verdicts=(replace(verdict, violation=replace(verdict.violation, script=script)),)
+        )
+        for index, script in enumerate(scripts)
+    )
+    file = tmp_path / "report.jsonl"
+    file.write_text(jsonl.render(Report(implementations)))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "line"),
+    [
+        ("print('fine')", 0, "not broken any more: the script ended without an error"),
+        ("assert 1 == 2, 'not\\nequal'", 1, "still broken: AssertionError: not"),
+        ("import faulthandler, time\nfaulthandler.dump_traceback_later(0.1, exit=True)\ntime.sleep(9)", 1, HANGS),
+        ("import sys; sys.exit(3)", 1, "still broken: the script ended with status 3"),
+        ("import os; os.kill(os.getpid(), 11)", 1, "still broken: the script was ended by SIGSEGV"),
+        ("import time; time.sleep(60)", 1, "still broken: the script did not end within 0.5 s"),
+        ("import os, time; os.fork() or time.sleep(60)", 0, "not broken any more: the script ended without an error"),
+    ],
+)
+def test_how_a_script_ends_says_whether_its_rule_is_broken(run, found, tmp_path, script, status, line):
+    limit = 0.5 if "time.sleep(60)" in script and "fork" not in script else 30
+    found_status, lines, _ = run("replay", with_script(found, tmp_path, script), "queue.close.twice", "--time-limit", limit)
+    assert (found_status, lines[-1]) == (status, f"queue.close.twice (n0): {line}")
+
+
+def test_all_that_broke_a_rule_are_replayed_or_the_one_that_is_named(run, found, tmp_path):
+    file = with_script(found, tmp_path, "assert False", "print(1)")
+    status, lines, _ = run("replay", file, "queue.close.twice")
+    assert status == 1
+    assert [line.partition(": ")[0] for line in lines if "broken" in line] == ["queue.close.twice (n0)", "queue.close.twice (n1)"]
+    status, lines, _ = run("replay", file, "queue.close.twice", "--implementation=n1")
+    assert (status, lines[0]) == (0, "1")
+
+
+def test_a_script_is_printed_instead(run, written, found):
+    (verdict,) = [verdict for verdict in found[SHOULD].verdicts if verdict.violation]
+    status, lines, _ = run("replay", written(SHOULD), "queue.close.twice", "--print")
+    assert (status, "\n".join(lines).strip()) == (0, verdict.violation.script.strip())
+
+
+def test_a_class_that_cannot_be_imported_is_no_broken_rule(run, found, tmp_path):
+    status, _, errors = run("replay", with_script(found, tmp_path, "import nowhere"), "queue.close.twice")
+    assert (status, errors) == (
+        2,
+        [
+            "queue.close.twice (n0): could not be replayed: ModuleNotFoundError: No module named 'nowhere'; "
+            "run this where it can be imported"
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["queue.pop.fif"], "replay: the report has no rule 'queue.pop.fif'; did you mean queue.pop.fifo or "),
+        (["claims.true"], "replay: claims.true is not broken in the report but not applicable; there is nothing to replay"),
+        (["queue.len.count"], "replay: queue.len.count is not broken in the report but kept; there is nothing to replay"),
+        (
+            ["queue.close.twice", "--implementation=gallery.memory.ClosesTwice"],
+            "replay: the report has no implementation 'gallery.memory.ClosesTwice'; did you mean gallery.memory.ClosesOnce",
+        ),
+        (
+            ["queue.close.twice", "--time-limit=0"],
+            "replay: --time-limit: write a number of seconds above 0, not '0' (see --help)",
+        ),
+    ],
+)
+def test_a_rule_that_cannot_be_replayed_is_one_line(wrong, written, arguments, message):
+    assert wrong("replay", written(SHOULD), *arguments).startswith(message)
+
+
+def test_a_hidden_secret_is_no_broken_rule(wrong, found, tmp_path):
+    file = with_script(found, tmp_path, "open_queue('redis://:***@localhost')")
+    assert wrong("replay", file, "queue.close.twice") == (
+        "replay queue.close.twice (n0): its script holds *** where a secret was; "
+        "print it with --print, put the secret in, and run it with python"
+    )
+
+
+# --- The command line ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [(), ("rules",), ("explain",), ("compare",), ("matrix",), ("replay",), ("report",)])
+def test_every_command_has_a_help(capsys, arguments):
+    with pytest.raises(SystemExit) as caught:
+        commands.main([*arguments, "--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: {' '.join([PROGRAM, *arguments])} [-h]")
+
+
+def test_it_is_run_as_a_module():
+    ended = started("explain", "queue.pop.fifo")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("queue.pop.fifo  MUST\n")
+    assert started("explain", "no").returncode == 2
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    paths = os.pathsep.join(map(str, (TESTS.parent, TESTS)))
+    command = f"{sys.executable} -m queue_conformance rules --format=json | head -n 1"
+    ended = subprocess.run(
+        command, shell=True, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=60
+    )
+    assert (ended.stdout, ended.stderr) == ("[\n", "")
+
+
+def test_the_current_directory_needs_no_package(tmp_path):
+    assert started("rules", "queue.pop", cwd=tmp_path).returncode == 0
+    assert list(Path(tmp_path).iterdir()) == []

@@ -1,0 +1,169 @@
+"""Two reports are compared, and what got worse is told."""
+
+from dataclasses import replace
+
+import pytest
+from kit import FIFO_MEMORY, examine
+
+from queue_conformance.reports import Report
+from queue_conformance.reports.comparison import Change, compare, render
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+MUST = "gallery.memory.PeeksAtTheNewest"
+RULE = "queue.peek.equals-pop"
+
+
+@pytest.fixture(scope="module")
+def right():
+    return examine(FIFO_MEMORY)
+
+
+@pytest.fixture(scope="module")
+def wrong():
+    return examine(MUST)
+
+
+def changed(report, rule, verdict, reason=""):
+    """Return a report in which a rule has another verdict."""
+    verdicts = [replace(v, verdict=verdict, reason=reason) if v.rule.id == rule else v for v in report.verdicts]
+    return replace(report, verdicts=tuple(verdicts))
+
+
+def without(report, *rules):
+    return replace(report, verdicts=tuple(verdict for verdict in report.verdicts if verdict.rule.id not in rules))
+
+
+def one(old, new):
+    """Compare two implementations; return the change, and the text without the spaces of columns."""
+    found = compare(Report((old,)), Report((new,)))
+    return found, [" ".join(line.split()) for line in render(found)]
+
+
+def by_change(found):
+    (implementation,) = found.implementations
+    return {change.change: change.verdict.rule.id for change in implementation.rules}
+
+
+def test_a_report_is_no_worse_than_itself(right):
+    found, lines = one(right, right)
+    assert not found.worse
+    assert lines == [
+        "",
+        FIFO_MEMORY,
+        "verdict: CONFORMANT, as before",
+        "",
+        "nothing is worse, and no verdict changed",
+    ]
+
+
+def test_a_newly_broken_rule_is_worse_and_shows_its_evidence(right, wrong):
+    found, lines = one(right, replace(wrong, name=FIFO_MEMORY))
+    assert found.worse
+    assert by_change(found)[Change.NEWLY_BROKEN] == RULE
+    assert "verdict: CONFORMANT -> NON-CONFORMANT" in lines
+    index = lines.index(f"newly broken MUST {RULE} (was kept)")
+    (violation,) = [verdict.violation for verdict in wrong.verdicts if verdict.violation]
+    assert lines[index + 1].startswith(f"expected {violation.expected}, got ")
+    assert lines[-1] == "worse: 1 rule newly broken, 2 rules no longer kept, 1 verdict lower"
+
+
+def test_a_fixed_rule_is_better(right, wrong):
+    found, lines = one(replace(wrong, name=FIFO_MEMORY), right)
+    assert not found.worse
+    assert "verdict: NON-CONFORMANT -> CONFORMANT" in lines
+    assert f"newly kept MUST {RULE} (was broken)" in lines
+    assert lines[-1] == "nothing is worse; better: 3 rules newly kept"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "change", "worse"),
+    [
+        (Verdict.NOT_EXERCISED, Change.NO_LONGER_KEPT, True),
+        (Verdict.BLOCKED, Change.NO_LONGER_KEPT, True),
+        (Verdict.NOT_APPLICABLE, Change.OTHER, False),
+    ],
+)
+def test_a_rule_that_nobody_examines_any_more_is_worse(right, verdict, change, worse):
+    found, lines = one(right, changed(right, RULE, verdict, "its check was not run"))
+    assert by_change(found) == {change: RULE}
+    assert found.worse is worse
+    index = lines.index(f"{change} MUST {RULE} (was kept, is {verdict})")
+    assert lines[index + 1] == "its check was not run"
+
+
+def test_new_rules_and_those_that_are_gone_are_listed(right):
+    found, lines = one(without(right, RULE), without(right, "queue.len.count"))
+    assert by_change(found) == {Change.NEW: RULE, Change.GONE: "queue.len.count"}
+    assert not found.worse
+    assert f"new, kept: {RULE}" in lines
+    assert "gone: queue.len.count" in lines
+    assert lines[-1] == "nothing is worse"
+
+
+def test_a_new_rule_that_is_broken_is_worse_only_if_the_verdict_falls(wrong):
+    old = without(wrong, RULE)
+    found, lines = one(old, wrong)
+    assert not found.worse
+    assert f"new rule MUST {RULE} (is broken)" in lines
+    found, lines = one(replace(old, verdict=RunVerdict.CONFORMANT), wrong)
+    assert found.worse
+    assert lines[-1] == "worse: 1 verdict lower"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "worse"),
+    [
+        ("CONFORMANT", "PARTIAL", True),
+        ("PARTIAL", "INCONCLUSIVE", True),
+        ("INCONCLUSIVE", "NON-CONFORMANT", True),
+        ("NON-CONFORMANT", "PARTIAL", False),
+        ("PARTIAL", "PARTIAL", False),
+    ],
+)
+def test_a_lower_verdict_is_worse(right, old, new, worse):
+    found, _ = one(replace(right, verdict=RunVerdict(old)), replace(right, verdict=RunVerdict(new)))
+    assert found.worse is worse
+
+
+def test_implementations_are_matched_by_name(right, wrong):
+    found = compare(Report((right, wrong)), Report((wrong, right)))
+    assert [change.new.name for change in found.implementations] == [FIFO_MEMORY, MUST]
+    assert not found.worse
+
+
+def test_one_in_each_report_are_compared_whatever_they_are_called(right, wrong):
+    found, lines = one(right, wrong)
+    assert f"{FIFO_MEMORY} -> {MUST}" in lines
+    assert found.worse
+
+
+def test_an_implementation_that_is_gone_is_worse_and_a_new_one_is_not(right, wrong):
+    found = compare(Report((right, wrong)), Report((right,)))
+    assert (found.gone, found.worse) == ((MUST,), True)
+    assert [*render(found)][-1] == "worse: 1 implementation not examined any more"
+    found = compare(Report((right,)), Report((right, wrong)))
+    assert ([added.name for added in found.added], found.worse) == ([MUST], False)
+    assert "  not in the old report; verdict: NON-CONFORMANT" in [*render(found)]
+
+
+def test_a_new_error_is_worse(right):
+    found = compare(Report((right,), ("no a",)), Report((right,), ("no a", "no b"), gate=("drop x",)))
+    assert (found.errors, found.worse) == (("no b", "drop x"), True)
+    assert [*render(found)][-1] == "worse: 2 new errors"
+
+
+def test_what_is_known_to_be_broken_is_said_so(right, wrong):
+    known = tuple(replace(verdict, known="soon") if verdict.violation else verdict for verdict in wrong.verdicts)
+    _, lines = one(right, replace(wrong, verdicts=known))
+    assert f"newly broken MUST {RULE} (was kept; known: soon)" in lines
+
+
+def test_what_else_differs_is_told(right):
+    _, lines = one(right, replace(right, version="mine 2.0", found="LIFO"))
+    assert "version: nothing -> mine 2.0" in lines
+    assert f"found: {right.found} -> LIFO" in lines
+
+
+def test_lines_fit_the_terminal(right, wrong):
+    found = compare(Report((right,)), Report((wrong,)))
+    assert max(map(len, render(found, 80))) <= 80

@@ -1,0 +1,127 @@
+"""The JSON Schema describes every record of a report, and nothing else."""
+
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+from jsonschema import Draft202012Validator
+from kit import ASYNC_MEMORY, DUPEFILTER, FIFO_BYTES, PRIORITY, QCRAWL, SCHEDULER, STATE, examine
+
+import queue_conformance.reports
+from queue_conformance.reports import Origin, Report, jsonl
+from queue_conformance.specification import Kind, Level, Profile
+from queue_conformance.suites.outcomes import Outcome
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+SCHEMA = json.loads(files(queue_conformance.reports).joinpath("schema.json").read_text("utf-8"))
+TYPES = [name for name in SCHEMA["$defs"] if name != "id"]
+VALIDATOR = Draft202012Validator(SCHEMA)
+
+
+def of_type(name):
+    """Return a validator for one type of record, whose errors are clearer than those of the whole schema."""
+    return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
+
+
+@pytest.fixture(scope="module")
+def records():
+    found = [
+        examine("gallery.memory.PeeksAtTheNewest", {"order": "FIFO"}, settings={"FTP_PASSWORD": "hunter2"}),
+        examine("gallery.memory.LosesTheEighth", only="machine"),
+        examine("gallery.memory.FactoryHangs", only="preflight", time_limit=1.0),
+        examine("gallery.memory.PopIsKilled", only="queue.pop.exactly-once"),
+        *(examine(path, only="preflight") for path in (FIFO_BYTES, PRIORITY, DUPEFILTER, STATE, SCHEDULER)),
+        *([examine(ASYNC_MEMORY, only="preflight")] if QCRAWL else []),
+    ]
+    known = tuple(replace(verdict, known="soon") if verdict.violation else verdict for verdict in found[0].verdicts)
+    found.append(replace(found[0], name="known", level=Level.SHOULD, verdicts=known))
+    text = jsonl.render(Report(tuple(found), ("no class",), Origin(releases={"scrapy": "2.19.0"}), ("drop it",)))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_schema_is_one():
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert [choice["$ref"].rpartition("/")[2] for choice in SCHEMA["oneOf"]] == TYPES
+
+
+def test_it_has_the_version_of_the_reports():
+    assert SCHEMA["$defs"]["header"]["properties"]["schema"]["const"] == jsonl.SCHEMA
+
+
+def test_every_record_is_as_the_schema_has_it(records):
+    assert {record["type"] for record in records} == set(TYPES)
+    for record in records:
+        assert [error.message for error in of_type(record["type"]).iter_errors(record)] == []
+        VALIDATOR.validate(record)
+
+
+def test_every_field_of_the_schema_occurs(records):
+    for name in TYPES:
+        fields = {field for record in records if record["type"] == name for field in record}
+        assert fields == SCHEMA["$defs"][name]["properties"].keys(), name
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_an_unknown_field_is_refused(records, name):
+    record = next(record for record in records if record["type"] == name)
+    assert not VALIDATOR.is_valid({**record, "colour": "red"})
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_field_that_is_missing_is_refused(records, name):
+    record = next(record for record in records if record["type"] == name)
+    for field in SCHEMA["$defs"][name]["required"]:
+        assert not VALIDATOR.is_valid({key: value for key, value in record.items() if key != field}), field
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("header", {"schema": 2}),
+        ("header", {"seed": -1}),
+        ("implementation", {"verdict": "GOOD"}),
+        ("implementation", {"kind": "stack"}),
+        ("implementation", {"counts": {"OUGHT": {}}}),
+        ("check", {"outcomes": {"queue.pop.fifo": "good"}}),
+        ("check", {"outcomes": {"Queue": "kept"}}),
+        ("check", {"fatal": False}),
+        ("rule", {"level": "OUGHT"}),
+        ("rule", {"rule": "Queue Pop"}),
+        ("rule", {"verdict": "broken"}),
+        ("rule", {"verdict": "blocked"}),
+        ("rule", {"known": "but it is kept"}),
+        ("footer", {"failed": "no"}),
+    ],
+)
+def test_a_value_that_no_report_has_is_refused(records, name, changes):
+    record = next(record for record in records if record["type"] == name and record.get("verdict") not in ("broken", "blocked"))
+    record = next((r for r in records if r["type"] == name and r.get("verdict") == "kept"), record)
+    assert VALIDATOR.is_valid(record)
+    assert not VALIDATOR.is_valid({**record, **changes})
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "names"),
+    [
+        ("implementation", "kind", Kind),
+        ("implementation", "profile", Profile),
+        ("implementation", "verdict", RunVerdict),
+        ("rule", "level", Level),
+        ("rule", "verdict", Verdict),
+    ],
+)
+def test_it_names_every_choice_that_the_code_has(name, field, names):
+    assert SCHEMA["$defs"][name]["properties"][field]["enum"] == [str(one) for one in names]
+
+
+def test_it_names_every_outcome_of_a_check():
+    outcomes = SCHEMA["$defs"]["check"]["properties"]["outcomes"]
+    assert outcomes["additionalProperties"]["enum"] == [str(outcome) for outcome in Outcome]
+
+
+def test_every_field_is_described():
+    for name in TYPES:
+        fields = SCHEMA["$defs"][name]["properties"]
+        assert [field for field, about in fields.items() if field != "type" and not {"description", "$ref"} & about.keys()] == []
