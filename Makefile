@@ -9,13 +9,20 @@ STAMP = $(VENV)/.installed
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test lint types docs matrix build benchmark clean
+.PHONY: demo test browser lint types docs matrix build benchmark clean
 
 demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
 
-test: $(STAMP) lint types  ## everything that must hold
+test: $(STAMP) browser lint types  ## everything that must hold
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so
+	@if { ! command -v chromium || ! command -v chromedriver; } >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    echo "Installing chromium and chromium-driver, which the tests of pages need (120 MB) ..."; \
+	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium chromium-driver; } \
+	        >/dev/null 2>&1 </dev/null || echo "They cannot be installed; the tests of pages will be skipped."; \
+	fi
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

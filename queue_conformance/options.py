@@ -73,10 +73,12 @@ def _server(text: str) -> str:
 
 
 def _report(text: str) -> str:
+    from pathlib import PurePath
+
     from queue_conformance.reports.files import RENDERERS
 
-    if not text.endswith(tuple(RENDERERS)):
-        raise ValueError(f"write the name of a file that ends in {' or '.join(RENDERERS)}")
+    if PurePath(text).suffix not in RENDERERS:
+        raise ValueError(f"write the name of a file that ends in {', '.join(RENDERERS)}")
     return text
 
 
@@ -118,7 +120,7 @@ OPTIONS = (
     ),
     Option(
         "conformance-report",
-        "write the results to this file; its ending says in which form",
+        "write the results to this file; its ending says in which form: .jsonl, .html, .xml (JUnit), .md, .svg or .json (badges)",
         "FILE",
         repeats=True,
         convert=_report,

@@ -9,15 +9,19 @@ from queue_conformance.reports import Report
 
 RENDERERS = {
     ".jsonl": "jsonl",
+    ".html": "html",
     ".md": "markdown",
     ".xml": "junit",
+    ".svg": "badge:svg",
+    ".json": "badge:endpoint",
 }
-"""The modules of this package whose ``render(report)`` returns the text of a file, by ending."""
+"""By ending the module of this package that makes the text of a file: its ``render(report)``, or the function named after it."""
 
 
 def render(report: Report, path: PurePath) -> str:
     """Return the text of a file whose ending is one of ``RENDERERS``."""
-    text: str = import_module(f"{__package__}.{RENDERERS[path.suffix]}").render(report)
+    module, _, function = RENDERERS[path.suffix].partition(":")
+    text: str = getattr(import_module(f"{__package__}.{module}"), function or "render")(report)
     return text
 
 
