@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from parts import matrix, options, rules, schema
+from parts import matrix, options, reports, rules
 from queue_conformance.specification import load
 
 PARTS: Mapping[str, Callable[..., str]] = {
@@ -24,7 +24,8 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "options": options.sections,
     "option-keys": options.keys,
     "claims": options.claims,
-    "schema": schema.records,
+    "report-forms": reports.forms,
+    "report-records": reports.records,
     "matrix": matrix.tables,
     "matrix-legend": matrix.legend,
     "matrix-origin": matrix.origin,

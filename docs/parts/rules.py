@@ -83,9 +83,9 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"## {rule.id}\n"
     yield f"**{rule.level}**: {escape(rule.sentence)}\n"
     if rule.why:
-        yield f"{escape(rule.why)}\n"
+        yield f"*If it is broken:* {escape(rule.why)}\n"
     if rule.how:
-        yield f"*How it is examined.* {escape(rule.how)}\n"
+        yield f"*How it is examined:* {escape(rule.how)}\n"
     elif rule.untestable is not None:
         yield f"*It cannot be examined:* {escape(rule.untestable)}.\n"
     elif rule.unexamined is not None:
@@ -96,9 +96,9 @@ def _section(rule: Rule) -> Iterator[str]:
         yield f"- Applies {'; '.join(conditions)}."
     yield f"- Source: {escape(rule.source)}."
     for hint in rule.hints:
-        yield f"- If it is broken: {escape(hint)}"
+        yield f"- Hint: {escape(hint)}"
     for name, sentence in gallery().get(rule.id, ()):
-        yield f"- Caught: `{name}`: {escape(sentence)}"
+        yield f"- Gallery: `{name}`: {escape(sentence)}"
     yield ""
 
 

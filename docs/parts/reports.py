@@ -1,4 +1,4 @@
-"""The records of a report as a page, from their JSON schema."""
+"""The forms of a report, and the records of its JSON lines, from their schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,23 @@ from typing import Any
 
 from parts.words import cell, escape
 from queue_conformance import reports
+from queue_conformance.reports.files import RENDERERS
 from queue_conformance.specification.words import listed
+
+FORMS: Mapping[str, str] = {
+    ".jsonl": "all that is known, as JSON lines, which [commands](commands.md) read back",
+    ".html": "a page for browsers, in one file, which loads nothing",
+    ".xml": "JUnit, for the list of tests that CI systems show: a test per rule",
+    ".md": "Markdown, for a comment on a pull request or the summary of a job",
+    ".svg": "a badge",
+    ".json": "a badge, as an endpoint of shields.io",
+}
+"""What a file holds, by the ending of its name."""
+
+
+def forms() -> str:
+    """Return one row per form in which a report is written."""
+    return "\n".join(["| ending | what the file holds |", "|---|---|", *(f"| `{name}` | {FORMS[name]} |" for name in RENDERERS)])
 
 
 def records() -> str:
@@ -21,7 +37,7 @@ def records() -> str:
 
 def _record(name: str, definitions: Mapping[str, Any]) -> Iterator[str]:
     record = definitions[name]
-    yield f"## `{name}`\n"
+    yield f"### `{name}`\n"
     yield f"{escape(record['description'])}\n"
     yield "| field | value | meaning |"
     yield "|---|---|---|"
