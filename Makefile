@@ -37,7 +37,7 @@ docs: $(STAMP)  ## the documentation, in docs/_build/html
 matrix: $(STAMP)  ## examine the released implementations again, for the conformance matrix of the documentation
 	mkdir -p build
 	-$(BIN)/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider --tb=no --conformance --conformance-report=build/matrix.jsonl
-	$(BIN)/python docs/matrix/condense.py build/matrix.jsonl > docs/matrix/verdicts.json
+	$(BIN)/python docs/matrix/condense.py build/matrix.jsonl docs/matrix/verdicts.json
 
 build: $(STAMP)  ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m build

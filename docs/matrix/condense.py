@@ -1,4 +1,4 @@
-"""Condense a report to what the conformance matrix shows: ``python condense.py REPORT.jsonl > verdicts.json``."""
+"""Condense a report to what the conformance matrix shows: ``python condense.py REPORT.jsonl verdicts.json``."""
 
 from __future__ import annotations
 
@@ -46,8 +46,20 @@ def render(condensed: dict[str, Any]) -> str:
     return f'{json.dumps(rest)[:-1]}, "implementations": [\n{lines}\n]}}\n'
 
 
-if __name__ == "__main__":
-    found = jsonl.read(Path(sys.argv[1]))
+def main(report: Path, condensed: Path) -> None:
+    """Read a report, and write what the matrix shows of it.
+
+    Raises:
+        SystemExit: if it is no report, or something could not be examined.
+    """
+    try:
+        found = jsonl.read(report)
+    except jsonl.ReportError as error:
+        sys.exit(str(error))
     if found.errors:
         sys.exit("\n".join(found.errors))
-    sys.stdout.write(render(condense(found)))
+    condensed.write_text(render(condense(found)), "utf-8")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
