@@ -197,12 +197,10 @@ class Page:
             raise PageError(f"the last command ended with {status}, which the page does not say:\n\n{printed}")
 
     def _shell(self, command: str) -> tuple[int, str]:
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        modules = os.pathsep.join([str(ROOT), str(ROOT / "reference")])
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.directory,
-            env={**os.environ, "PATH": path, "PYTHONPATH": modules, "COLUMNS": str(COLUMNS), "PYTEST_ADDOPTS": ""},
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -216,6 +214,14 @@ class Page:
         status, printed = self._shell(f"python {name}")
         if status:
             raise PageError(f"the script ended with {status}:\n\n{printed}")
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of a reader: without what the tests, or the place where they run, add to it."""
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "FORCE_COLOR", "PY_COLORS"))}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    modules = os.pathsep.join([str(ROOT), str(ROOT / "reference")])
+    return {**theirs, "PATH": path, "PYTHONPATH": modules, "COLUMNS": str(COLUMNS)}
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:
