@@ -28,7 +28,7 @@ def keys() -> str:
     by_name = {option.name: option for option in OPTIONS}
     lines = ["| key | meaning | where it is not given |", "|---|---|---|"]
     for name in options.CLASS_OPTIONS:
-        lines.append(f"| `{name}` | {cell(escape(by_name[name].help))} | one of these is needed |")
+        lines.append(f"| `{name}` | {cell(escape(by_name[name].help))} | one class is needed |")
     for key, name in options.DESCRIBING.items():
         lines.append(f"| `{key}` | {cell(escape(by_name[name].help))} | what `{name}` says |")
     lines.append("| `profile` | the contract that it is held to, as the claim `profile=…` | told from the class |")
@@ -44,7 +44,7 @@ def claims() -> str:
             values = "a dotted path"
         elif name == "kind":
             values = "a [kind](kinds.md)"
-        lines.append(f"| `{name}` | {values} | {cell({**CAPABILITIES, **CLAIMS}[name])} |")
+        lines.append(f"| `{name}` | {values} | {cell({**CAPABILITIES, **CLAIMS}[name].removeprefix('it is claimed that '))} |")
     return "\n".join(lines)
 
 
