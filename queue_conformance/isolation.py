@@ -34,20 +34,42 @@ _GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
 
 
-class FlightRecorder:
-    """What the child is doing, in memory that the parent can read after the child is gone.
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How far a child has come.
 
-    The layout is one double (when the operation in flight began, 0 between operations), then one slot of UTF-8 text for
-    each of the names in ``_SIZES``, each preceded by its length.
+    Attributes:
+        unit: what it counts, in the plural, such as ``programs``; ``""`` if it counts nothing.
+        done: how many there are so far.
+        goal: how many there will be, or 0 if nobody knows.
+        began: when it began to count (``time.monotonic``, seconds).
+        ends: when it ends at the latest, likewise, or 0.0.
     """
 
-    _SIZES: ClassVar = {"owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
+    unit: str
+    done: int
+    goal: int
+    began: float
+    ends: float
+
+
+class FlightRecorder:
+    """What the child is doing, in memory that the parent can read while it runs and after it is gone.
+
+    The layout is one double (when the operation in flight began, 0 between operations), the numbers of the tally, then one
+    slot of UTF-8 text for each of the names in ``_SIZES``, each preceded by its length.
+    """
+
+    _SIZES: ClassVar = {"unit": 64, "owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
     _LENGTH = struct.Struct("I")
     _CLOCK = struct.Struct("d")
+    _COUNT = struct.Struct("Q")
+    _TALLY = struct.Struct("QQdd")
 
     def __init__(self) -> None:
         self._offsets: dict[str, int] = {}
-        offset = self._CLOCK.size
+        self._count = 0
+        offset = self._CLOCK.size + self._TALLY.size
         for name, size in self._SIZES.items():
             self._offsets[name] = offset
             offset += self._LENGTH.size + size
@@ -106,6 +128,28 @@ class FlightRecorder:
         start = offset + self._LENGTH.size
         return bytes(self._memory[start : start + length]).decode(errors="replace")
 
+    def aim(self, unit: str, goal: int = 0, ends: float = 0.0) -> None:
+        """Begin to count.
+
+        Args:
+            unit: what is counted, in the plural, such as ``programs``.
+            goal: how many there will be, or 0 if nobody knows.
+            ends: when the counting ends at the latest (``time.monotonic``, seconds), or 0.0.
+        """
+        self._count = 0
+        self.write("unit", unit)
+        self._TALLY.pack_into(self._memory, self._CLOCK.size, 0, goal, time.monotonic(), ends)
+
+    def count(self, number: int = 1) -> None:
+        """Note that so many more are done."""
+        self._count += number
+        self._COUNT.pack_into(self._memory, self._CLOCK.size, self._count)
+
+    @property
+    def tally(self) -> Tally:
+        """How far the child has come."""
+        return Tally(self.read("unit"), *self._TALLY.unpack_from(self._memory, self._CLOCK.size))
+
     @property
     def in_flight_since(self) -> float:
         """When the operation in flight began (``time.monotonic``, seconds), or 0.0."""
@@ -149,13 +193,20 @@ class IsolatedError(Exception):
     """The function raised in the other process; the text is the traceback there."""
 
 
-def run(function: Callable[[FlightRecorder], T], *, time_limit: float, in_process: bool = False) -> Answer[T] | Fatality:
+def run(
+    function: Callable[[FlightRecorder], T],
+    *,
+    time_limit: float,
+    in_process: bool = False,
+    watch: Callable[[FlightRecorder], None] | None = None,
+) -> Answer[T] | Fatality:
     """Call a function in a forked process.
 
     Args:
         function: gets the flight recorder; its result must be picklable.
         time_limit: seconds that one operation (between ``enter`` and ``leave``) may take.
         in_process: call it here instead, without any protection (for debuggers and platforms without fork).
+        watch: called about ten times a second in the meantime, with what the flight recorder says.
 
     Returns:
         The answer, or how the process ended without one.
@@ -180,7 +231,7 @@ def run(function: Callable[[FlightRecorder], T], *, time_limit: float, in_proces
             _child(function, flight, writer, stacks)
         os.close(writer)
         try:
-            data, status, hung = _watch(pid, reader, flight, time_limit)
+            data, status, hung = _watch(pid, reader, flight, time_limit, watch or _unseen)
         finally:
             os.close(reader)
         if data and status == 0:
@@ -223,7 +274,13 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, wr
         os._exit(code)
 
 
-def _watch(pid: int, reader: int, flight: FlightRecorder, time_limit: float) -> tuple[bytes, int, bool]:
+def _unseen(_flight: FlightRecorder) -> None:
+    """Watch nothing."""
+
+
+def _watch(
+    pid: int, reader: int, flight: FlightRecorder, time_limit: float, watch: Callable[[FlightRecorder], None]
+) -> tuple[bytes, int, bool]:
     """Collect what the child sends until it ends; end it when one operation takes too long."""
     data = bytearray()
     hung = False
@@ -244,6 +301,7 @@ def _watch(pid: int, reader: int, flight: FlightRecorder, time_limit: float) -> 
                 while select.select([reader], [], [], 0)[0] and (chunk := os.read(reader, 1 << 16)):
                     data += chunk
                 return bytes(data), status, hung
+            watch(flight)
             began = flight.in_flight_since
             if began and time.monotonic() - began > time_limit:
                 hung = True

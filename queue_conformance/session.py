@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Generator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.items import CheckItem, ImplementationNode, pack, unpack
 from queue_conformance.options import Options, Target
+from queue_conformance.progress import DistributedProgress, Progress, display_of
 from queue_conformance.reports import Origin, Report, files, markdown, report_on, terminal
 from queue_conformance.reports.placement import place
 from queue_conformance.specification import Level
@@ -71,6 +73,15 @@ class Session:
         self._elsewhere: dict[str, str] = {}
         self._untold = ""
         self._scratch = _new_scratch(_scratch_root())
+        self._progress: Progress | None = None
+
+    def pytest_sessionstart(self) -> None:
+        """Show progress, now that there is something to show it on."""
+        display = display_of(self.config)
+        if display is not None and not self.is_worker:
+            names = [target.name for target in self.options.targets]
+            self._progress = DistributedProgress(display, names) if self.is_controller else Progress(display)
+            self.config.pluginmanager.register(self._progress, "queue-conformance-progress")
 
     # --- Collection --------------------------------------------------------------------------------------------------
 
@@ -93,7 +104,8 @@ class Session:
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
         conditions = self._conditions(target)
-        found = survey(target.path, target.settings, target.claims, conditions, target.option)
+        with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
+            found = survey(target.path, target.settings, target.claims, conditions, target.option)
         examination = Examination(found, conditions, self.releases)
         self.surveys[target.name] = found
         node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
@@ -110,6 +122,7 @@ class Session:
             in_process=self.options.in_process,
             server=target.server,
             opener=self._opener(),
+            watch=self._progress.watch if self._progress else None,
             known=[tuple(map(tuple, program)) for program in known],
         )
 

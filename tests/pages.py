@@ -7,7 +7,7 @@ What a fenced block is follows from its language and its caption:
 - with a caption: the file of that name. ``FILE, at the top`` replaces what stands before the first definition of the file, and
   ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
 - ``python`` without a caption: a script that must run.
-- ``toml``, ``json`` and ``yaml``: must parse; the kit must understand its own table.
+- ``toml``, ``json`` and ``yaml``: must parse; the kit must understand its own table. So must files that a page includes.
 
 Any other block, or one below ``% not run: REASON``, is an exemption, which the test must list.
 """
@@ -34,9 +34,13 @@ DOCS = ROOT / "docs"
 COLUMNS = 80
 TIME_LIMIT = 300.0
 
-NOT_CODE = ("toctree", "note", "tip", "warning", "seealso", "eval-rst")
+NO_BLOCKS = ("container", "note", "tip", "warning", "seealso")
+"""Directives between colons; whatever is code stands between backticks, where it is seen here."""
+
+NOT_CODE = ("toctree", "eval-rst")
 """Directives whose content is no code."""
 
+_COLONS = re.compile(r"^\s*:{3,}\s*\{([\w-]+)\}")
 _FENCE = re.compile(r"^(\s*)(`{3,})\s*(?:\{([\w-]+)\})?\s*(.*?)\s*$")
 _PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 _EXTRAS = set(_PYPROJECT["optional-dependencies"])
@@ -79,11 +83,14 @@ def blocks(name: str, text: str) -> Iterator[Block]:
     number = 0
     while number < len(lines):
         line, number = lines[number], number + 1
+        place = f"{name}:{number}"
+        colons = _COLONS.match(line)
+        if colons and colons[1] not in NO_BLOCKS:
+            raise PageError(f"{place}: write {{{colons[1]}}} between backticks, where it is seen")
         fence = _FENCE.match(line)
         if not fence:
             exempt = line.removeprefix("% not run: ") if line.startswith("% not run: ") else ""
             continue
-        place = f"{name}:{number}"
         content = []
         while lines[number].strip() != fence[2]:
             content.append(lines[number])
@@ -92,10 +99,12 @@ def blocks(name: str, text: str) -> Iterator[Block]:
         directive, language = fence[3], fence[4]
         if directive in NOT_CODE:
             continue
-        if directive not in (None, "code-block"):
-            language = f"{{{directive}}}"
         found = dict(re.findall(r"^\s*:([\w-]+):\s*(.*)$", "\n".join(content), re.MULTILINE)) if directive else {}
         body = textwrap.dedent("\n".join(content[len(found) :])).strip("\n")
+        if directive == "literalinclude":
+            language, body = found.get("language", ""), (DOCS / name).parent.joinpath(language).read_text("utf-8").strip("\n")
+        elif directive not in (None, "code-block"):
+            language = f"{{{directive}}}"
         yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt)
         exempt = ""
 
@@ -165,7 +174,10 @@ class Page:
         elif language == "yaml":
             import yaml
 
-            yaml.safe_load(text)
+            try:
+                yaml.safe_load(text)
+            except yaml.YAMLError as error:
+                raise PageError(str(error)) from error
         elif "queue_conformance" in tomllib.loads(text).get("tool", {}):
             directory = self.directory / ".table"
             directory.mkdir(exist_ok=True)

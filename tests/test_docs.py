@@ -15,7 +15,7 @@ NAMES = [str(file.relative_to(DOCS)) for file in PAGES]
 SHOWN = json.loads((DOCS / "matrix" / "verdicts.json").read_text("utf-8"))["releases"]
 OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[name]]
 
-EXEMPT: dict[str, str] = {"matrix.md": "examines everything, which takes minutes"}
+EXEMPT: dict[str, str] = {"ci-github.md": "it is Markdown", "matrix.md": "examines everything, which takes minutes"}
 """The blocks that are not run: page, and why."""
 
 
@@ -78,6 +78,8 @@ class Queue:
         ("```json\n{\n```", "Expecting"),
         ("```\nx\n```", "nothing is known of a block of no language"),
         ("```text\nx\n```", "nothing is known of a block of text"),
+        (":::{code-block} python\n1/0\n:::", "write {code-block} between backticks"),
+        ("```{literalinclude} conf.py\n:language: yaml\n```", "expected '<document start>'"),
         ("```{figure} x\n```", "nothing is known of a block of {figure}"),
         (f"{QUEUE}```{{code-block}} python\n:caption: a/b.py, in Queue\n\npush = 1\n```", "line 1 .* is no method"),
         (f"{QUEUE}```{{code-block}} python\n:caption: a/b.py, in Stack\n\ndef f(): ...\n```", "no class 'Stack'"),

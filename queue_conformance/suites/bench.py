@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
@@ -19,6 +19,8 @@ from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
 from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, rule_broken
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -73,6 +75,19 @@ class Bench:
         if self.backend is not None:
             self.backend.recover()
             self.backend.forget()
+
+    def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
+        """Yield things one by one, and let whoever waits for the check see how many are done.
+
+        Args:
+            unit: what they are, in the plural.
+            things: the things.
+            ends: when the check gives up at the latest (``time.monotonic``, seconds), or 0.0.
+        """
+        self.flight.aim(unit, len(things), ends)
+        for thing in things:
+            yield thing
+            self.flight.count()
 
     def open(self, *arguments: Any, **options: Any) -> Any:
         """Build a queue; see the driver."""

@@ -47,6 +47,7 @@ class Conditions:
         known: programs that failed before.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
         opener: the author's function that builds a queue, or ``None``.
+        watch: called from time to time with what a running check says of itself, or ``None``.
     """
 
     directory: Path
@@ -57,6 +58,7 @@ class Conditions:
     known: Sequence[tuple[Any, ...]] = field(default=())
     server: str = ""
     opener: Callable[..., Any] | None = None
+    watch: Callable[[FlightRecorder], None] | None = None
 
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:
@@ -108,7 +110,7 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
                 )
                 return function(bench)
 
-        return isolation.run(alone, time_limit=conditions.time_limit, in_process=conditions.in_process)
+        return isolation.run(alone, time_limit=conditions.time_limit, in_process=conditions.in_process, watch=conditions.watch)
 
 
 @contextmanager
@@ -245,7 +247,8 @@ def own_frames(stacks: str) -> str:
 
 def _shorten(implementation: Implementation, conditions: Conditions, fatality: Fatality) -> Fatality:
     """Leave out operations of a program as long as it still ends in the same way."""
-    limited = Conditions(conditions.directory, conditions.seed, time_limit=min(REPLAY_LIMIT, conditions.time_limit))
+    time_limit = min(REPLAY_LIMIT, conditions.time_limit)
+    limited = Conditions(conditions.directory, conditions.seed, time_limit=time_limit, watch=conditions.watch)
     best, how = fatality, fatality
     replays = REPLAYS
 

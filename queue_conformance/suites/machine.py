@@ -98,6 +98,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
         if time.monotonic() > deadline:
             return
         count += 1
+        bench.flight.count()
         try:
             player.play(operations)
         except RuleBroken as failure:
@@ -105,6 +106,8 @@ def explore(player: Player, needed: Sequence[str]) -> None:
             coverage = coverage or _coverage(f"{count} programs until the first failure", player)
             if known is None or _size(failure) < _size(known):
                 shortest[failure.rule] = failure
+            if bench.flight.tally.goal:  # from here on Hypothesis plays as many as it takes to find a shorter one
+                bench.flight.aim("programs after the first failure", ends=deadline)
             raise
         except TooSlow as slow:
             slower.append(slow)
@@ -112,6 +115,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
             other.append(error)
             raise
 
+    bench.flight.aim("programs that failed before", len(bench.known), deadline)
     for known in bench.known:
         try:
             attempt(tuple(Operation(*operation) for operation in known))
@@ -124,6 +128,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
     def drawn(operations: list[Operation]) -> None:
         attempt(tuple(operations))
 
+    bench.flight.aim("programs", bench.examples, deadline)
     try:
         with repeatable():
             drawn()

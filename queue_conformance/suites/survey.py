@@ -133,6 +133,7 @@ def survey(path: str, settings: Mapping[str, str], claims: Mapping[str, str], co
         lambda flight: _loaded(path, settings, claims, conditions.server, option, flight),
         time_limit=conditions.time_limit,
         in_process=conditions.in_process,
+        watch=conditions.watch,
     )
     if isinstance(ended, isolation.Fatality):
         raise LoadError(f"importing {path} {ended.how}")

@@ -205,13 +205,16 @@ ODD = (
 def requests_come_back_as_they_were(bench: Bench) -> None:
     known = inspect.signature(bench.driver.evaluate("Request").value).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
+    examples = min(bench.examples, 60)
 
     @seed(bench.seed)
-    @our_settings(min(bench.examples, 60))
+    @our_settings(examples)
     @given(st.fixed_dictionaries({}, optional=strategies))
     def drawn(fields: dict[str, object]) -> None:
+        bench.flight.count()
         _round_trip(bench, "".join(f", {name}={value!r}" for name, value in fields.items()))
 
+    bench.flight.aim("requests", examples)
     with repeatable():
         drawn()
     for odd in ODD:

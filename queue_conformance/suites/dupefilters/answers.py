@@ -33,10 +33,12 @@ def what_was_never_seen_is_not_rejected(bench: Bench) -> None:
     bench.restart()
     dupefilter = bench.open(None)
     size, count = 1000, 100 * bench.examples
+    bench.flight.aim("requests", count)
     for start in range(bench.seed * 10**7, bench.seed * 10**7 + count, size):
         requests = bench.driver.requests(start, start + size, "{n % 97}/{n}?page={n % 7}")
         seen = [bool(answer) for answer in dupefilter.all_seen(requests)]
         bench.expect(FRESH, not any(seen), "none of them seen", f"{sum(seen)} of {size} seen", "not any(seen)", final=True)
+        bench.flight.count(size)
     bench.notes.append(f"no false positive among {count} requests")
 
 

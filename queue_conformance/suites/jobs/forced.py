@@ -132,7 +132,7 @@ def _note_what_a_pause_leaves(bench: Bench) -> None:
 @check(KILLED, kinds=JOBS)
 def a_killed_job_is_continued(bench: Bench) -> None:
     draw = random.Random(bench.seed)
-    for _ in range(max(2, bench.examples // PER_SERIES)):
+    for _ in bench.each("jobs", range(max(2, bench.examples // PER_SERIES))):
         plan = _killing(draw, 3)
         series = play(bench, plan)
         if not all(run.sent for run in series.runs[:-1]):

@@ -164,7 +164,7 @@ def a_full_disk_does_no_harm_to_what_was_stored(bench: Bench) -> None:
             limits = disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)
             if len(limits) > LIMITS:
                 limits = sorted(random.Random(bench.seed).sample(limits, LIMITS))
-            for limit in limits:
+            for limit in bench.each("places", limits):
                 hit, harm = _fill(bench, SizeLimit(limit), size, resumed=resumed)
                 felt += hit
                 if hit and harm:

@@ -41,7 +41,7 @@ def a_stopped_job_is_continued(bench: Bench) -> None:
     plans = [Plan(SMALL, (interrupt, *TO_THE_END), {"CONCURRENT_REQUESTS": 1})]
     plans += [_drawn(random.Random(f"{bench.seed} {number}")) for number in range(max(2, bench.examples // PER_SERIES))]
     resumed = False
-    for plan in plans:
+    for plan in bench.each("jobs", plans):
         series = play(bench, plan)
         _judge(bench, series)
         resumed |= series.resumed
@@ -53,7 +53,7 @@ def a_stopped_job_is_continued(bench: Bench) -> None:
 
 @check(SIGNAL, kinds=JOBS)
 def a_signal_is_a_clean_stop(bench: Bench) -> None:
-    for number, plan in enumerate(_with_signals(bench)):
+    for number, plan in enumerate(bench.each("jobs", list(_with_signals(bench)))):
         series = play(bench, plan)
         _judge(bench, series)
         bench.broken.clear()  # what is wrong besides is reported elsewhere

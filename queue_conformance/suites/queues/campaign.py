@@ -51,7 +51,7 @@ def campaign(bench: Bench) -> Iterator[Account]:
         *evenly(_at_bytes(stories, rehearsals), points // 4, bench.seed),
         Crash(many),
     ]
-    for planned in plan:
+    for planned in bench.each("crashes", plan, deadline):
         if time.monotonic() > deadline:
             return
         if (found := suffer(bench, planned)) is not None:

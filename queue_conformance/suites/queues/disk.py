@@ -84,7 +84,7 @@ def _under_each_fault(bench: Bench, operation: str, scenes: Sequence[Scene]) -> 
 def _faults(bench: Bench, scenes: Sequence[Scene]) -> Iterator[tuple[Fault, Scene]]:
     """Yield each fault with each scene; the one that changes the process comes last."""
     for scene, usual in [(scene, _without_fault(scene)) for scene in scenes]:
-        for limit in disk.places(usual.before, usual.after, bench.examples // 20, bench.seed):
+        for limit in bench.each("places", disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)):
             yield SizeLimit(limit), scene
         yield NoDescriptors(), scene
     if disk.permissions_matter(bench.driver.directory):

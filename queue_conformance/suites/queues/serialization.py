@@ -210,6 +210,7 @@ def every_field_survives(bench: Bench) -> None:
     @given(request_sources())
     def drawn(source: RequestSource) -> None:
         nonlocal accepted
+        bench.flight.count()
         bench.restart()
         try:
             accepted += _round_trip(bench, rule, str(source))
@@ -221,6 +222,7 @@ def every_field_survives(bench: Bench) -> None:
         with bench.collecting():
             bench.restart()
             accepted += _round_trip(bench, rule, f"Request(url='https://example.com/1', meta={{'value': {value}}})")
+    bench.flight.aim("requests", bench.examples)
     try:
         with repeatable():
             drawn()

@@ -91,7 +91,7 @@ def _deaths(bench: Bench) -> Iterator[Death]:
     prefixes = [tuple(program[: end + 1]) for program in PROGRAMS for end in range(len(program))]
     for prefix in prefixes:
         yield from _die(bench, prefix, Kill())
-    for prefix in prefixes:
+    for prefix in bench.each("programs to be killed in", prefixes, deadline):
         for line in count(1):
             died = list(_die(bench, prefix, Kill(When.LINE, line)))
             if not died or time.monotonic() > deadline:
