@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queue_conformance.reports import failure
-from queue_conformance.specification import Level, load
+from queue_conformance.specification import load
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
@@ -33,24 +33,24 @@ class CheckItem(pytest.Item):
         result: what came of it, once it was run.
     """
 
-    def __init__(self, *, check: Check, examination: Examination, gate: Level, **others: Any) -> None:
+    def __init__(self, *, check: Check, examination: Examination, fails: Callable[[str], bool], **others: Any) -> None:
         super().__init__(name=check.name, **others)
         self.check = check
         self.result: CheckResult | None = None
         self._examination = examination
-        self._gate = gate
+        self._fails = fails  # whether the run fails if a rule is broken
         self.extra_keyword_matches.update(name for name in check.rules if name in examination.rules)
 
     def runtest(self) -> None:
         """Run the check.
 
         Raises:
-            RulesBroken: if it broke a rule of the level that fails the run.
+            RulesBroken: if it broke a rule that fails the run.
             pytest.skip.Exception: if it could not examine anything.
         """
         self.result = self._examination.run(self.check)
         broken = self.result.broken
-        if any(gates(observation, self._gate) for observation in broken):
+        if any(self._fails(observation.rule) for observation in broken):
             raise RulesBroken(broken)
         silent = [o for o in self.result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
         if not broken and silent and len(silent) == len(self.result.observations):
@@ -83,12 +83,6 @@ class RulesBroken(Exception):
         """Return the failures, one screen each."""
         specification = load()
         return "\n\n".join(failure.render(specification[o.rule], o.violation) for o in self.observations if o.violation)
-
-
-def gates(observation: Observation, gate: Level) -> bool:
-    """Whether a broken rule fails the run."""
-    level = load()[observation.rule].level
-    return level is Level.MUST or (gate is Level.SHOULD and level is Level.SHOULD)
 
 
 def pack(value: object) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,6 +73,12 @@ def _server(text: str) -> str:
     return check_name(text)
 
 
+def _file(text: str) -> str:
+    if not text:
+        raise ValueError("write the name of a file")
+    return text
+
+
 def _report(text: str) -> str:
     from pathlib import PurePath
 
@@ -118,6 +125,8 @@ OPTIONS = (
         convert=_level,
         default="MUST",
     ),
+    Option("conformance-baseline", "the rules that are known to be broken, each with a reason", "FILE.toml", convert=_file),
+    Option("conformance-update-baseline", "write what is broken now to the baseline, and remove what is fixed"),
     Option(
         "conformance-report",
         "write the results to this file; its ending says in which form: .jsonl, .html, .xml (JUnit), .md, .svg or .json (badges)",
@@ -132,6 +141,10 @@ OPTIONS = (
     ),
     Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
 )
+
+
+OF_A_RUN = ("conformance", "conformance-only", "conformance-update-baseline")
+"""The options that ask for a run; they are for the command line only."""
 
 
 class UsageError(ValueError):
@@ -172,6 +185,9 @@ class Options:
         examples: programs and requests to draw.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
+        baseline: the file of the rules that are known to be broken, or ``None``.
+        update_baseline: bring that file up to date.
+        everything: whether all that pyproject.toml describes is examined, and nothing else.
     """
 
     targets: tuple[Target, ...]
@@ -180,6 +196,9 @@ class Options:
     examples: int = 100
     time_limit: float = 10.0
     in_process: bool = False
+    baseline: Path | None = None
+    update_baseline: bool = False
+    everything: bool = False
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -196,7 +215,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def asked(config: pytest.Config) -> bool:
     """Whether an option asks for a run; nothing else is read or imported before."""
-    return any(config.getoption(name.replace("-", "_")) for name in ("conformance", "conformance-only", *CLASS_OPTIONS))
+    return any(config.getoption(name.replace("-", "_")) for name in (*OF_A_RUN, *CLASS_OPTIONS))
 
 
 def read(config: pytest.Config) -> Options:
@@ -237,6 +256,11 @@ def read(config: pytest.Config) -> Options:
     for name in values["conformance-report"]:
         if not (config.invocation_params.dir / name).parent.is_dir():
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
+    if values["conformance-update-baseline"] and not values["conformance-baseline"]:
+        raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
+    baseline = _baseline(values["conformance-baseline"], config, spoken)
+    if baseline and not baseline.parent.is_dir():
+        raise UsageError(f"--conformance-baseline: there is no directory for {values['conformance-baseline']!r}")
     return Options(
         targets=tuple(targets),
         reports=tuple(values["conformance-report"]),
@@ -244,7 +268,17 @@ def read(config: pytest.Config) -> Options:
         examples=values["conformance-examples"],
         time_limit=values["conformance-time-limit"],
         in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
+        baseline=baseline,
+        update_baseline=bool(values["conformance-update-baseline"]),
+        everything=not spoken.intersection(("conformance-only", *CLASS_OPTIONS)),
     )
+
+
+def _baseline(name: str | None, config: pytest.Config, spoken: Container[str]) -> Path | None:
+    """Return where the baseline is: what pyproject.toml names lies beside it."""
+    if not name:
+        return None
+    return (config.invocation_params.dir if "conformance-baseline" in spoken else config.rootpath) / name
 
 
 _TABLE = "tool.queue_conformance"
@@ -262,7 +296,7 @@ def _table(config: pytest.Config) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file.name}: {error}") from error
     table = {name.replace("_", "-"): value for name, value in table.items()}
-    names = [option.name for option in OPTIONS if option.name not in ("conformance", "conformance-only")]
+    names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
     _know(table, [*names, _DESCRIBED], f"[{_TABLE}]")
     return table
 

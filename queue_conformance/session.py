@@ -8,12 +8,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queue_conformance import options
+from queue_conformance.baseline import BaselineError
+from queue_conformance.gate import Gate
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.items import CheckItem, ImplementationNode, pack, unpack
@@ -26,10 +29,14 @@ from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.outcomes import CheckResult
+from queue_conformance.suites.programs import Operation
 from queue_conformance.suites.survey import Survey, survey
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
+
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""What pytest returns after a run that came to its end."""
 
 _CACHE = "queue-conformance/failing-programs"
 _RESULT = "queue_conformance"
@@ -44,14 +51,15 @@ def start(config: pytest.Config) -> None:
     """
     try:
         asked = options.read(config)
-    except options.UsageError as error:
+        gate = Gate(asked, config.invocation_params.dir)
+    except (options.UsageError, BaselineError) as error:
         raise pytest.UsageError(str(error)) from error
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []  # with no other argument, only the kit runs
     here = str(config.invocation_params.dir)
     if here not in sys.path:
         sys.path.append(here)  # the author's package need not be installed
-    config.pluginmanager.register(Session(config, asked), "queue-conformance-session")
+    config.pluginmanager.register(Session(config, asked, gate), "queue-conformance-session")
 
 
 class Session:
@@ -60,18 +68,21 @@ class Session:
     A worker examines, and sends surveys and results to the controller; a controller only reports.
     """
 
-    def __init__(self, config: pytest.Config, asked: Options) -> None:
+    def __init__(self, config: pytest.Config, asked: Options, gate: Gate) -> None:
         self.config = config
         self.options = asked
+        self.gate = gate
         self.is_worker = hasattr(config, "workerinput")
         self.is_controller = not self.is_worker and config.getoption("dist", "no") != "no"
         self.errors: list[str] = []
         self.surveys: dict[str, Survey] = {}
+        self.planned: dict[str, set[str]] = {}
         self.results: dict[str, list[CheckResult]] = {}
         self.releases = installed_releases()
         self._started = Origin().created
         self._elsewhere: dict[str, str] = {}
         self._untold = ""
+        self._changes: list[str] = []
         self._scratch = _new_scratch(_scratch_root())
         self._progress: Progress | None = None
 
@@ -100,7 +111,7 @@ class Session:
                 last = str(error).strip().splitlines()[-1]
                 self.errors.append(f"{where}: the kit failed on {target.path}, which is a mistake of the kit: {last}")
         if self.is_worker:
-            self.config.workeroutput["queue_conformance"] = pack((self.surveys, self.errors))  # type: ignore[attr-defined]
+            self.config.workeroutput["queue_conformance"] = pack((self.surveys, self.planned, self.errors))  # type: ignore[attr-defined]
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
         conditions = self._conditions(target)
@@ -108,12 +119,13 @@ class Session:
             found = survey(target.path, target.settings, target.claims, conditions, target.option)
         examination = Examination(found, conditions, self.releases)
         self.surveys[target.name] = found
+        self.planned[target.name] = {check.name for check in examination.checks}
         node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
-        gate = Level(target.level)
-        return [CheckItem.from_parent(node, check=check, examination=examination, gate=gate) for check in examination.checks]
+        fails = partial(self.gate.fails, target.name)
+        return [CheckItem.from_parent(node, check=check, examination=examination, fails=fails) for check in examination.checks]
 
     def _conditions(self, target: Target) -> Conditions:
-        known = self._cached().get(target.name, [])
+        cached = [tuple(Operation(*operation) for operation in program) for program in self._cached().get(target.name, [])]
         return Conditions(
             self._scratch,
             seed=self.options.seed,
@@ -123,7 +135,7 @@ class Session:
             server=target.server,
             opener=self._opener(),
             watch=self._progress.watch if self._progress else None,
-            known=[tuple(map(tuple, program)) for program in known],
+            known=list(dict.fromkeys([*self.gate.programs(target.name), *cached])),
         )
 
     def _opener(self) -> Callable[..., Any] | None:
@@ -138,8 +150,13 @@ class Session:
         """Attach what came of a check to pytest's report on it."""
         report = yield
         if isinstance(item, CheckItem) and call.when == "call" and item.result is not None:
-            setattr(report, _RESULT, pack((item.parent.name if item.parent else "", item.result)))
-            report.queue_conformance_broken = bool(item.result.broken)
+            name = item.parent.name if item.parent else ""
+            setattr(report, _RESULT, pack((name, item.result)))
+            known = {observation.rule: self.gate.why_known(name, observation.rule) for observation in item.result.broken}
+            report.queue_conformance_broken = bool(known)
+            if known and all(known.values()):  # as pytest itself reports an expected failure
+                report.outcome = "skipped"
+                report.wasxfail = "; ".join(f"{rule}: {reason}" for rule, reason in known.items())
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -149,23 +166,34 @@ class Session:
             self.results.setdefault(name, []).append(result)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """Show a check whose broken rules do not fail the run in a category of its own."""
-        if report.when == "call" and report.passed and getattr(report, "queue_conformance_broken", False):
-            return "broken, not failing", "b", ("BROKEN", {"yellow": True})
-        return None
+        """Show a check whose broken rules are known, or do not fail the run, in a category of its own."""
+        if report.when != "call" or report.failed or not getattr(report, "queue_conformance_broken", False):
+            return None
+        if report.skipped:
+            return "known", "k", ("KNOWN", {"yellow": True})
+        return "broken, not failing", "b", ("BROKEN", {"yellow": True})
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker found out about the classes."""
         if text := getattr(node, "workeroutput", {}).get("queue_conformance"):
-            surveys, errors = unpack(text)
+            surveys, planned, errors = unpack(text)
             self.surveys |= surveys
+            self.planned |= planned
             self.errors += [error for error in errors if error not in self.errors]
 
     # --- The end -----------------------------------------------------------------------------------------------------
 
     def report(self) -> Report:
-        """Return what came of the run."""
+        """Return what came of the run, and what the baseline says about it."""
+        return self.gate.judged(self._found(), self._run)
+
+    @property
+    def _run(self) -> dict[str, bool]:
+        """The implementations of which checks were run, by name; whether all of them were."""
+        return {name: self.planned[name] <= {result.check for result in results} for name, results in self.results.items()}
+
+    def _found(self) -> Report:
         found = [
             report_on(
                 self.surveys[target.name], self.results.get(target.name, []), self.releases, target.name, Level(target.level)
@@ -181,6 +209,8 @@ class Session:
         """Remember failing programs, write the files, and set the exit status."""
         if self.is_worker or self.config.getoption("collectonly"):
             return
+        if self.options.update_baseline:
+            self._update(exitstatus)
         report = self.report()
         self._remember(report)
         for name in self.options.reports:
@@ -200,6 +230,16 @@ class Session:
             except OSError as error:
                 self._untold = f"cannot append the report to GITHUB_STEP_SUMMARY ({name}): {error.strerror}"
 
+    def _update(self, exitstatus: int) -> None:
+        """Bring the baseline up to date, unless the run was interrupted."""
+        if exitstatus not in _ENDED:
+            self._changes = ["the baseline was not updated, because the run did not end"]
+            return
+        try:
+            self._changes = self.gate.update(self._found(), self._run)
+        except BaselineError as error:
+            self.errors.append(str(error))
+
     def _show_each_once(self, report: Report) -> None:
         """Let pytest's list of failures show each broken rule once, now that the shortest counterexample is known."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -218,8 +258,10 @@ class Session:
         known = self._cached()
         remembered = dict(known)
         for found in report.implementations:
+            programs = [list(map(list, v.violation.program)) for v in found.verdicts if v.violation and v.violation.program]
+            if not self._run.get(found.name):  # what was not played may still fail
+                programs += [program for program in known.get(found.name, []) if program not in programs]
             remembered.pop(found.name, None)
-            programs = [v.violation.program for v in found.verdicts if v.violation and v.violation.program]
             if programs:
                 remembered[found.name] = programs
         if remembered != known and getattr(self.config, "cache", None):
@@ -241,6 +283,8 @@ class Session:
             terminalreporter.write_line(line.text, **markup)
         if self._untold:
             terminalreporter.write_line(f"WARNING: {self._untold}", yellow=True)
+        for text in self._changes:
+            terminalreporter.write_line(f"baseline: {text}")
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
@@ -254,7 +298,7 @@ def exit_status(report: Report, of_pytest: int) -> int:
         report: what came of the run.
         of_pytest: what pytest would return.
     """
-    if of_pytest not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+    if of_pytest not in _ENDED:
         return of_pytest
     if report.errors:
         return pytest.ExitCode.USAGE_ERROR

@@ -89,7 +89,7 @@ def _judge_rule(
     for outcome in _STRONGEST_FIRST:
         said = [observation for observation in observations if observation.outcome is outcome]
         if said:
-            best = min(said, key=_size)
+            best = min(said, key=lambda observation: observation.size)
             return RuleVerdict(rule, Verdict(outcome.value), best.reason, best.violation)
     if unusable:
         return RuleVerdict(rule, Verdict.BLOCKED, unusable)
@@ -98,17 +98,13 @@ def _judge_rule(
     return RuleVerdict(rule, Verdict.NOT_EXERCISED, rule.unexamined or "its check was not run")
 
 
-def _size(observation: Observation) -> int:
-    return len(observation.violation.operations) if observation.violation else 0
-
-
 def conclude(verdicts: Iterable[RuleVerdict]) -> RunVerdict:
     """Return the verdict of a run over one implementation.
 
     A broken MUST rule makes it NON-CONFORMANT. If no MUST rule was kept, nothing is known: INCONCLUSIVE. If some MUST rule
-    that applies could not be examined, it is PARTIAL.
+    that applies could not be examined, it is PARTIAL. Provisional rules do not count.
     """
-    must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST]
+    must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST and verdict.rule.counts]
     if Verdict.BROKEN in must:
         return RunVerdict.NON_CONFORMANT
     if Verdict.KEPT not in must:

@@ -76,6 +76,7 @@ VALUES = {
     "queue-setting": '{ A = "b" }',
     "conformance-claim": '"peek"',
     "conformance-level": '"SHOULD"',
+    "conformance-baseline": '"known.toml"',
     "conformance-report": '"a.jsonl"',
     "conformance-seed": "1",
     "conformance-examples": "2",
@@ -84,9 +85,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [o.name for o in options.OPTIONS if o.name not in ("conformance", "conformance-only", "queue-server")]
-)
+@pytest.mark.parametrize("name", [o.name for o in options.OPTIONS if o.name not in (*options.OF_A_RUN, "queue-server")])
 def test_every_option_can_be_set_in_the_table(read, name):
     value = VALUES.get(name, '"a.C"')
     arguments = ["--conformance"] if name in options.CLASS_OPTIONS else ["--queue-class=a.B"]
@@ -97,6 +96,14 @@ def test_the_command_line_replaces_the_table(read):
     found = read("--queue-class=a.B", "--conformance-seed=1", table='queue-class = ["a.C"]\nconformance-seed = 2')
     assert [target.path for target in found.targets] == ["a.B"]
     assert found.seed == 1
+
+
+def test_a_baseline_lies_where_it_was_named(read, pytester, monkeypatch):
+    below = pytester.mkdir("below")
+    monkeypatch.chdir(below)
+    table = 'conformance-baseline = "known.toml"'
+    assert read("--queue-class=a.B", "--rootdir=..", table=table).baseline == pytester.path / "known.toml"
+    assert read("--queue-class=a.B", "--conformance-baseline=known.toml").baseline == below / "known.toml"
 
 
 # --- Implementations that are described one by one -------------------------------------------------------------------
@@ -133,6 +140,12 @@ def test_implementations_are_described_by_name(read):
 def test_one_of_them_is_examined_alone(read):
     (target,) = read("--conformance-only=lifo", table=DESCRIBED).targets
     assert target.name == "lifo"
+
+
+def test_only_a_whole_run_examines_everything(read):
+    assert read("--conformance", table=DESCRIBED).everything
+    assert not read("--conformance-only=lifo", table=DESCRIBED).everything
+    assert not read("--queue-class=a.Other", table=DESCRIBED).everything
 
 
 def test_a_class_on_the_command_line_is_examined_instead_of_them(read):
@@ -202,6 +215,11 @@ def test_an_unknown_name_is_explained(read):
         (["--conformance-report=r.htm"], "--conformance-report: write the name of a file that ends in .jsonl, .html, "),
         (["--conformance-report=.html"], "--conformance-report: write the name of a file that ends in "),
         (["--conformance-report=no/r.jsonl"], "--conformance-report: there is no directory for 'no/r.jsonl'"),
+        (
+            ["--conformance-update-baseline"],
+            "--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml",
+        ),
+        (["--conformance-baseline="], "--conformance-baseline: write the name of a file"),
         (["--queue-setting=A"], "--queue-setting: write NAME=VALUE, not 'A'"),
         (["--queue-setting==b"], "--queue-setting: write NAME=VALUE, not '=b'"),
         (["--conformance-claim=fast"], "--conformance-claim: unknown claim 'fast'"),
@@ -241,4 +259,5 @@ def test_nothing_is_asked_without_an_option(pytester):
     assert not options.asked(pytester.parseconfig())
     assert not options.asked(pytester.parseconfig("--conformance-seed=1"))
     assert options.asked(pytester.parseconfig("--conformance"))
+    assert options.asked(pytester.parseconfig("--conformance-update-baseline"))
     assert options.asked(pytester.parseconfig("--scheduler-class=a.B"))

@@ -19,7 +19,7 @@ FIFO = "queue_reference.memory.FifoMemoryQueue"
 @pytest.fixture
 def run(pytester, monkeypatch):
     """Run pytest as a stranger would, in an empty directory; the gallery can be imported."""
-    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     return lambda *arguments: pytester.runpytest_subprocess("-p", "no:randomly", *arguments)
 

@@ -108,12 +108,22 @@ def test_a_machine_that_never_popped_proves_nothing():
             explore(player, needed=("push", "pop"))
 
 
-def test_the_machine_plays_what_failed_before_first():
+EIGHT = program(" ".join(f"push:{n}" for n in range(9)))
+
+
+def test_the_machine_replays_what_failed_before():
     with bench("gallery.memory.LosesTheEighth") as found:
-        found.examples = 1
-        found.known = [tuple(program(" ".join(f"push:{n}" for n in range(9))))]
+        found.replay = EIGHT
         explore(player_of(found), needed=("push", "pop"))
         assert set(found.broken) == {"queue.pop.exactly-once"}
+
+
+@pytest.mark.parametrize("text", ["no_such_operation", "push:1 9.pop", "bench"])
+def test_a_program_that_this_machine_does_not_know_says_nothing(text):
+    with bench(FIFO_MEMORY) as found:
+        found.replay = program(text)
+        explore(player_of(found), needed=("push", "pop"))
+        assert not found.broken
 
 
 def test_an_error_of_the_kit_is_not_taken_for_a_broken_rule():

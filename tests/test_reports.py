@@ -1,16 +1,18 @@
 """A report reads well in a terminal, and is complete as JSON lines."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from kit import FIFO_DISK, FIFO_MEMORY, RELEASES, examine
 
 from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
+from queue_conformance.reports.placement import place
 from queue_conformance.reports.secrets import Secrets
 from queue_conformance.specification import Level, load
-from queue_conformance.suites.outcomes import Violation
-from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.verdicts import RunVerdict, Verdict, conclude
 
 
 def violation(**changes):
@@ -174,6 +176,93 @@ def test_a_claim_that_was_not_examined_makes_the_verdict_partial():
     report = examine(FIFO_DISK, {"crash-safe": "yes"}, only="queue.pop.fifo")
     assert report.verdict is RunVerdict.PARTIAL
     assert "queue.persist.crash-push" in {v.rule.id for v in report.verdicts if v.verdict is Verdict.NOT_EXERCISED}
+
+
+# --- What is known, and what is provisional --------------------------------------------------------------------------
+
+
+def changed(report, **changes):
+    """Return a report whose broken rules have other fields."""
+    return replace(
+        report,
+        verdicts=tuple(
+            replace(verdict, **{name: change(verdict) for name, change in changes.items()})
+            if verdict.verdict is Verdict.BROKEN
+            else verdict
+            for verdict in report.verdicts
+        ),
+    )
+
+
+def known(report):
+    return changed(report, known=lambda verdict: "as the client does (#1)")
+
+
+def provisional(report):
+    report = changed(report, rule=lambda verdict: replace(verdict.rule, provisional="0.2"))
+    return replace(report, verdict=conclude(report.verdicts))
+
+
+def text_of(*reports, **fields):
+    return [line.text for line in terminal.render(Report(reports, **fields))]
+
+
+def test_what_is_known_has_a_line_with_its_reason_and_fails_nothing(reports):
+    _, must, should = map(known, reports)
+    lines = text_of(must, should)
+    assert "  known         MUST   queue.peek.equals-pop  as the client does (#1)" in lines
+    assert "  known         SHOULD queue.close.twice  as the client does (#1)" in lines
+    assert "  verdict: NON-CONFORMANT (1 MUST rule is broken, and known)" in lines
+    assert "  verdict: CONFORMANT (every MUST rule that applies is kept; 1 SHOULD rule is broken, and known)" in lines
+    assert any(", 1 broken (1 known), " in line for line in lines)
+    assert not Report((must, strict(should))).failed
+
+
+def test_the_lines_of_the_gate_come_last_and_fail_the_run(reports):
+    report = Report(reports[:1], gate=("fixed: this", "new: that"))
+    assert [line for line in terminal.render(report) if line.text][-2:] == [
+        ("baseline: fixed: this", "red", True),
+        ("baseline: new: that", "red", True),
+    ]
+    assert report.failed
+
+
+def test_a_provisional_rule_is_reported_and_counts_nowhere(reports):
+    report = provisional(reports[1])
+    lines = text_of(report)
+    assert "  BROKEN        MUST   queue.peek.equals-pop (provisional)" in lines
+    assert "  provisional, in no count: 1 broken" in lines
+    assert "  verdict: PARTIAL (no MUST rule is broken, but not all could be examined)" in lines  # it blocked others
+    assert not any("MUST: " in line and "broken" in line for line in lines)
+    assert report.counts()[Level.MUST] == reports[1].counts()[Level.MUST] - Counter({Verdict.BROKEN: 1})
+    assert not Report((report,)).failed
+    (verdict,) = (verdict for verdict in report.verdicts if verdict.rule.provisional)
+    title = failure.render(verdict.rule, verdict.violation).splitlines()[0]
+    assert title == "queue.peek.equals-pop  MUST broken, provisional: new in 0.2, fails no run yet"
+
+
+def test_what_is_known_and_what_is_provisional_is_read_back(reports):
+    report = Report((known(reports[1]), provisional(reports[2])), gate=("fixed: this",))
+    text = jsonl.render(report)
+    again = jsonl.parse(text)
+    assert jsonl.render(again) == text
+    assert again.gate == report.gate
+    (first,), (second,) = ([v for v in found.verdicts if v.violation] for found in again.implementations)
+    assert (first.known, second.rule.provisional) == ("as the client does (#1)", "0.2")
+
+
+def test_a_known_failure_is_one_line_among_the_failures(reports):
+    result = CheckResult(
+        "machine",
+        tuple(Observation(rule, Outcome.BROKEN, "machine") for rule in ("queue.peek.equals-pop", "queue.close.twice")),
+    )
+    _, must, should = reports
+    both = replace(must, verdicts=(*known(must).verdicts, *(v for v in should.verdicts if v.rule.id == "queue.close.twice")))
+    (text,), elsewhere = place(Report((both,)), [(both.name, result)])
+    assert text.startswith("queue.close.twice  SHOULD broken\n")
+    assert text.endswith("\n\nqueue.peek.equals-pop is broken here too, as is known: as the client does (#1)")
+    assert elsewhere == {}
+    assert place(Report((known(must),)), []) == ([], {})
 
 
 # --- JSON lines, read back -------------------------------------------------------------------------------------------

@@ -2,7 +2,17 @@
 
 import pytest
 
-from queue_conformance.specification import CAPABILITIES, Kind, Level, Profile, SpecificationError, load, parse
+from queue_conformance.specification import (
+    CAPABILITIES,
+    Kind,
+    Level,
+    Profile,
+    SpecificationError,
+    load,
+    parse,
+    read_tables,
+    still_provisional,
+)
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
 
 LONGEST = 200
@@ -75,8 +85,34 @@ def test_a_rule_that_is_not_examined_cannot_say_how(reason):
 
 
 @pytest.mark.parametrize(
+    ("kit", "provisional"),
+    [("0.1.9", True), ("0.2.0.dev1", True), ("0.2.0", True), ("0.2.7", True), ("0.3.0", False), ("1.0", False)],
+)
+def test_a_new_rule_is_provisional_until_the_next_minor_release(kit, provisional):
+    rule = parse([RULE | {"provisional": "0.2"}], kit)["queue.pop.something"]
+    assert rule.provisional == ("0.2" if provisional else "")
+    assert rule.counts is not provisional
+    assert rule.gates(Level.MUST) is not provisional
+
+
+def test_a_run_fails_by_rules_of_its_level_and_above():
+    gates = {level: {of for of in Level if parse([RULE | {"level": level}])[RULE["id"]].gates(of)} for level in Level}
+    assert gates[Level.MUST] == set(Level)
+    assert gates[Level.SHOULD] == {Level.SHOULD}
+
+
+def test_no_rule_is_called_provisional_that_is_not_any_more():
+    past = [table["id"] for table in read_tables() if "provisional" in table and not still_provisional(table["provisional"])]
+    assert not past, "remove the field `provisional` of these rules"
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"provisional": "0.2.1"}, "provisional is a minor release of the kit, such as '0.2', not '0.2.1'"),
+        ({"provisional": 0.2}, "provisional is a minor release of the kit, such as '0.2', not 0.2"),
+        ({"provisional": True}, "provisional is a minor release of the kit, such as '0.2', not True"),
+        ({"provisional": ""}, "provisional is a minor release of the kit, such as '0.2', not ''"),
         ({"level": "OUGHT"}, "'OUGHT' is not a valid Level"),
         ({"profiles": ["scrappy"]}, "'scrappy' is not a valid Profile"),
         ({"kinds": ["stack"]}, "'stack' is not a valid Kind"),

@@ -26,6 +26,7 @@ RULES = parse(
         ("persistent", "MUST", {"needs": ["persistent"]}),
         ("untestable", "MUST", {"untestable": "too hard"}),
         ("later", "MUST", {"needs": ["persistent"], "unexamined": "needs crashes"}),
+        ("provisional", "MUST", {"provisional": "999.0"}),
     )
 )
 
@@ -99,6 +100,10 @@ def run_verdict(**named):
         ({"one": Verdict.KEPT, "two": Verdict.NOT_EXERCISED}, RunVerdict.PARTIAL),
         ({"one": Verdict.KEPT, "two": Verdict.BLOCKED}, RunVerdict.PARTIAL),
         ({"one": Verdict.KEPT, "two": Verdict.BROKEN}, RunVerdict.NON_CONFORMANT),
+        ({"one": Verdict.KEPT, "provisional": Verdict.BROKEN}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.KEPT, "provisional": Verdict.BLOCKED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.KEPT, "provisional": Verdict.NOT_EXERCISED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.NOT_EXERCISED, "provisional": Verdict.KEPT}, RunVerdict.INCONCLUSIVE),
         ({"one": Verdict.NOT_EXERCISED, "should": Verdict.KEPT}, RunVerdict.INCONCLUSIVE),
         ({"one": Verdict.NOT_APPLICABLE}, RunVerdict.INCONCLUSIVE),
         ({}, RunVerdict.INCONCLUSIVE),

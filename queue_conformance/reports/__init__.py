@@ -78,19 +78,20 @@ class ImplementationReport:
     verdict: RunVerdict
 
     def counts(self) -> dict[Level, Counter[Verdict]]:
-        """Return the number of rules per level and verdict."""
+        """Return the number of rules per level and verdict; provisional rules do not count."""
         counts: dict[Level, Counter[Verdict]] = {level: Counter() for level in Level}
         for verdict in self.verdicts:
-            counts[verdict.rule.level][verdict.verdict] += 1
+            if verdict.rule.counts:
+                counts[verdict.rule.level][verdict.verdict] += 1
         return counts
 
     def broken(self, level: Level) -> list[RuleVerdict]:
-        """Return the broken rules of a level."""
-        return [v for v in self.verdicts if v.verdict is Verdict.BROKEN and v.rule.level is level]
+        """Return the broken rules of a level; provisional rules do not count."""
+        return [v for v in self.verdicts if v.verdict is Verdict.BROKEN and v.rule.level is level and v.rule.counts]
 
     def gates(self, verdict: RuleVerdict) -> bool:
-        """Whether a verdict fails the run: broken, of the required level or of a higher one, and not known to be."""
-        return verdict.verdict is Verdict.BROKEN and not verdict.known and verdict.rule.level in (Level.MUST, self.level)
+        """Whether a verdict fails the run: broken, of a rule that fails it at the required level, and not known to be."""
+        return verdict.verdict is Verdict.BROKEN and not verdict.known and verdict.rule.gates(self.level)
 
     @property
     def failed(self) -> bool:

@@ -24,8 +24,9 @@ def render(rule: Rule, violation: Violation) -> str:
         rule: the rule.
         violation: how it was broken.
     """
+    provisional = f", provisional: new in {rule.provisional}, fails no run yet" if rule.provisional else ""
     lines = [
-        f"{rule.id}  {rule.level} broken",
+        f"{rule.id}  {rule.level} broken{provisional}",
         *_wrapped(rule.sentence, "  "),
         *_wrapped(violation.expected, "  expected  ", "            "),
         *_wrapped(violation.actual, "  actual    ", "            "),

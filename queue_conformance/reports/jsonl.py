@@ -107,6 +107,8 @@ def _rule(name: str, verdict: RuleVerdict) -> dict[str, Any]:
     }
     if rule.hints:
         record["hints"] = list(rule.hints)
+    if rule.provisional:
+        record["provisional"] = rule.provisional
     if verdict.reason:
         record["reason"] = verdict.reason
     if verdict.known:
@@ -229,6 +231,7 @@ def _verdict_of(record: Mapping[str, Any], kind: Kind, profile: Profile) -> Rule
         profiles=frozenset({profile}),
         kinds=frozenset({kind}),
         hints=tuple(record.get("hints", ())),
+        provisional=record.get("provisional", ""),
     )
     violation = None
     if "script" in record:

@@ -18,14 +18,17 @@ def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[li
         failed: the checks that failed, in the order in which they are shown: the name of the implementation, and what came of it.
 
     Returns:
-        The text of each failed check; and by title the texts of the broken rules that no failed check saw.
+        The text of each failed check; and by title the texts of the broken rules that no failed check saw, unless they are
+        known.
     """
-    screens = {
-        (found.name, verdict.rule.id): failure.render(verdict.rule, verdict.violation)
-        for found in report.implementations
-        for verdict in found.verdicts
-        if verdict.violation
-    }
+    screens, known = {}, {}
+    for found in report.implementations:
+        for verdict in found.verdicts:
+            key = found.name, verdict.rule.id
+            if verdict.known:
+                known[key] = f"{verdict.rule.id} is broken here too, as is known: {verdict.known}"
+            elif verdict.violation:
+                screens[key] = failure.render(verdict.rule, verdict.violation)
     seen = [list(dict.fromkeys((path, observation.rule) for observation in result.broken)) for path, result in failed]
     places: dict[tuple[str, str], int] = {}
     for index, broken in enumerate(seen):
@@ -34,11 +37,11 @@ def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[li
                 places[key] = index
     texts = []
     for index, broken in enumerate(seen):
-        elsewhere = "is broken here too, as shown"
-        texts.append(
-            "\n\n".join(
-                screens[key] if places[key] == index else f"{key[1]} {elsewhere} {'above' if places[key] < index else 'below'}"
-                for key in broken
-            )
-        )
+        said = []
+        for key in sorted(broken, key=known.__contains__):  # what is new comes first
+            if key in known or places[key] == index:
+                said.append(known.get(key) or screens[key])
+            else:
+                said.append(f"{key[1]} is broken here too, as shown {'above' if places[key] < index else 'below'}")
+        texts.append("\n\n".join(said))
     return texts, {f"{rule} ({path})": screen for (path, rule), screen in screens.items() if (path, rule) not in places}

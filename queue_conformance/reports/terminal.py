@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from queue_conformance.reports import ImplementationReport, Report
@@ -49,6 +50,8 @@ def render(report: Report, width: int = 100, verbose: bool = False) -> Iterator[
     for implementation in report.implementations:
         yield from _implementation(report, implementation, width, verbose)
         yield Line("")
+    for line in report.gate:
+        yield Line(f"baseline: {line}", "red", True)
     for error in report.errors:
         yield Line(f"ERROR: {error}", "red", True)
 
@@ -71,22 +74,31 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
         yield from map(Line, _groups(found, kind, width))
     for level, counts in found.counts().items():
         if counts:
-            shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-            yield from map(Line, _wrapped(f"{level}: {shown}", width, "  "))
+            known = sum(1 for verdict in found.broken(level) if verdict.known)
+            yield from map(Line, _wrapped(f"{level}: {_counted(counts, known)}", width, "  "))
+    if provisional := Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts):
+        yield from map(Line, _wrapped(f"provisional, in no count: {_counted(provisional)}", width, "  "))
     for text in _wrapped(f"verdict: {found.verdict} ({why(found)})", width, "  "):
         yield Line(text, _COLOURS[found.verdict], True)
+
+
+def _counted(counts: Counter[Verdict], known: int = 0) -> str:
+    parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+    return ", ".join(f"{part} ({known} known)" if known and part.endswith(Verdict.BROKEN) else part for part in parts)
 
 
 def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
     rule = verdict.rule
     state = verdict.verdict.upper() if verdict.verdict is Verdict.BROKEN else str(verdict.verdict)
     said = verdict.reason
-    if verdict.violation:
+    if verdict.known:
+        state, said = "known", verdict.known
+    elif verdict.violation:
         said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
     colour = _COLOURS.get(verdict.verdict, "")
-    if verdict.verdict is Verdict.BROKEN and rule.level is not Level.MUST:
+    if verdict.verdict is Verdict.BROKEN and (rule.level is not Level.MUST or not rule.counts or verdict.known):
         colour = "yellow"
-    text = f"  {state:<14}{rule.level:<7}{rule.id}"
+    text = f"  {state:<14}{rule.level:<7}{rule.id}{' (provisional)' if rule.provisional else ''}"
     if len(text) + len(said) + 2 <= width:
         yield Line(f"{text}  {said}".rstrip(), colour)
     else:
@@ -110,13 +122,24 @@ def why(found: ImplementationReport) -> str:
     said = {
         RunVerdict.CONFORMANT: "every MUST rule that applies is kept",
         RunVerdict.PARTIAL: "no MUST rule is broken, but not all could be examined",
-        RunVerdict.NON_CONFORMANT: f"{len(must)} MUST rule{'s are' if len(must) != 1 else ' is'} broken",
+        RunVerdict.NON_CONFORMANT: _broken(must),
         RunVerdict.INCONCLUSIVE: "no MUST rule was kept, so nothing is proven",
     }[found.verdict]
     if should:
-        gates = ", which fails this run" if found.level is Level.SHOULD and not must else ""
-        said += f"; {len(should)} SHOULD rule{'s are' if len(should) != 1 else ' is'} broken{gates}"
+        gates = ", which fails this run" if found.failed and not must else ""
+        said += f"; {_broken(should)}{gates}"
     return said
+
+
+def _broken(verdicts: Sequence[RuleVerdict]) -> str:
+    """Say how many rules of a level are broken, and how many of them are known to be."""
+    if not verdicts:
+        return ""
+    text = f"{len(verdicts)} {verdicts[0].rule.level} rule{'s are' if len(verdicts) != 1 else ' is'} broken"
+    known = sum(1 for verdict in verdicts if verdict.known)
+    if known == len(verdicts):
+        return f"{text}, {'all' if known > 1 else 'and'} known"
+    return f"{text}, {known} of them known" if known else text
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from packaging.version import Version
+
+from queue_conformance import __version__
 
 
 class Level(StrEnum):
@@ -101,6 +105,7 @@ class Rule:
         unexamined: why this version does not examine it, or ``None``.
         why: what goes wrong in a crawl when it is broken, one sentence; for an untestable rule, why it is there at all.
         how: how the kit examines it, one or two sentences; ``""`` if it does not.
+        provisional: the minor release of the kit in which it is new, or ``""`` once that is past; see :attr:`counts`.
     """
 
     id: str
@@ -117,11 +122,25 @@ class Rule:
     unexamined: str | None = None
     why: str = ""
     how: str = ""
+    provisional: str = ""
 
     @property
     def examined(self) -> bool:
         """Whether this version has a check for it."""
         return self.untestable is None and self.unexamined is None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it takes part in verdicts; a provisional rule is only reported, so that an upgrade fails nobody's run."""
+        return not self.provisional
+
+    def gates(self, level: Level) -> bool:
+        """Whether a run fails if it is broken.
+
+        Args:
+            level: the lowest level that the run requires.
+        """
+        return self.counts and self.level in (Level.MUST, level)
 
 
 Specification = Mapping[str, Rule]
@@ -140,8 +159,9 @@ FILES = (
 )
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "why", "profiles", "kinds"}
-_OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "unexamined"}
+_OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "unexamined", "provisional"}
 _SENTENCES = ("sentence", "why", "how")
+_MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
 @cache
@@ -154,17 +174,21 @@ def load() -> Specification:
     Raises:
         SpecificationError: if a rule is not well-formed or an id occurs twice.
     """
-    tables: list[Mapping[str, Any]] = []
+    return parse(read_tables())
+
+
+def read_tables() -> Iterator[Mapping[str, Any]]:
+    """Yield the tables of the TOML files, one per rule, as they are written there."""
     for name in FILES:
-        tables += tomllib.loads(files(__name__).joinpath(name).read_text("utf-8")).get("rule", [])
-    return parse(tables)
+        yield from tomllib.loads(files(__name__).joinpath(name).read_text("utf-8")).get("rule", [])
 
 
-def parse(tables: Iterable[Mapping[str, Any]]) -> Specification:
+def parse(tables: Iterable[Mapping[str, Any]], kit: str = __version__) -> Specification:
     """Turn the tables of the TOML files into rules.
 
     Args:
         tables: one mapping per rule.
+        kit: the release of the kit, which decides what is still provisional.
 
     Returns:
         The rules by id.
@@ -174,14 +198,24 @@ def parse(tables: Iterable[Mapping[str, Any]]) -> Specification:
     """
     rules: dict[str, Rule] = {}
     for table in tables:
-        rule = _rule(table)
+        rule = _rule(table, kit)
         if rule.id in rules:
             raise SpecificationError(f"{rule.id}: the id occurs twice")
         rules[rule.id] = rule
     return rules
 
 
-def _rule(table: Mapping[str, Any]) -> Rule:
+def still_provisional(minor: str, kit: str = __version__) -> bool:
+    """Whether rules that are new in a minor release are provisional in a release of the kit: in that one, and before it.
+
+    Args:
+        minor: such as ``0.2``.
+        kit: the release of the kit.
+    """
+    return Version(kit).release[:2] <= Version(minor).release[:2]
+
+
+def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     name = table.get("id", "a rule without an id")
     if missing := sorted(_REQUIRED - table.keys()):
         raise SpecificationError(f"{name}: lacks {', '.join(missing)}")
@@ -196,6 +230,9 @@ def _rule(table: Mapping[str, Any]) -> Rule:
         raise SpecificationError(f"{name}: unknown capabilities {', '.join(unknown)}")
     if "untestable" in table and "unexamined" in table:
         raise SpecificationError(f"{name}: untestable and unexamined exclude each other")
+    provisional = table.get("provisional", "")
+    if "provisional" in table and not (isinstance(provisional, str) and _MINOR_RELEASE.fullmatch(provisional)):
+        raise SpecificationError(f"{name}: provisional is a minor release of the kit, such as '0.2', not {provisional!r}")
     try:
         rule = Rule(
             id=name,
@@ -212,6 +249,7 @@ def _rule(table: Mapping[str, Any]) -> Rule:
             unexamined=table.get("unexamined"),
             why=table["why"],
             how=table.get("how", ""),
+            provisional=provisional if provisional and still_provisional(provisional, kit) else "",
         )
     except ValueError as error:
         raise SpecificationError(f"{name}: {error}") from error

@@ -35,6 +35,11 @@ class Check:
     kinds: frozenset[Kind]
     function: Callable[[Bench], None]
 
+    @property
+    def is_machine(self) -> bool:
+        """Whether it draws programs, or plays one that is given; its name says so."""
+        return self.name.startswith("machine")
+
 
 QUEUES = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE})
 COLLECTIONS = frozenset({Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
@@ -19,6 +19,9 @@ from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
 from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, rule_broken
+
+if TYPE_CHECKING:
+    from queue_conformance.suites.programs import Program
 
 T = TypeVar("T")
 
@@ -33,7 +36,7 @@ class Bench:
         seed: seeds everything that is drawn.
         examples: programs or requests to draw.
         flight: where the operation in flight is noted.
-        known: programs that failed before, played first.
+        replay: a program that failed before, which a machine plays instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
         patience: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
@@ -45,7 +48,7 @@ class Bench:
     flight: FlightRecorder
     seed: int = 0
     examples: int = 100
-    known: Sequence[tuple[Any, ...]] = ()
+    replay: Program | None = None
     backend: Backend | None = None
     patience: float = 2.0
     time_limit: float = 10.0

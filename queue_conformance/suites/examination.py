@@ -58,7 +58,6 @@ class Examination:
             result = replace(result, seconds=time.perf_counter() - start)
             if result.fatal:
                 self._fatal.append(check.name)
-                # What hung once will hang again: do not wait as long for it.
-                self._conditions = replace(self._conditions, time_limit=max(1.0, self._conditions.time_limit / 5))
+                self._conditions = self._conditions.impatient()
             self._results[check.name] = result
         return self._results[check.name]

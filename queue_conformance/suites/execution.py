@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,7 +44,7 @@ class Conditions:
         examples: programs or requests to draw in a check that draws.
         time_limit: seconds that one operation may take.
         in_process: run in the calling process, without protection.
-        known: programs that failed before.
+        known: programs that failed before, which the machines play again.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
         opener: the author's function that builds a queue, or ``None``.
         watch: called from time to time with what a running check says of itself, or ``None``.
@@ -55,14 +55,20 @@ class Conditions:
     examples: int = 100
     time_limit: float = 10.0
     in_process: bool = False
-    known: Sequence[tuple[Any, ...]] = field(default=())
+    known: Sequence[Program] = ()
     server: str = ""
     opener: Callable[..., Any] | None = None
     watch: Callable[[FlightRecorder], None] | None = None
 
+    def impatient(self) -> Conditions:
+        """Return the conditions after a hang: what hung once will hang again, so do not wait as long for it."""
+        return replace(self, time_limit=max(1.0, self.time_limit / 5))
+
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:
-    """Run one check.
+    """Run one check; a machine plays each program that failed before too, in a process of its own.
+
+    So a failure that was found once is found whatever is drawn now, and whatever the other programs do.
 
     Args:
         check: the check.
@@ -76,10 +82,38 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
     Raises:
         IsolatedError: if the check itself has an error.
     """
-    ended = on_bench(implementation, conditions, lambda bench: observe(check, bench, rules))
-    if isinstance(ended, Answer):
-        return ended.value
-    return fatal_result(check, implementation, rules, conditions, ended)
+    shown: set[str] = set()
+
+    def run(program: Program | None) -> CheckResult:
+        def examined(bench: Bench) -> CheckResult:
+            bench.replay = program
+            return observe(check, bench, rules)
+
+        ended = on_bench(implementation, conditions, examined)
+        if isinstance(ended, Answer):
+            return ended.value
+        shorten = program is None and ended.owner not in shown
+        return fatal_result(check, implementation, rules, conditions, ended, shorten=shorten)
+
+    again = []
+    for program in conditions.known if check.is_machine else ():
+        again.append(run(program))
+        if again[-1].fatal:
+            shown.update(observation.rule for observation in again[-1].broken)
+            conditions = conditions.impatient()
+    return _merged(run(None), again)
+
+
+def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
+    """Add what replayed programs broke to what came of a check; of each rule the shortest evidence is kept."""
+    broken: dict[str, Observation] = {}
+    for observation in [*(o for replayed in again for o in replayed.broken), *result.broken]:
+        known = broken.get(observation.rule)
+        if known is None or observation.size < known.size:
+            broken[observation.rule] = observation
+    others = [observation for observation in result.observations if observation.rule not in broken]
+    fatal = result.fatal or any(replayed.fatal for replayed in again)
+    return replace(result, observations=(*broken.values(), *others), fatal=fatal)
 
 
 def on_bench(implementation: Implementation, conditions: Conditions, function: Callable[[Bench], T]) -> Answer[T] | Fatality:
@@ -103,8 +137,7 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
                     flight,
                     conditions.seed,
                     conditions.examples,
-                    conditions.known,
-                    backend,
+                    backend=backend,
                     isolated=isolation.AVAILABLE and not conditions.in_process,
                     time_limit=conditions.time_limit,
                 )
@@ -180,10 +213,16 @@ REPLAYS = 60
 
 
 def fatal_result(
-    check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions, fatality: Fatality
+    check: Check,
+    implementation: Implementation,
+    rules: Mapping[str, Rule],
+    conditions: Conditions,
+    fatality: Fatality,
+    *,
+    shorten: bool = True,
 ) -> CheckResult:
     """Turn a hang, an exit or a crash into the broken rule of the operation that was in flight."""
-    if fatality.program and fatality.program != "[]":
+    if shorten and fatality.program and fatality.program != "[]":
         fatality = _shorten(implementation, conditions, fatality)
     rule = fatality.owner if fatality.owner in rules else next(name for name in check.rules if name in rules)
     violation = fatal_violation(implementation, conditions, rule, fatality)

@@ -149,6 +149,11 @@ class Observation:
     reason: str = ""
     violation: Violation | None = None
 
+    @property
+    def size(self) -> int:
+        """The number of operations of its evidence."""
+        return len(self.violation.operations) if self.violation else 0
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:

@@ -1,0 +1,259 @@
+"""The baseline: a file of the rules that an author knows to be broken, each with a reason.
+
+What is in it does not fail a run; what is in it and not so any more does. See :mod:`queue_conformance.baseline.judgement`
+for what becomes of its entries, and :mod:`queue_conformance.baseline.writing` for how the kit keeps it.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from queue_conformance.suites.programs import Operation, Program
+
+PLACEHOLDER = "TODO: say why this is acceptable"
+"""The reason that the kit writes; the author must replace it."""
+
+
+class BaselineError(ValueError):
+    """A baseline cannot be read or written; the message is one line that names the file and the entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One rule that is known to be broken.
+
+    Attributes:
+        implementation: its name, as reports have it.
+        rule: the id of the rule.
+        reason: why that is acceptable.
+        issue: where it is tracked, or ``""``.
+        expires: the first day on which it is not acceptable any more, or ``None``.
+        versions: conditions on installed releases, such as ``scrapy<2.20``, all of which must hold.
+        expected: what the rule asks for.
+        actual: what happens instead.
+        operations: the shortest operations that show it.
+        program: the program of a machine that shows it, which is played in every run, or ``None``.
+        seed: what seeded the run that showed it; where there is no program, only a run like it tells that it is fixed.
+        examples: how many examples that run drew.
+    """
+
+    implementation: str
+    rule: str
+    reason: str
+    issue: str = ""
+    expires: date | None = None
+    versions: tuple[str, ...] = ()
+    expected: str = ""
+    actual: str = ""
+    operations: tuple[str, ...] = ()
+    program: Program | None = None
+    seed: int = 0
+    examples: int = 100
+
+    @property
+    def explanation(self) -> str:
+        """The reason, and where it is tracked."""
+        return f"{self.reason} ({self.issue})" if self.issue else self.reason
+
+    @property
+    def evidence(self) -> tuple[str, str, tuple[str, ...], Program | None]:
+        """The counterexample."""
+        return self.expected, self.actual, self.operations, self.program
+
+    def unmet(self) -> str:
+        """Return why its condition on installed releases does not hold, or ``""``."""
+        for text in self.versions:
+            condition = Requirement(text)
+            try:
+                installed = importlib.metadata.version(condition.name)
+            except importlib.metadata.PackageNotFoundError:
+                return f"only for {text}, and {condition.name} is not installed"
+            if not condition.specifier.contains(installed, prereleases=True):
+                return f"only for {text}, and {condition.name} {installed} is installed"
+        return ""
+
+    def expired(self, today: date) -> bool:
+        """Whether it is not acceptable any more."""
+        return self.expires is not None and today >= self.expires
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The rules that are known to be broken.
+
+    Attributes:
+        name: what messages call the file.
+        entries: what is known, in the order of the file.
+        today: the day on which the run takes place.
+    """
+
+    name: str
+    entries: tuple[Entry, ...] = ()
+    today: date = field(default_factory=date.today)
+
+    def programs(self, implementation: str) -> list[Program]:
+        """Return the programs that are known to fail, in force or not."""
+        return [entry.program for entry in self.entries if entry.implementation == implementation and entry.program]
+
+    def known(self, implementation: str) -> dict[str, str]:
+        """Return the rules whose entries are in force, each with the reason of the first one."""
+        known: dict[str, str] = {}
+        for entry in self.entries:
+            if entry.implementation == implementation and not entry.unmet() and not entry.expired(self.today):
+                known.setdefault(entry.rule, entry.explanation)
+        return known
+
+
+def read(path: Path, name: str, *, missing_ok: bool = False) -> Baseline:
+    """Read a baseline.
+
+    Args:
+        path: the file.
+        name: what messages call it.
+        missing_ok: whether a file that does not exist is an empty one.
+
+    Raises:
+        BaselineError: if it cannot be read, or is not a baseline.
+    """
+    try:
+        return parse(path.read_bytes().decode("utf-8"), name)
+    except FileNotFoundError:
+        if missing_ok:
+            return Baseline(name)
+        raise BaselineError(f"there is no file {name}; --conformance-update-baseline writes it") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BaselineError(f"{name}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def parse(text: str, name: str) -> Baseline:
+    """Return the baseline that a text holds.
+
+    Args:
+        text: TOML, one table ``[[known]]`` for each entry.
+        name: what messages call the file.
+
+    Raises:
+        BaselineError: if it is not a baseline.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BaselineError(f"{name}: {error}") from error
+    if unknown := [key for key in table if key != "known"]:
+        raise BaselineError(f"{name}: {unknown[0]!r} is not known at the top; write a table [[known]] for each entry")
+    tables = table.get("known", [])
+    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        raise BaselineError(f"{name}: write a table [[known]] for each entry")
+    entries: list[Entry] = []
+    for number, one in enumerate(tables, 1):
+        entry = _entry(one, f"{name}, entry {number}")
+        for other, before in enumerate(entries, 1):
+            if (before.implementation, before.rule, before.versions) == (entry.implementation, entry.rule, entry.versions):
+                where = f"{name}, entry {number} ({entry.rule} of {entry.implementation})"
+                raise BaselineError(f"{where}: entry {other} says the same; remove one of them")
+        entries.append(entry)
+    return Baseline(name, tuple(entries))
+
+
+def _entry(table: Mapping[str, Any], where: str) -> Entry:
+    if isinstance(table.get("rule"), str) and isinstance(table.get("implementation"), str):
+        where += f" ({table['rule']} of {table['implementation']})"
+    if missing := [key for key in ("implementation", "rule", "reason") if key not in table]:
+        raise BaselineError(f"{where}: lacks {' and '.join(missing)}")
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in _READERS:
+            close = get_close_matches(key, _READERS, n=1)
+            raise BaselineError(f"{where}: unknown key {key!r}{f'; did you mean {close[0]!r}?' if close else ''}")
+        try:
+            values[key] = _READERS[key](value)
+        except ValueError as error:
+            raise BaselineError(f"{where}: {key}: {error}, not {value!r}") from error
+    return Entry(**values)
+
+
+# --- The values of an entry ------------------------------------------------------------------------------------------
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("write a text in quotes")
+    return value
+
+
+def _some_text(value: object) -> str:
+    if not _text(value).strip():
+        raise ValueError("write some text")
+    return _text(value)
+
+
+def _reason(value: object) -> str:
+    if not _text(value).strip():
+        raise ValueError("say why this is acceptable")
+    return _text(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError("write a list of texts")
+    return tuple(value)
+
+
+def _date(value: object) -> date:
+    if type(value) is not date:
+        raise ValueError("write a date such as 2030-01-31, without quotes")
+    return value
+
+
+def _conditions(value: object) -> tuple[str, ...]:
+    texts = (value,) if isinstance(value, str) else _texts(value)
+    for text in texts:
+        try:
+            condition = Requirement(text)
+        except InvalidRequirement:
+            condition = None
+        if condition is None or not condition.specifier or condition.extras or condition.url or condition.marker:
+            raise ValueError("write a condition such as 'scrapy<2.20', or a list of them")
+    return texts
+
+
+def _program(value: object) -> Program:
+    if not isinstance(value, list) or not value or not all(_is_operation(one) for one in value):
+        raise ValueError('write a list of operations such as ["push", 0, 1]: a name, the number of a queue, that of an item')
+    return tuple(Operation(*one) for one in value)
+
+
+def _is_operation(value: object) -> bool:
+    return isinstance(value, list) and [type(part) for part in value] == [str, int, int] and min(value[1:]) >= 0
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("write a whole number, 0 or more")
+    return value
+
+
+_READERS: Mapping[str, Callable[[object], Any]] = {
+    "implementation": _some_text,
+    "rule": _some_text,
+    "reason": _reason,
+    "issue": _text,
+    "expires": _date,
+    "versions": _conditions,
+    "expected": _text,
+    "actual": _text,
+    "operations": _texts,
+    "program": _program,
+    "seed": _number,
+    "examples": _number,
+}
+"""What reads the value of each key; it raises ``ValueError`` with what to write."""

@@ -1,0 +1,200 @@
+"""What a run says about a baseline: which entries are right, and which are new, fixed, unknown, expired or unexplained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from enum import StrEnum
+
+from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
+from queue_conformance.specification import Kind, Level, load
+from queue_conformance.verdicts import RuleVerdict, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One implementation that a run examined.
+
+    Attributes:
+        name: what reports call it.
+        kind: what it is.
+        level: the level whose broken rules fail the run.
+        verdicts: one per rule that is asked of it.
+        whole: whether all of its checks were run, and none deselected.
+        seed: what seeded the run.
+        examples: how many examples were drawn.
+    """
+
+    name: str
+    kind: Kind
+    level: Level
+    verdicts: tuple[RuleVerdict, ...]
+    whole: bool = True
+    seed: int = 0
+    examples: int = 100
+
+
+UPDATE = "--conformance-update-baseline"
+
+
+class Trouble(StrEnum):
+    """Why a baseline is not right."""
+
+    NEW = "new"
+    FIXED = "fixed"
+    UNKNOWN = "unknown"
+    EXPIRED = "expired"
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing about a baseline that is not right, which fails the run.
+
+    Attributes:
+        trouble: which.
+        advice: what is so, and what to do, in one line.
+        entry: the entry, or ``None`` for a new failure.
+        verdict: the verdict on the rule, if there is one.
+        examined: the implementation, if this run examined it.
+    """
+
+    trouble: Trouble
+    advice: str
+    entry: Entry | None = None
+    verdict: RuleVerdict | None = None
+    examined: Examined | None = None
+
+    def __str__(self) -> str:
+        """Return the line that a report shows."""
+        return f"{self.trouble}: {self.advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a run says about a baseline.
+
+    Attributes:
+        findings: what is not right, in the order of the file; what is new comes last.
+        notes: by implementation, which entries this run says nothing about, and why.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: dict[str, list[str]]
+
+
+def mark(baseline: Baseline, name: str, verdicts: Iterable[RuleVerdict]) -> tuple[RuleVerdict, ...]:
+    """Return verdicts in which the broken rules that the baseline knows bear their reason.
+
+    Args:
+        baseline: what is known.
+        name: the name of the implementation.
+        verdicts: its verdicts.
+    """
+    known = baseline.known(name)
+    return tuple(
+        replace(verdict, known=known[verdict.rule.id])
+        if verdict.verdict is Verdict.BROKEN and verdict.rule.id in known
+        else verdict
+        for verdict in verdicts
+    )
+
+
+def judge(baseline: Baseline, implementations: Sequence[Examined], described: Iterable[str] | None = None) -> Judgement:
+    """Compare a baseline with what a run found.
+
+    Args:
+        baseline: what is known.
+        implementations: what was examined.
+        described: all names that an entry may bear, where this run knows them: it examined all that is described.
+    """
+    by_name = {examined.name: examined for examined in implementations}
+    findings: list[Finding] = []
+    silent: dict[str, dict[str, list[str]]] = {}
+    for entry in baseline.entries:
+        examined = by_name.get(entry.implementation)
+        if examined is None:
+            continue
+        found = _judge_entry(baseline, entry, examined)
+        if isinstance(found, Finding):
+            findings.append(found)
+        elif found:
+            silent.setdefault(entry.implementation, {}).setdefault(found, []).append(entry.rule)
+    if described is not None:
+        findings += _nameless(baseline, list(described))
+    for examined in implementations:
+        findings += _new(baseline, examined)
+    notes = {
+        name: [f"this run says nothing about {', '.join(rules)} in {baseline.name}: {why}" for why, rules in reasons.items()]
+        for name, reasons in silent.items()
+    }
+    return Judgement(tuple(findings), notes)
+
+
+def _judge_entry(baseline: Baseline, entry: Entry, examined: Examined) -> Finding | str:
+    """Return what is not right about an entry; a text if this run does not tell, which is empty if all is right."""
+    where = f"{entry.rule} of {entry.implementation}"
+    specification = load()
+    verdict = next((verdict for verdict in examined.verdicts if verdict.rule.id == entry.rule), None)
+
+    def finding(trouble: Trouble, advice: str) -> Finding:
+        return Finding(trouble, advice, entry, verdict, examined)
+
+    if entry.rule not in specification:
+        advice = f"there is no rule {entry.rule}{_meant(entry.rule, specification)}: correct or remove the entry"
+        return finding(Trouble.UNKNOWN, f"{advice} of {entry.implementation} in {baseline.name}")
+    if examined.kind not in specification[entry.rule].kinds:
+        asked = f"is not asked of its kind, {examined.kind.replace('-', ' ')}"
+        return finding(Trouble.UNKNOWN, f"{where} {asked}: correct or remove the entry in {baseline.name}")
+    if unmet := entry.unmet():
+        return unmet
+    if verdict is None:
+        return "this profile does not have the rule"
+    if verdict.verdict is Verdict.KEPT:
+        return _missing(entry, examined) or finding(
+            Trouble.FIXED, f"{where} is kept now: remove the entry from {baseline.name}, or run with {UPDATE}"
+        )
+    if verdict.verdict is not Verdict.BROKEN:
+        return verdict.reason
+    if entry.expired(baseline.today):
+        return finding(
+            Trouble.EXPIRED,
+            f"{where} expired on {entry.expires}: repair it, or give a later date in {baseline.name}",
+        )
+    if entry.reason == PLACEHOLDER:
+        return finding(Trouble.UNEXPLAINED, f"{where} has no reason yet: replace {PLACEHOLDER!r} in {baseline.name}")
+    return ""
+
+
+def _missing(entry: Entry, examined: Examined) -> str:
+    """Return why a run in which a rule was kept does not tell that it is fixed, or ``""``."""
+    if not examined.whole:
+        return "kept, but not all checks were run"
+    if entry.program or (examined.seed == entry.seed and examined.examples >= entry.examples):
+        return ""
+    run = f"--conformance-seed={entry.seed} --conformance-examples={entry.examples}"
+    return f"kept here, but only a run with {run} tells whether it is fixed"
+
+
+def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
+    """Yield what is wrong with entries about implementations that nothing describes: one for each name."""
+    for name in dict.fromkeys(entry.implementation for entry in baseline.entries):
+        if name not in described:
+            advice = f"nothing in pyproject.toml is called {name}{_meant(name, described)}"
+            yield Finding(Trouble.UNKNOWN, f"{advice}: correct or remove its entries in {baseline.name}")
+
+
+def _new(baseline: Baseline, examined: Examined) -> Iterator[Finding]:
+    """Yield the broken rules that fail the run and are not listed; an expired entry is a finding of its own."""
+    listed = {entry.rule for entry in baseline.entries if entry.implementation == examined.name and not entry.unmet()}
+    for verdict in examined.verdicts:
+        rule = verdict.rule
+        if verdict.verdict is Verdict.BROKEN and rule.gates(examined.level) and rule.id not in listed:
+            advice = f"{rule.id} of {examined.name} is broken: repair it, or accept it with {UPDATE} and give"
+            yield Finding(Trouble.NEW, f"{advice} the reason in {baseline.name}", None, verdict, examined)
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    close = get_close_matches(name, list(names), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

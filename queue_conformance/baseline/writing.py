@@ -1,0 +1,217 @@
+"""How the kit keeps a baseline: it adds, refreshes and removes entries, and leaves every other line as its author wrote it.
+
+There is no TOML writer in the standard library, and what follows needs none: the reader of TOML itself tells where each
+statement ends, and reads what was written once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
+from queue_conformance.baseline.judgement import Examined, Judgement, Trouble
+from queue_conformance.verdicts import RuleVerdict
+
+HEADER = """\
+# Rules that are known to be broken, which do not fail a run with --conformance-baseline.
+# --conformance-update-baseline adds, refreshes and removes entries; reason, issue, expires and versions are yours.
+"""
+
+_EVIDENCE = ("expected", "actual", "operations", "program", "seed", "examples")
+"""The keys that the kit writes."""
+
+
+def update(text: str, baseline: Baseline, judgement: Judgement, implementations: Iterable[Examined]) -> tuple[str, list[str]]:
+    """Bring the text of a baseline up to date.
+
+    Args:
+        text: the text of the file.
+        baseline: what it says.
+        judgement: what the run says about it.
+        implementations: what was examined.
+
+    Returns:
+        The new text, and one line for each change.
+
+    Raises:
+        BaselineError: if the entries are not written as tables ``[[known]]``.
+    """
+    preamble, blocks = _blocks(text)
+    if len(blocks) != len(baseline.entries):
+        raise BaselineError(f"{baseline.name}: write each entry as a table of its own, [[known]], so that it can be updated")
+    end = "\r\n" if "\r\n" in text else "\n"
+    verdicts = {(found.name, verdict.rule.id): (found, verdict) for found in implementations for verdict in found.verdicts}
+    stale = {id(finding.entry): finding for finding in judgement.findings if finding.entry and finding.examined}
+    parts, entries, changes = [preamble], [], []
+    for entry, block in zip(baseline.entries, blocks, strict=True):
+        where, finding = f"{entry.rule} of {entry.implementation}", stale.get(id(entry))
+        if finding and finding.trouble in _REMOVED:
+            changes.append(f"removed: {where}, {_REMOVED[finding.trouble]}; its reason was: {entry.explanation}")
+            parts.append(_remains(block))
+            continue
+        fresh = entry if entry.unmet() else _witnessed(entry, *verdicts.get((entry.implementation, entry.rule), (None, None)))
+        if fresh.evidence != entry.evidence:
+            before, after = len(entry.operations), len(fresh.operations)
+            changes.append(f"refreshed: {where}" + (f", from {before} to {after} operations" if before != after else ""))
+            entry, block = fresh, _refreshed(block, fresh, end)
+        parts.append(block)
+        entries.append(entry)
+    for finding in judgement.findings:
+        if finding.trouble is Trouble.NEW and finding.examined and finding.verdict:
+            blank = Entry(finding.examined.name, finding.verdict.rule.id, PLACEHOLDER)
+            entries.append(_witnessed(blank, finding.examined, finding.verdict))
+            parts.append(_gap("".join(parts), end) + end.join(["[[known]]", *_lines(entries[-1]), ""]))
+            changes.append(f"added: {blank.rule} of {blank.implementation}")
+    written = "".join(parts)
+    if parse(written, baseline.name).entries != tuple(entries):
+        raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
+    return written, changes
+
+
+_REMOVED = {Trouble.FIXED: "kept now", Trouble.UNKNOWN: "no rule that is asked of it"}
+"""The troubles that an update ends by removing the entry, and why."""
+
+
+def save(text: str, path: Path) -> None:
+    """Replace a file by a text, as a whole or not at all.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    target = path.resolve()  # a link stays one
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8"))
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _witnessed(entry: Entry, examined: Examined | None, verdict: RuleVerdict | None) -> Entry:
+    """Return an entry with the evidence of a run, if there is any; a seed matters only where no program can be played again."""
+    if examined is None or verdict is None or verdict.violation is None:
+        return entry
+    violation = verdict.violation
+    return replace(
+        entry,
+        expected=_plain(violation.expected),
+        actual=_plain(violation.actual),
+        operations=tuple(map(_plain, violation.operations)),
+        program=violation.program or None,
+        seed=0 if violation.program else examined.seed,
+        examples=100 if violation.program else examined.examples,
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a text that UTF-8 can hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+# --- TOML ------------------------------------------------------------------------------------------------------------
+
+
+def _statements(lines: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Return the statements of TOML: the key, or the header of a table, and the lines that it takes."""
+    statements = []
+    start = 0
+    while start < len(lines):
+        end = start + 1
+        while (table := _parsed(lines[start:end])) is None:
+            end += 1
+        if table:
+            header = lines[start].lstrip().startswith("[")
+            statements.append(("[]" if header else next(iter(table)), start, end))
+        start = end
+    return statements
+
+
+def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
+    """Return what some lines say, or ``None`` if a statement in them does not end."""
+    try:
+        return tomllib.loads("\n".join(line.rstrip("\r") for line in lines))
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _blocks(text: str) -> tuple[str, list[str]]:
+    """Split a text into what comes before the first entry, and the entries; comments right above one belong to it."""
+    lines = text.split("\n")
+    starts = []
+    for key, start, _ in _statements(lines):
+        if key == "[]":
+            while start and lines[start - 1].lstrip().startswith("#"):
+                start -= 1
+            starts.append(start)
+    if not starts:
+        return text, []
+    joined = ["\n".join(lines[begin:end]) + "\n" for begin, end in pairwise([0, *starts])]
+    return joined[0] if starts[0] else "", [*joined[1:], "\n".join(lines[starts[-1] :])]
+
+
+def _remains(block: str) -> str:
+    """Return what is left of a block without its entry: comments that stand apart from it."""
+    lines = block.split("\n")
+    rest = "\n".join(lines[_statements(lines)[-1][2] :])
+    return rest.lstrip("\r\n") if "#" in rest else ""
+
+
+def _gap(before: str, end: str) -> str:
+    """Return the line breaks that make an empty line after a text."""
+    if not before or before.endswith(end * 2):
+        return ""
+    return end if before.endswith(end) else end * 2
+
+
+def _refreshed(block: str, entry: Entry, end: str) -> str:
+    """Replace what the kit wrote in the block of an entry."""
+    lines = block.split("\n")
+    statements = _statements(lines)
+    ours = [(start, stop) for key, start, stop in statements if key in _EVIDENCE]
+    at = ours[0][0] if ours else statements[-1][2]
+    dropped = {number for start, stop in ours for number in range(start, stop)}
+    before = [line for number, line in enumerate(lines[:at]) if number not in dropped]
+    after = [line for number, line in enumerate(lines) if number >= at and number not in dropped]
+    new = [f"{line}{end[:-1]}" for line in _lines(entry, _EVIDENCE)]
+    return "\n".join([*before, *new, *(after or [""])])
+
+
+def _lines(entry: Entry, keys: Sequence[str] = ("implementation", "rule", "reason", *_EVIDENCE)) -> list[str]:
+    """Return the lines of an entry; what has its default is left out."""
+    lines = []
+    for key in keys:
+        value = getattr(entry, key)
+        if value != Entry.__dataclass_fields__[key].default:
+            lines += _assignment(key, value)
+    return lines
+
+
+def _assignment(key: str, value: Any) -> list[str]:
+    if isinstance(value, tuple) and key == "operations":
+        return [f"{key} = [", *(f"    {_quoted(one)}," for one in value), "]"]
+    return [f"{key} = {_quoted(value)}"]
+
+
+def _quoted(value: Any) -> str:
+    """Return a value as TOML; what JSON writes of texts, numbers and lists is TOML too, but for one character."""
+    if isinstance(value, str) and '"' in value and "'" not in value and value.isprintable():
+        return f"'{value}'"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,120 @@
+"""The gate of a run: which broken rules fail it, and what its baseline says about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
+from queue_conformance.baseline.judgement import Examined, Judgement, Trouble, judge, mark
+from queue_conformance.options import Options
+from queue_conformance.reports import Report
+from queue_conformance.specification import Level, load
+from queue_conformance.suites.programs import Program
+
+
+class Gate:
+    """Which broken rules fail a run.
+
+    Args:
+        options: what the user asked for.
+        directory: where pytest was called; messages name the baseline from there.
+
+    Raises:
+        BaselineError: if the baseline cannot be read.
+    """
+
+    def __init__(self, options: Options, directory: Path) -> None:
+        self._options = options
+        self._updates = options.update_baseline
+        self._levels = {target.name: Level(target.level) for target in options.targets}
+        self._baseline: Baseline | None = None
+        if options.baseline:
+            name = os.path.relpath(options.baseline, directory)
+            self._baseline = read(options.baseline, name, missing_ok=self._updates)
+        self._known = {name: self._baseline.known(name) if self._baseline else {} for name in self._levels}
+
+    def programs(self, implementation: str) -> list[Program]:
+        """Return the programs of the baseline that an implementation is known to fail."""
+        return self._baseline.programs(implementation) if self._baseline else []
+
+    def why_known(self, implementation: str, rule: str) -> str:
+        """Return why it is known that a rule is broken, or ``""``; a run that updates the baseline knows all that fails it."""
+        accepted = self._updates and load()[rule].gates(self._levels[implementation])
+        return self._known[implementation].get(rule, PLACEHOLDER if accepted else "")
+
+    def fails(self, implementation: str, rule: str) -> bool:
+        """Whether the run fails if a rule is broken."""
+        return load()[rule].gates(self._levels[implementation]) and not self.why_known(implementation, rule)
+
+    def judged(self, report: Report, run: Mapping[str, bool]) -> Report:
+        """Return a report with what the baseline says.
+
+        Args:
+            report: what came of the run.
+            run: the implementations of which checks were run, by name; whether all of them were.
+        """
+        if self._baseline is None:
+            return report
+        judgement = self._judge(report, run)
+        # A run that updates the baseline fails by nothing in it, not even by what has expired.
+        baseline = replace(self._baseline, today=date.min) if self._updates else self._baseline
+        implementations = tuple(
+            replace(
+                found,
+                verdicts=mark(baseline, found.name, found.verdicts),
+                notes=(*found.notes, *judgement.notes.get(found.name, ())),
+            )
+            for found in report.implementations
+        )
+        return replace(report, implementations=implementations, gate=() if self._updates else tuple(map(str, judgement.findings)))
+
+    def update(self, report: Report, run: Mapping[str, bool]) -> list[str]:
+        """Bring the baseline up to date, and write it.
+
+        Args:
+            report: what came of the run.
+            run: the implementations of which checks were run, by name; whether all of them were.
+
+        Returns:
+            One line for each change, and for what is left to do.
+
+        Raises:
+            BaselineError: if it cannot be written.
+        """
+        baseline, path = self._baseline, self._options.baseline
+        assert baseline is not None
+        assert path is not None
+        try:
+            exists = path.exists()
+            text = path.read_bytes().decode("utf-8") if exists else writing.HEADER
+            written, changes = writing.update(text, baseline, self._judge(report, run), self._examined(report, run))
+            if changes or not exists:
+                writing.save(written, path)
+        except OSError as error:
+            raise BaselineError(f"--conformance-baseline: cannot write {baseline.name}: {error.strerror}") from error
+        self._baseline = parse(written, baseline.name)
+        return [*(changes or [f"{baseline.name} is up to date"]), *self._left_to_do(report, run)]
+
+    def _left_to_do(self, report: Report, run: Mapping[str, bool]) -> Iterator[str]:
+        assert self._baseline is not None
+        yield from (str(one) for one in self._judge(report, run).findings if one.trouble is not Trouble.UNEXPLAINED)
+        if blank := sum(entry.reason == PLACEHOLDER for entry in self._baseline.entries):
+            entries = "1 entry has" if blank == 1 else f"{blank} entries have"
+            yield f"{entries} no reason yet, which fails the next run: replace {PLACEHOLDER!r} in {self._baseline.name}"
+
+    def _judge(self, report: Report, run: Mapping[str, bool]) -> Judgement:
+        assert self._baseline is not None
+        described = [target.name for target in self._options.targets] if self._options.everything else None
+        return judge(self._baseline, self._examined(report, run), described)
+
+    def _examined(self, report: Report, run: Mapping[str, bool]) -> list[Examined]:
+        origin = report.origin
+        return [
+            Examined(found.name, found.kind, found.level, found.verdicts, run[found.name], origin.seed, origin.examples)
+            for found in report.implementations
+            if found.name in run
+        ]

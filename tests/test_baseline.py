@@ -1,0 +1,411 @@
+"""A baseline is read strictly, judged fairly, and written without touching what its author wrote."""
+
+import os
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
+from queue_conformance.baseline.judgement import Examined, judge, mark
+from queue_conformance.specification import Kind, Level, load
+from queue_conformance.suites.outcomes import Violation
+from queue_conformance.suites.programs import program
+from queue_conformance.verdicts import RuleVerdict, Verdict
+
+EMPTY, COUNT, TWICE = "queue.pop.empty-none", "queue.len.count", "queue.close.twice"
+ENTRY = f"""[[known]]
+implementation = "mine"
+rule = "{EMPTY}"
+reason = "as the client does"
+"""
+
+
+def entry(**keys):
+    """Return the text of an entry in which some keys have other values, which are given as TOML."""
+    lines = {"implementation": '"mine"', "rule": f'"{EMPTY}"', "reason": '"as the client does"'} | keys
+    return "[[known]]\n" + "".join(f"{key} = {value}\n" for key, value in lines.items() if value)
+
+
+# --- Reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_entry_is_read_key_by_key():
+    text = entry(
+        issue='"https://example.com/1"',
+        expires="2030-01-31",
+        versions='["scrapy<99", "queuelib>=1"]',
+        expected='"None"',
+        actual='"0"',
+        operations='["queue = Queue()", "queue.pop()"]',
+        program='[["push", 0, 1], ["pop", 0, 0]]',
+    )
+    (found,) = parse(text, "known.toml").entries
+    assert (found.implementation, found.rule, found.explanation) == ("mine", EMPTY, "as the client does (https://example.com/1)")
+    assert (found.expires, found.versions) == (date(2030, 1, 31), ("scrapy<99", "queuelib>=1"))
+    assert found.evidence == ("None", "0", ("queue = Queue()", "queue.pop()"), program("push:1 pop"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no toml", "known.toml: Expected '=' after a key"),
+        ("rule = 1", "known.toml: 'rule' is not known at the top; write a table [[known]] for each entry"),
+        ("[known]\nrule = 1", "known.toml: write a table [[known]] for each entry"),
+        ("known = [1]", "known.toml: write a table [[known]] for each entry"),
+        (ENTRY + entry(reason=""), f"known.toml, entry 2 ({EMPTY} of mine): lacks reason"),
+        ("[[known]]", "known.toml, entry 1: lacks implementation and rule and reason"),
+        (entry(reason='" "'), f"known.toml, entry 1 ({EMPTY} of mine): reason: say why this is acceptable, not ' '"),
+        (entry(implementation='""'), "implementation: write some text, not ''"),
+        (entry(rule="1"), "known.toml, entry 1: rule: write a text in quotes, not 1"),
+        (entry(resaon='"x"'), "unknown key 'resaon'; did you mean 'reason'?"),
+        (entry(expires='"2030-01-31"'), "expires: write a date such as 2030-01-31, without quotes, not '2030-01-31'"),
+        (entry(expires="2030-01-31T00:00:00"), "expires: write a date such as 2030-01-31"),
+        (entry(versions='"2.20"'), "versions: write a condition such as 'scrapy<2.20', or a list of them, not '2.20'"),
+        (entry(versions='"scrapy"'), "versions: write a condition such as 'scrapy<2.20'"),
+        (entry(versions='"scrapy[x]<2"'), "versions: write a condition such as 'scrapy<2.20'"),
+        (entry(versions='["scrapy<2", 3]'), "versions: write a list of texts, not ['scrapy<2', 3]"),
+        (entry(operations='"queue.pop()"'), "operations: write a list of texts, not 'queue.pop()'"),
+        (entry(program='["pop"]'), 'program: write a list of operations such as ["push", 0, 1]'),
+        (entry(program='[["pop", 0]]'), 'program: write a list of operations such as ["push", 0, 1]'),
+        (entry(program='[["pop", -1, 0]]'), 'program: write a list of operations such as ["push", 0, 1]'),
+        (entry(seed='"a"'), "seed: write a whole number, 0 or more, not 'a'"),
+        (ENTRY + ENTRY, f"known.toml, entry 2 ({EMPTY} of mine): entry 1 says the same; remove one of them"),
+    ],
+)
+def test_what_is_no_baseline_is_refused_in_one_line_that_names_the_entry(text, message):
+    with pytest.raises(BaselineError) as caught:
+        parse(text, "known.toml")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("known.toml")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path):
+    file = tmp_path / "known.toml"
+    with pytest.raises(BaselineError, match=r"^there is no file known.toml; --conformance-update-baseline writes it$"):
+        read(file, "known.toml")
+    assert read(file, "known.toml", missing_ok=True).entries == ()
+    with pytest.raises(BaselineError, match=r"^known.toml: Is a directory$"):
+        read(tmp_path, "known.toml")
+    file.write_bytes(b"\xff")
+    with pytest.raises(BaselineError, match=r"^known.toml: 'utf-8' codec"):
+        read(file, "known.toml")
+
+
+@pytest.mark.parametrize(
+    ("versions", "unmet"),
+    [
+        ('"pytest>1"', ""),
+        ('["pytest>1", "scrapy>1"]', ""),
+        ('["pytest>1", "scrapy<1"]', "only for scrapy<1, and scrapy "),
+        ('"no-such-package>1"', "only for no-such-package>1, and no-such-package is not installed"),
+    ],
+)
+def test_a_condition_speaks_of_installed_releases(versions, unmet):
+    baseline = parse(entry(versions=versions), "known.toml")
+    assert baseline.entries[0].unmet().startswith(unmet)
+    assert bool(baseline.entries[0].unmet()) == bool(unmet)
+    assert (EMPTY in baseline.known("mine")) == (not unmet)
+
+
+def test_an_entry_is_in_force_until_it_expires():
+    baseline = parse(entry(expires="2030-01-31"), "known.toml")
+    assert replace(baseline, today=date(2030, 1, 30)).known("mine") == {EMPTY: "as the client does"}
+    assert replace(baseline, today=date(2030, 1, 31)).known("mine") == {}
+    assert baseline.known("other") == {}
+
+
+# --- Judging ---------------------------------------------------------------------------------------------------------
+
+
+def violation(rule, *operations, actual="0", played=None):
+    return Violation(rule, "None", actual, operations or ("queue.pop()",), "", played)
+
+
+def examined(name="mine", kind=Kind.DOWNSTREAM_QUEUE, level=Level.MUST, whole=True, seed=0, examples=100, **rules):
+    """Return what a run found out: verdicts, or violations, of rules by a short name."""
+    names = {"empty": EMPTY, "count": COUNT, "twice": TWICE}
+    verdicts = [
+        RuleVerdict(load()[names[short]], Verdict.BROKEN, violation=found)
+        if isinstance(found, Violation)
+        else RuleVerdict(load()[names[short]], found, "" if found is Verdict.KEPT else "its check was not run")
+        for short, found in rules.items()
+    ]
+    return Examined(name, kind, level, tuple(verdicts), whole, seed, examples)
+
+
+def lines(text, *implementations, described=None, today=None):
+    baseline = parse(text, "known.toml")
+    return list(map(str, judge(replace(baseline, today=today or baseline.today), implementations, described).findings))
+
+
+BROKEN = violation(EMPTY)
+
+
+def test_what_is_broken_and_known_is_right():
+    assert lines(ENTRY, examined(empty=BROKEN)) == []
+
+
+def test_what_is_broken_and_not_known_is_new():
+    assert lines("", examined(empty=BROKEN)) == [
+        f"new: {EMPTY} of mine is broken: repair it, or accept it with --conformance-update-baseline and give the reason in "
+        "known.toml"
+    ]
+
+
+def test_what_does_not_fail_the_run_is_not_new():
+    found = examined(twice=violation(TWICE))
+    assert lines("", found) == []
+    assert lines("", replace(found, level=Level.SHOULD)) != []
+
+
+def test_what_is_known_for_other_releases_is_new():
+    assert lines(entry(versions='"scrapy<1"'), examined(empty=BROKEN))[0].startswith(f"new: {EMPTY}")
+
+
+def test_what_is_kept_is_fixed():
+    assert lines(ENTRY, examined(empty=Verdict.KEPT)) == [
+        f"fixed: {EMPTY} of mine is kept now: remove the entry from known.toml, or run with --conformance-update-baseline"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [ENTRY, entry(expires="2020-01-01"), entry(reason=f'"{PLACEHOLDER}"')],
+)
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (examined(empty=Verdict.NOT_EXERCISED), "its check was not run"),
+        (examined(empty=Verdict.BLOCKED), "its check was not run"),
+        (examined(empty=Verdict.KEPT, whole=False), "kept, but not all checks were run"),
+        (
+            examined(empty=Verdict.KEPT, seed=5),
+            "kept here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is fixed",
+        ),
+        (
+            examined(empty=Verdict.KEPT, examples=10),
+            "kept here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is fixed",
+        ),
+        (examined(), "this profile does not have the rule"),
+    ],
+)
+def test_what_was_not_examined_is_a_note(text, found, why):
+    judgement = judge(parse(text, "known.toml"), [found])
+    assert judgement.findings == ()
+    assert judgement.notes == {"mine": [f"this run says nothing about {EMPTY} in known.toml: {why}"]}
+
+
+def test_an_entry_with_a_program_is_fixed_whatever_the_seed():
+    (line,) = lines(entry(program='[["pop", 0, 0]]'), examined(empty=Verdict.KEPT, seed=5, examples=1))
+    assert line.startswith("fixed: ")
+
+
+def test_an_expired_entry_fails_from_that_day_on():
+    text = entry(expires="2030-01-31")
+    assert lines(text, examined(empty=BROKEN), today=date(2030, 1, 30)) == []
+    assert lines(text, examined(empty=BROKEN), today=date(2030, 1, 31)) == [
+        f"expired: {EMPTY} of mine expired on 2030-01-31: repair it, or give a later date in known.toml"
+    ]
+
+
+def test_a_placeholder_is_no_reason():
+    assert lines(entry(reason=f'"{PLACEHOLDER}"'), examined(empty=BROKEN)) == [
+        f"unexplained: {EMPTY} of mine has no reason yet: replace {PLACEHOLDER!r} in known.toml"
+    ]
+
+
+def test_a_rule_that_does_not_exist_is_unknown():
+    assert lines(entry(rule='"queue.pop.emty-none"'), examined(empty=Verdict.KEPT)) == [
+        f"unknown: there is no rule queue.pop.emty-none (did you mean {EMPTY}?): "
+        "correct or remove the entry of mine in known.toml"
+    ]
+
+
+def test_a_rule_of_another_kind_is_unknown():
+    assert lines(entry(rule='"aqueue.size"'), examined(empty=Verdict.KEPT)) == [
+        "unknown: aqueue.size of mine is not asked of its kind, downstream queue: correct or remove the entry in known.toml"
+    ]
+
+
+def test_an_implementation_that_was_not_examined_is_left_alone():
+    text = ENTRY + entry(implementation='"other"', rule='"no.such"', expires="2020-01-01")
+    assert lines(text, examined(empty=BROKEN)) == []
+    assert lines(text, examined(empty=BROKEN), described=["mine", "other"]) == []
+
+
+def test_a_name_that_nothing_bears_is_unknown_once_in_a_whole_run():
+    text = entry(implementation='"mime"') + entry(implementation='"mime"', rule=f'"{COUNT}"')
+    assert lines(text, examined(empty=Verdict.KEPT), described=["mine"]) == [
+        "unknown: nothing in pyproject.toml is called mime (did you mean mine?): correct or remove its entries in known.toml"
+    ]
+
+
+def test_broken_rules_bear_their_reason():
+    baseline = parse(entry(issue='"#1"') + entry(rule=f'"{COUNT}"'), "known.toml")
+    marked = mark(baseline, "mine", examined(empty=BROKEN, count=Verdict.KEPT, twice=violation(TWICE)).verdicts)
+    assert [verdict.known for verdict in marked] == ["as the client does (#1)", "", ""]
+
+
+# --- Writing ---------------------------------------------------------------------------------------------------------
+
+
+def updated(text, *implementations):
+    baseline = parse(text, "known.toml")
+    return writing.update(text, baseline, judge(baseline, implementations), implementations)
+
+
+HAND = f"""\
+# What we know.
+
+# --- Empty ---
+
+# the client raises
+[[known]]
+rule = "{EMPTY}"  # an author's order
+implementation = "mine"
+actual = \"\"\"
+[[known]]
+\"\"\"
+# a remark
+
+reason = 'a "reason" # not a comment'
+expires = 2099-01-31 # later
+operations = [
+    "queue.pop()", # short
+]
+
+# --- Counts ---
+
+# see the issue
+[[known]]
+implementation = "mine"
+rule = "{COUNT}"
+reason = "approximate"
+
+# --- The end ---
+"""
+
+
+def test_an_update_that_changes_nothing_changes_no_character():
+    for text in (HAND, HAND.replace("\n", "\r\n"), "", "# nothing\n"):
+        assert updated(text, examined(empty=Verdict.BLOCKED, count=Verdict.NOT_EXERCISED)) == (text, [])
+
+
+def test_a_fixed_entry_goes_with_the_comment_above_it_and_nothing_else_does():
+    text, changes = updated(HAND, examined(count=Verdict.KEPT))
+    assert text == HAND.replace(
+        f'# see the issue\n[[known]]\nimplementation = "mine"\nrule = "{COUNT}"\nreason = "approximate"\n\n', ""
+    )
+    assert changes == [f"removed: {COUNT} of mine, kept now; its reason was: approximate"]
+
+
+def test_the_first_entry_can_go_and_comments_that_stand_apart_stay():
+    text, _ = updated(HAND, examined(empty=Verdict.KEPT))
+    begin, end = HAND.index("# the client"), HAND.index("# --- Counts")
+    assert text == HAND[:begin] + HAND[end:]
+
+
+def test_evidence_is_refreshed_in_its_place_and_the_rest_is_kept():
+    found = violation(EMPTY, "queue = Queue()", "queue.pop()", actual="1", played=program("pop"))
+    text, changes = updated(HAND, examined(empty=found))
+    assert changes == [f"refreshed: {EMPTY} of mine, from 1 to 2 operations"]
+    new = 'expected = "None"\nactual = "1"\noperations = [\n    "queue = Queue()",\n    "queue.pop()",\n]\n'
+    new += 'program = [["pop", 0, 0]]\n'
+    old = HAND[HAND.index("actual") : HAND.index("# a remark")]
+    dropped = HAND[HAND.index("operations") : HAND.index("\n# --- Counts")]
+    assert text == HAND.replace(old, new).replace(dropped, "")
+    assert parse(text, "known.toml").entries[0].expires == date(2099, 1, 31)
+
+
+def test_evidence_that_is_the_same_is_not_refreshed():
+    text, _ = updated(ENTRY, examined(empty=BROKEN))
+    assert updated(text, examined(empty=BROKEN)) == (text, [])
+    assert updated(text, examined(empty=BROKEN, seed=5)) == (text, [])
+
+
+@pytest.mark.parametrize("before", ["", "# mine\n", ENTRY.rstrip(), ENTRY, ENTRY + "\n", ENTRY.replace("\n", "\r\n")])
+def test_what_is_new_is_added_at_the_end(before):
+    end = "\r\n" if "\r" in before else "\n"
+    text, changes = updated(before, examined(count=violation(COUNT)))
+    assert changes == [f"added: {COUNT} of mine"]
+    assert text.startswith(before)
+    added = f'[[known]]\nimplementation = "mine"\nrule = "{COUNT}"\nreason = "{PLACEHOLDER}"\nexpected = "None"\nactual = "0"\n'
+    added += 'operations = [\n    "queue.pop()",\n]\n'
+    assert text[len(before) :].lstrip("\r\n") == added.replace("\n", end)
+    assert not before or text.endswith(end * 2 + added.replace("\n", end))
+
+
+def test_the_seed_is_written_where_no_program_can_be_played_again():
+    drawn, _ = updated("", examined(count=violation(COUNT), seed=5, examples=2000))
+    assert drawn.endswith("]\nseed = 5\nexamples = 2000\n")
+    played, _ = updated("", examined(count=violation(COUNT, played=program("pop")), seed=5, examples=2000))
+    assert "seed" not in played
+
+
+@pytest.mark.parametrize(
+    "text", ['"', "'", "\\", "\x00\x1b\x7f\x85\u2028", "é😀", "two\nlines\r\n", "\ud800", "'\"\\", '"' * 3, "'" * 3 + '"']
+)
+def test_any_text_can_be_written_and_read_back(text):
+    written, _ = updated("", examined(empty=violation(EMPTY, f"queue.pop()  # {text}", actual=text)))
+    (found,) = parse(written, "known.toml").entries
+    assert found.actual == text.encode("utf-8", "backslashreplace").decode()
+    written.encode("utf-8")
+
+
+def test_an_unknown_rule_is_removed_with_its_reason_told():
+    text, changes = updated(entry(rule='"no.such-rule"') + ENTRY, examined(empty=Verdict.BLOCKED))
+    assert text == ENTRY
+    assert changes == ["removed: no.such-rule of mine, no rule that is asked of it; its reason was: as the client does"]
+
+
+def test_what_was_not_examined_is_not_removed():
+    text = ENTRY + entry(implementation='"other"') + entry(implementation='"gone"', rule='"no.such"')
+    for found in (examined(empty=Verdict.KEPT, whole=False), examined(empty=Verdict.NOT_EXERCISED)):
+        baseline = parse(text, "known.toml")
+        assert writing.update(text, baseline, judge(baseline, [found], ["mine"]), [found]) == (text, [])
+
+
+def test_an_expired_entry_is_not_prolonged():
+    text, changes = updated(entry(expires="2020-01-01", actual='"0"', expected='"None"'), examined(empty=BROKEN))
+    assert "expires = 2020-01-01" in text
+    assert changes == [f"refreshed: {EMPTY} of mine, from 0 to 1 operations"]
+
+
+def test_entries_that_are_written_inline_cannot_be_updated():
+    text = f'known = [{{ implementation = "mine", rule = "{EMPTY}", reason = "x" }}]'
+    with pytest.raises(BaselineError, match=r"known.toml: write each entry as a table of its own, \[\[known\]\]"):
+        updated(text, examined(empty=BROKEN))
+
+
+def test_a_file_is_replaced_as_a_whole_and_keeps_its_mode(tmp_path):
+    file, link = tmp_path / "known.toml", tmp_path / "link.toml"
+    writing.save("one", file)
+    assert file.stat().st_mode & 0o777 == 0o666 & ~writing._umask()
+    file.chmod(0o640)
+    link.symlink_to(file)
+    writing.save("two é", link)
+    assert file.read_text("utf-8") == "two é"
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert {path.name for path in tmp_path.iterdir()} == {"known.toml", "link.toml"}
+    assert link.is_symlink()
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    file = tmp_path / "known.toml"
+    file.write_text("one")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        writing.save("two", file)
+    assert [path.name for path in tmp_path.iterdir()] == ["known.toml"]
+    assert file.read_text() == "one"
+
+
+def test_an_empty_baseline_knows_nothing():
+    assert Baseline("known.toml").known("mine") == {}
+    assert Baseline("known.toml").programs("mine") == []

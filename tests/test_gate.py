@@ -1,0 +1,233 @@
+"""A baseline in whole runs: what is known does not fail them, and what is not so any more does."""
+
+import json
+import os
+
+import pytest
+
+from queue_conformance.baseline import PLACEHOLDER, parse
+
+RIGHT = "from queue_reference.memory import FifoMemoryQueue\nclass Queue(FifoMemoryQueue):\n"
+PEEK = "    def peek(self):\n        return super().peek() or 0\n"
+COUNT = "    def __len__(self):\n        return min(super().__len__(), 3)\n"
+CLOSE = """\
+    closed = False
+    def close(self):
+        if self.closed:
+            raise ValueError
+        self.closed = True
+"""
+RULES = {"queue.peek.empty-none": PEEK, "queue.len.count": COUNT, "queue.close.twice": CLOSE}
+"""Three rules, and the lines of a queue that break each."""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run pytest on a queue with a baseline, which breaks every rule of ``RULES`` at first."""
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # a module that changes within a second must be read again
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    repair(pytester)
+
+    def run(*arguments, queues=("--queue-class=mine.Queue", "--conformance-level=SHOULD")):
+        arguments = ("--conformance-baseline=known.toml", *queues, *arguments)
+        return pytester.runpytest_subprocess("-p", "no:randomly", "-p", "no:cacheprovider", *arguments)
+
+    return run
+
+
+def repair(pytester, *repaired):
+    """Write the queue again, so that it keeps some rules."""
+    pytester.makepyfile(mine=RIGHT + "".join(lines for rule, lines in RULES.items() if rule not in repaired) + "    pass\n")
+
+
+def baseline(pytester):
+    return parse((pytester.path / "known.toml").read_text("utf-8"), "known.toml")
+
+
+def explain(pytester, *further):
+    """Replace the placeholders in the baseline by reasons; add lines to the first entry."""
+    file = pytester.path / "known.toml"
+    text = file.read_text("utf-8").replace(PLACEHOLDER, "as the client does")
+    file.write_text(text.replace('does"\n', "".join(['does"\n', *(f"{line}\n" for line in further)]), 1), "utf-8")
+
+
+def said(result, word="baseline: "):
+    return [line.removeprefix(word) for line in result.outlines if line.startswith(word)]
+
+
+def test_from_the_first_red_run_to_green_and_on(run, pytester):
+    first = run(queues=("--queue-class=mine.Queue", "--conformance-level=SHOULD", "--conformance-update-baseline"))
+    assert first.ret == 0
+    assert said(first) == [
+        *(f"added: {rule} of mine.Queue" for rule in RULES),
+        f"3 entries have no reason yet, which fails the next run: replace {PLACEHOLDER!r} in known.toml",
+    ]
+    assert "FAILURES" not in first.stdout.str()
+
+    blank = run("-n", "2", "--conformance-report=report.jsonl")
+    assert blank.ret == 1
+    unexplained = [
+        f"unexplained: {rule} of mine.Queue has no reason yet: replace {PLACEHOLDER!r} in known.toml" for rule in RULES
+    ]
+    assert said(blank) == unexplained
+    records = [json.loads(line) for line in (pytester.path / "report.jsonl").read_text("utf-8").splitlines()]
+    assert [record["message"] for record in records if record["type"] == "gate"] == unexplained
+    assert {record["rule"]: record["known"] for record in records if "known" in record} == dict.fromkeys(RULES, PLACEHOLDER)
+
+    explain(pytester, 'issue = "https://example.com/1"', "expires = 2999-01-01")
+    green = run("-v", "--junitxml=junit.xml")
+    assert green.ret == 0
+    xml = (pytester.path / "junit.xml").read_text("utf-8")
+    assert '<skipped type="pytest.xfail" message="queue.len.count: as the client does"' in xml
+    assert 'failures="0"' in xml
+    assert said(green) == []
+    green.stdout.re_match_lines(
+        [
+            r"mine\.Queue::queue\.peek\.empty-none KNOWN .*",
+            r"  known         MUST   queue\.peek\.empty-none  as the client does \(https://example\.com/1\)",
+            r"  known         SHOULD queue\.close\.twice  as the client does",
+            r"  verdict: NON-CONFORMANT \(2 MUST rules are broken, all known; 1 SHOULD rule is broken, and known\)",
+            r".* \d+ known in .*",
+        ]
+    )
+    assert "FAILURES" not in green.stdout.str()
+    assert "script" not in green.stdout.str()
+
+    repair(pytester, "queue.len.count")
+    stale = run()
+    assert stale.ret == 1
+    fixed = "queue.len.count of mine.Queue is kept now"
+    assert said(stale) == [f"fixed: {fixed}: remove the entry from known.toml, or run with --conformance-update-baseline"]
+    assert "FAILURES" not in stale.stdout.str()
+
+    update = run("--conformance-update-baseline", "-n", "2")
+    assert update.ret == 0
+    assert said(update) == ["removed: queue.len.count of mine.Queue, kept now; its reason was: as the client does"]
+    assert [entry.rule for entry in baseline(pytester).entries] == ["queue.peek.empty-none", "queue.close.twice"]
+    assert run().ret == 0
+
+
+@pytest.fixture
+def known(run, pytester):
+    """Give a baseline that is right."""
+    assert run("--conformance-update-baseline").ret == 0
+    explain(pytester)
+    return pytester.path / "known.toml"
+
+
+def test_what_is_new_fails_beside_what_is_known(run, pytester, known):
+    repair(pytester, "queue.len.count")
+    run("--conformance-update-baseline")
+    repair(pytester)
+    result = run()
+    assert result.ret == 1
+    new = "queue.len.count of mine.Queue is broken"
+    (line,) = said(result)
+    assert line == f"new: {new}: repair it, or accept it with --conformance-update-baseline and give the reason in known.toml"
+    result.stdout.fnmatch_lines(["queue.len.count  MUST broken", "* failed, * known in *"])
+    result.stdout.no_fnmatch_line("queue.peek.empty-none  MUST broken")
+
+
+def test_what_expired_fails_again(run, known):
+    known.write_text(known.read_text("utf-8").replace('does"\n', 'does"\nexpires = 2020-01-31\n', 1), "utf-8")
+    result = run()
+    assert result.ret == 1
+    assert said(result) == [
+        "expired: queue.peek.empty-none of mine.Queue expired on 2020-01-31: repair it, or give a later date in known.toml"
+    ]
+    result.stdout.fnmatch_lines(["queue.peek.empty-none  MUST broken"])
+    update = run("--conformance-update-baseline")
+    assert update.ret == 0
+    assert said(update) == ["known.toml is up to date", *said(result)]
+
+
+def test_what_was_deselected_is_neither_fixed_nor_failing(run, pytester, known):
+    repair(pytester, *RULES)
+    before = known.read_bytes()
+    for further in ((), ("--conformance-update-baseline",)):
+        result = run("-k", "queue.len.count and not machine", *further)
+        assert result.ret == 0
+        result.stdout.fnmatch_lines(
+            [
+                "  note: this run says nothing about queue.peek.empty-none, queue.close.twice in known.toml: *not run",
+                "  note: this run says nothing about queue.len.count in known.toml: kept, but not all checks were run",
+            ]
+        )
+    assert known.read_bytes() == before
+
+
+def test_own_tests_still_fail_a_run_that_updates(run, pytester):
+    file = pytester.makepyfile(test_mine="def test_mine(): assert False")
+    assert run("--conformance-update-baseline", file).ret == 1
+    assert len(baseline(pytester).entries) == 3
+
+
+def test_an_interrupted_run_updates_nothing(run, pytester):
+    pytester.makeconftest("def pytest_runtest_teardown(item):\n    raise KeyboardInterrupt")
+    result = run("--conformance-update-baseline")
+    assert result.ret == 2
+    assert said(result) == ["the baseline was not updated, because the run did not end"]
+    assert not (pytester.path / "known.toml").exists()
+
+
+def test_a_rare_failure_is_known_with_every_seed(run, pytester):
+    queues = ("--queue-class=gallery.memory.LosesTheEighth", "-k", "machine or preflight")
+    run("--conformance-update-baseline", queues=queues)
+    explain(pytester)
+    result = run("--conformance-seed=3", "--conformance-examples=1", queues=queues)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  known         MUST   queue.pop.exactly-once  as the client does"])
+
+
+PROJECT = """
+[tool.queue_conformance.implementations.one]
+queue-class = "queue_reference.memory.FifoMemoryQueue"
+
+[tool.queue_conformance.implementations.two]
+queue-class = "queue_reference.memory.FifoMemoryQueue"
+"""
+
+
+def test_a_name_that_nothing_bears_fails_a_whole_run_only(run, pytester):
+    pytester.makepyprojecttoml(PROJECT)
+    text = '[[known]]\nimplementation = "thre"\nrule = "queue.pop.empty-none"\nreason = "x"\n'
+    (pytester.path / "known.toml").write_text(text + text.replace("thre", "two"))
+    result = run("-k", "one and preflight", queues=("--conformance",))
+    assert result.ret == 1
+    assert said(result) == ["unknown: nothing in pyproject.toml is called thre: correct or remove its entries in known.toml"]
+    for queues in (("--conformance-only=one",), ("--queue-class=queue_reference.memory.FifoMemoryQueue",)):
+        assert said(run("-k", "preflight", queues=queues)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no file known.toml; --conformance-update-baseline writes it"),
+        ("[[known]]\nrule = 'x'\n", "known.toml, entry 1: lacks implementation and reason"),
+    ],
+)
+def test_a_baseline_that_cannot_be_read_is_a_usage_error(run, pytester, text, message):
+    if text is not None:
+        (pytester.path / "known.toml").write_text(text)
+    result = run()
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [f"ERROR: {message}"]
+
+
+def test_a_baseline_without_a_directory_is_a_usage_error(run):
+    result = run("--conformance-baseline=no/known.toml", "--conformance-update-baseline")
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [
+        "ERROR: --conformance-baseline: there is no directory for 'no/known.toml'"
+    ]
+
+
+def test_a_baseline_that_cannot_be_written_is_one_line(run, pytester):
+    pytester.mkdir("below")
+    pytester.makeconftest("import os\n\ndef pytest_sessionfinish():\n    os.rmdir('below')")
+    result = run("--conformance-baseline=below/known.toml", "--conformance-update-baseline", "-k", "preflight")
+    assert result.ret == 4
+    message = "--conformance-baseline: cannot write below/known.toml: No such file or directory"
+    assert said(result, "ERROR: ") == [message]

@@ -1,0 +1,101 @@
+"""A program that failed before is played in every run, whatever is drawn and whatever else goes wrong."""
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+from kit import RELEASES, implementation, scratch_root
+
+from gallery import QCRAWL
+from queue_conformance.specification.applicability import why_not_applicable
+from queue_conformance.suites import checks_of
+from queue_conformance.suites.execution import Conditions, execute, on_bench
+from queue_conformance.suites.outcomes import Outcome
+from queue_conformance.suites.programs import program
+from queue_conformance.suites.survey import survey
+
+RARE = program(" ".join(f"push:{number}" for number in range(9)))
+"""What ``LosesTheEighth`` fails, and one example does not find."""
+
+
+def machine(path, *programs, name="machine", **conditions):
+    """Run the machine of a class, which has failed these programs before."""
+    with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
+        given = Conditions(Path(directory), known=programs, **({"examples": 1, "time_limit": 1.0} | conditions))
+        found = survey(path, {}, {}, given)
+        rules = {rule.id: rule for rule in found.rules().values()}
+        offered = found.implementation().capabilities.names
+        rules = {name: rule for name, rule in rules.items() if not why_not_applicable(rule, offered, RELEASES)}
+        (check,) = (check for check in checks_of(found.kind) if check.name == name)
+        return execute(check, implementation(path), rules, given)
+
+
+def broken(result):
+    return {observation.rule: observation.violation.program for observation in result.broken}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_rare_failure_is_found_with_every_seed(seed):
+    assert broken(machine("gallery.memory.LosesTheEighth", seed=seed)) == {}
+    found = machine("gallery.memory.LosesTheEighth", RARE, seed=seed)
+    (failed,) = found.broken
+    assert failed.rule == "queue.pop.exactly-once"
+    assert set(failed.violation.program) <= {*RARE, *program("pop")}
+    assert [observation.outcome for observation in found.observations if observation.rule == failed.rule] == [Outcome.BROKEN]
+
+
+def test_a_program_that_fails_no_more_breaks_nothing():
+    assert broken(machine("queue_reference.memory.FifoMemoryQueue", RARE)) == {}
+
+
+def test_a_program_of_another_kind_or_release_says_nothing():
+    assert broken(machine("queue_reference.memory.FifoMemoryQueue", program("enqueue:1 9.next no_such"))) == {}
+
+
+EXHIBITS = (
+    "gallery.pqueues_slots.KnowsOnlyBusyOrNot",
+    "gallery.schedulers_stored.KnowsNoFallback",
+    "gallery.collections.ComparesText",
+    "gallery.dupefilters.CannotLog",
+    "gallery.states.SavesPausesOnly",
+    *(("gallery.async_queues.DropsEveryFourth", "gallery.async_schedulers.RemembersAfterClose") if QCRAWL else ()),
+)
+"""One of each kind whose machine finds a program that it fails."""
+
+
+@pytest.mark.parametrize("path", EXHIBITS)
+def test_the_machine_of_every_kind_replays_what_it_found(path, tmp_path):
+    found = broken(machine(path, examples=40))
+    assert found
+
+    def replayed(again, operations):
+        again.replay = operations
+        (check,) = (check for check in checks_of(again.implementation.kind) if check.name == "machine")
+        check.function(again)
+        return set(again.broken)
+
+    for rule, operations in found.items():
+        ended = on_bench(implementation(path), Conditions(tmp_path), partial(replayed, operations=operations))
+        assert ended.value == {rule}
+
+
+def test_a_hang_that_is_known_hides_no_other_known_failure(tmp_path, monkeypatch):
+    (tmp_path / "hangs_rarely.py").write_text(
+        "import time\n"
+        "from gallery.memory import LosesTheEighth\n"
+        "class Queue(LosesTheEighth):\n"
+        "    looked = 0\n"
+        "    def __bool__(self):\n"
+        "        self.looked += 1\n"
+        "        if self.looked == 12:\n"
+        "            time.sleep(3600)\n"
+        "        return bool(len(self))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    hang = program(" ".join(["truth"] * 12))
+    for programs in ((hang, RARE), (RARE, hang)):
+        result = machine("hangs_rarely.Queue", *programs)
+        assert result.fatal
+        assert broken(result).keys() == {"queue.len.truth", "queue.pop.exactly-once"}
+        assert broken(result)["queue.len.truth"] == hang
