@@ -62,7 +62,7 @@ def _section(option: Option) -> Iterator[str]:
     yield f"`{_usage(option)}`: {escape(option.help)}.\n"
     if option.repeats:
         yield "It may be given several times.\n"
-    if option.name in ("conformance", "conformance-only"):
+    if option.name in options.OF_A_RUN:
         yield "It is for the command line only.\n"
     elif option.repeats:
         yield f"In pyproject.toml: `{option.name}`, a list.\n"

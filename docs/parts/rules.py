@@ -94,6 +94,8 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"- Asked of {kinds(rule.kinds)}; profile{'s' if len(rule.profiles) > 1 else ''} {profiles}."
     if conditions := list(_conditions(rule)):
         yield f"- Applies {'; '.join(conditions)}."
+    if rule.provisional:
+        yield f"- Provisional: new in {rule.provisional}, so it is reported and fails no run."
     yield f"- Source: {escape(rule.source)}."
     for hint in rule.hints:
         yield f"- Hint: {escape(hint)}"
