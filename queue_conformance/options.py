@@ -387,7 +387,7 @@ class _Common:
         return {**own, **common} if option in self.spoken else {**common, **own}
 
 
-_KEYS = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
+DESCRIBING = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
 """The keys that describe an implementation, besides its class and its profile, and the options that they stand for."""
 
 
@@ -404,14 +404,14 @@ def _target(name: str, entry: Mapping[str, Any], common: _Common) -> Target:
     """Return what one table describes."""
     where = f"[{_TABLE}.{_DESCRIBED}.{name}]"
     entry = {key.replace("_", "-"): value for key, value in entry.items()}
-    _know(entry, [*CLASS_OPTIONS, *_KEYS, "profile"], where)
+    _know(entry, [*CLASS_OPTIONS, *DESCRIBING, "profile"], where)
     named = [option for option in CLASS_OPTIONS if option in entry]
     if len(named) != 1 or not isinstance(entry[named[0]], str):
         raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
     by_name = {option.name: option for option in OPTIONS}
     values = {
         key: _converted(by_name[option], entry.get(key), f"{key} in {where}")
-        for key, option in _KEYS.items()
+        for key, option in DESCRIBING.items()
         if key in entry or by_name[option].repeats
     }
     claims = _claims([*values["claims"], *([f"profile={entry['profile']}"] if "profile" in entry else [])], f"claims in {where}")
