@@ -9,7 +9,7 @@ STAMP = $(VENV)/.installed
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test browser lint types build benchmark clean
+.PHONY: demo test browser lint types docs matrix build benchmark clean
 
 demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
@@ -31,6 +31,14 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
+docs: $(STAMP)  ## the documentation, in docs/_build/html
+	$(BIN)/sphinx-build -E -W --keep-going -q docs docs/_build/html
+
+matrix: $(STAMP)  ## examine the released implementations again, for the conformance matrix of the documentation
+	mkdir -p build
+	-$(BIN)/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider --tb=no --conformance --conformance-report=build/matrix.jsonl
+	$(BIN)/python docs/matrix/condense.py build/matrix.jsonl docs/matrix/verdicts.json
+
 build: $(STAMP)  ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m build
 
@@ -38,10 +46,10 @@ benchmark: $(STAMP)  ## what an idle plugin, a run and an example cost
 	for file in tests/benchmarks/*.py; do $(BIN)/python $$file; done
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[redis,qcrawl,xdist]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[redis,qcrawl,xdist]" --group dev --group docs
 	touch $(STAMP)

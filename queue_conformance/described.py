@@ -11,6 +11,7 @@ import pytest
 from queue_conformance.options import (
     CLASS_OPTIONS,
     DESCRIBED,
+    DESCRIBING,
     OF_A_RUN,
     OPTIONS,
     TABLE,
@@ -22,9 +23,6 @@ from queue_conformance.options import (
     meant,
     settings_of,
 )
-
-KEYS = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
-"""The keys that describe an implementation, and the options that they stand for."""
 
 _CLAIMED = ("kind", "profile")
 """Keys that stand for a claim."""
@@ -39,15 +37,15 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
         name: what reports call it.
         option: the option that would name its class, without dashes, or ``""``.
         path: the dotted path of its class.
-        said: what is said of it, by the names in ``KEYS``, ``kind`` and ``profile``; nothing where it is ``None`` or empty.
+        said: what is said of it, by the names in ``DESCRIBING``, ``kind`` and ``profile``; nothing where it is ``None`` or empty.
         common: what holds for all.
         where: what messages add to such a name, such as `` in [a table]``.
 
     Raises:
         UsageError: if something said makes no sense.
     """
-    given = {key: said.get(key) or None for key in KEYS}
-    values = {key: converted(_BY_NAME[option], given[key], f"{key}{where}") for key, option in KEYS.items()}
+    given = {key: said.get(key) or None for key in DESCRIBING}
+    values = {key: converted(_BY_NAME[option], given[key], f"{key}{where}") for key, option in DESCRIBING.items()}
     claims = claims_of(values["claims"], f"claims{where}")
     for key in _CLAIMED:
         if said.get(key):
@@ -56,10 +54,10 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
         name,
         option,
         path,
-        common.over(KEYS["settings"], settings_of(values["settings"], f"settings{where}"), common.settings),
-        common.over(KEYS["claims"], claims, common.claims),
-        common.server if KEYS["server"] in common.spoken or not given["server"] else values["server"],
-        common.level if KEYS["level"] in common.spoken or not given["level"] else values["level"],
+        common.over(DESCRIBING["settings"], settings_of(values["settings"], f"settings{where}"), common.settings),
+        common.over(DESCRIBING["claims"], claims, common.claims),
+        common.server if DESCRIBING["server"] in common.spoken or not given["server"] else values["server"],
+        common.level if DESCRIBING["level"] in common.spoken or not given["level"] else values["level"],
     )
 
 
@@ -80,7 +78,7 @@ def read_described(table: Any, common: Common) -> Iterator[Target]:
         if not isinstance(entry, Mapping):
             raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table {where}, not {entry!r}")
         said = {key.replace("_", "-"): value for key, value in entry.items()}
-        _know(said, [*CLASS_OPTIONS, *KEYS, "profile"], where)
+        _know(said, [*CLASS_OPTIONS, *DESCRIBING, "profile"], where)
         named = [option for option in CLASS_OPTIONS if option in said]
         if len(named) != 1 or not isinstance(said[named[0]], str):
             raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")

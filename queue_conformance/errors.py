@@ -1,7 +1,7 @@
 """The errors of the documented interface for external queues, which no release of Scrapy defines.
 
 Raise them, or derive your own from them. Errors of your own that derive from neither are named by
-``--conformance-transient-error`` and ``--conformance-serialization-error``.
+``--conformance-claim=transient-error=PATH`` and ``--conformance-claim=serialization-error=PATH``.
 """
 
 from __future__ import annotations

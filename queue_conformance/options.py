@@ -145,6 +145,9 @@ OPTIONS = (
 )
 
 
+DESCRIBING = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
+"""The keys that describe one implementation, besides its class and its profile, and the options that they stand for."""
+
 OF_A_RUN = ("conformance", "conformance-only", "conformance-update-baseline")
 """The options that ask for a run; they are for the command line only."""
 

@@ -29,7 +29,10 @@ def test_the_report_and_the_failure_are_printed_as_shown(pytester):
 
 def test_the_options_of_the_table_exist():
     (block,) = [block for language, block in BLOCKS if language == "toml"]
-    assert tomllib.loads(block)["tool"]["queue_conformance"].keys() <= {option.name for option in OPTIONS}
+    table = tomllib.loads(block)["tool"]["queue_conformance"]
+    described = table.pop("implementations")
+    assert table.keys() <= {option.name for option in OPTIONS}
+    assert [set(entry) - {"queue-class"} for entry in described.values()] == [{"claims"}, {"server", "settings"}]
 
 
 def test_the_options_in_the_text_exist():

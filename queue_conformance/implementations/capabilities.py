@@ -92,11 +92,12 @@ CLAIMS = (*FLAGS, *ERRORS, *CLASSES, "order", "priority", "kind", "profile")
 UNSEEN = ("crash-safe", "shared", "server", "real-loop")
 """What probing cannot rule out, so that a claim is believed."""
 
-_ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
+ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
     "order": tuple(o.value for o in Order),
     "priority": ("higher-first", "lower-first"),
     "profile": ("external-queue", "scrapy"),
 }
+"""The values that a claim may have, by its name; those of ``kind`` are the kinds."""
 
 
 def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
@@ -125,7 +126,7 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
                 raise ClaimError(f"the claim {name!r} names {what} by its dotted path, such as my_package.{example}")
             claims[name] = value
             continue
-        allowed = tuple(kinds) if name == "kind" else _ALLOWED[name]
+        allowed = tuple(kinds) if name == "kind" else ALLOWED[name]
         words = {option.lower(): option for option in allowed}
         words |= {"true": "yes", "false": "no"} if "yes" in allowed else {}  # as TOML says it
         chosen = words.get(_plain(value))

@@ -1,0 +1,85 @@
+"""The conformance matrix, from the committed verdicts that ``make matrix`` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from parts.rules import link
+from queue_conformance import specification
+from queue_conformance.specification import Kind, Level, Profile
+from queue_conformance.specification.words import KINDS, LIBRARIES, listed
+
+VERDICTS = Path(__file__).parent.parent / "matrix" / "verdicts.json"
+
+SIGNS: Mapping[str, str] = {
+    "kept": "[✓]{.kept}",
+    "broken": "[✗]{.broken}",
+    "blocked": "[▪]{.doubtful}",
+    "not exercised": "[?]{.doubtful}",
+    "not applicable": "–",
+}
+"""What stands for a verdict in a cell."""
+
+_SHOWN = {"kept", "broken", "blocked", "not exercised"}
+
+
+def origin() -> str:
+    """Say where the verdicts come from."""
+    found = _read()
+    releases = listed(f"{LIBRARIES[name]} {release}" for name, release in found["releases"].items())
+    return (
+        f"Examined on {found['created'][:10]} by release {found['kit']} of the kit, with {releases}, on Python {found['python']} "
+        f"({found['platform']}), seed {found['seed']}, {found['examples']} examples, and nothing claimed."
+    )
+
+
+def legend() -> str:
+    """Say what the signs mean."""
+    return f"Signs: {listed(f'{sign} {verdict}' for verdict, sign in SIGNS.items())}."
+
+
+def tables() -> str:
+    """Return the tables of each kind: its implementations, and their verdict on each rule that applies to one of them."""
+    lines: list[str] = []
+    for kind in Kind:
+        for profile in (Profile.SCRAPY, Profile.EXTERNAL_QUEUE, Profile.QUEUELIB, Profile.QCRAWL):
+            found = [one for one in _read()["implementations"] if (one["kind"], one["profile"]) == (kind, profile)]
+            if found:
+                title = KINDS[kind].capitalize()
+                title += " behind a server" if profile is Profile.EXTERNAL_QUEUE else ""
+                lines += [f"## {title}", "", *_implementations(found), "", *_rules(found), ""]
+    return "\n".join(lines)
+
+
+@cache
+def _read() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(VERDICTS.read_text("utf-8"))
+    for one in found["implementations"]:
+        one["verdicts"] = {rule: verdict for verdict, rules in one["rules"].items() for rule in rules}
+    return found
+
+
+def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    rules = specification.load()
+    yield ":::{container} matrix"
+    yield "| | implementation | verdict | broken MUST | broken SHOULD |"
+    yield "|--:|---|---|--:|--:|"
+    for number, one in enumerate(found, 1):
+        broken = [rules[rule].level for rule in one["rules"].get("broken", ()) if rule in rules]
+        yield (f"| {number} | `{one['name']}` | {one['verdict']} | {broken.count(Level.MUST)} | {broken.count(Level.SHOULD)} |")
+    yield ":::"
+
+
+def _rules(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield ":::{container} matrix"
+    yield f"| rule | level | {' | '.join(str(number) for number, _ in enumerate(found, 1))} |"
+    yield f"|---|---|{':-:|' * len(found)}"
+    for rule in specification.load().values():
+        verdicts = [one["verdicts"].get(rule.id, "") for one in found]
+        if _SHOWN.intersection(verdicts):
+            yield f"| {link(rule.id)} | {rule.level} | {' | '.join(SIGNS.get(verdict, ' ') for verdict in verdicts)} |"
+    yield ":::"

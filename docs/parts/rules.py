@@ -1,0 +1,113 @@
+"""The specification as pages: one section per rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from parts.words import cell, escape, kinds
+from queue_conformance import specification
+from queue_conformance.specification import Level, Profile, Rule
+from queue_conformance.specification.explanation import gallery
+from queue_conformance.specification.words import CAPABILITIES, LIBRARIES, listed
+
+PAGES: Mapping[str, tuple[str, str]] = {
+    "claims": ("claims", "What is claimed"),
+    "queue": ("queue", "Queues"),
+    "queuelib": ("queuelib", "Queues of queuelib"),
+    "pq": ("pqueue", "Priority queues"),
+    "scheduler": ("scheduler", "Schedulers"),
+    "dupefilter": ("dupefilter", "Duplicates filters"),
+    "job": ("job", "Jobs"),
+    "state": ("state", "Spider state"),
+    "aqueue": ("aqueue", "Asynchronous queues"),
+    "ascheduler": ("ascheduler", "Asynchronous schedulers"),
+    "afingerprint": ("afingerprint", "Fingerprints of asynchronous schedulers"),
+    "e2e": ("e2e", "Whole asynchronous crawls"),
+}
+"""The page and the title of each family; the family is the first word of the ids of its rules."""
+
+
+def of_family(name: str) -> list[Rule]:
+    """Return the rules of a family, in the order of the specification."""
+    return [rule for rule in specification.load().values() if rule.id.partition(".")[0] == name]
+
+
+def family(name: str) -> str:
+    """Return the sections of a family."""
+    rules = of_family(name)
+    lines = [f"{_counted(rules)}\n", *_table(rules)]
+    for rule in rules:
+        lines += ["", *_section(rule)]
+    return "\n".join(lines)
+
+
+def index() -> str:
+    """Return the tables of all rules, by family."""
+    lines = []
+    for name, (page, title) in PAGES.items():
+        lines += [f"## {title}", "", f"On [one page]({page}.md):", "", *_table(of_family(name)), ""]
+    return "\n".join(lines)
+
+
+def counts() -> str:
+    """Say how many rules there are."""
+    return _counted(list(specification.load().values()))
+
+
+def link(rule: str) -> str:
+    """Return a link to the section of a rule."""
+    return f"[`{rule}`](#{rule})"
+
+
+def _counted(rules: list[Rule]) -> str:
+    levels = Counter(rule.level for rule in rules)
+    examined = sum(rule.examined for rule in rules)
+    shown = listed(f"{levels[level]} {level}" for level in Level if levels[level])
+    if len(rules) == 1:
+        return f"One rule: {shown}."
+    return f"{len(rules)} rules: {shown}. {examined} of them are examined."
+
+
+def _table(rules: list[Rule]) -> Iterator[str]:
+    yield ":::{container} rules"
+    yield "| rule | level | sentence |"
+    yield "|---|---|---|"
+    for rule in rules:
+        yield f"| {link(rule.id)} | {rule.level} | {cell(escape(rule.sentence))} |"
+    yield ":::"
+
+
+def _section(rule: Rule) -> Iterator[str]:
+    yield f"({rule.id})=\n"
+    yield f"## {rule.id}\n"
+    yield f"**{rule.level}**: {escape(rule.sentence)}\n"
+    if rule.why:
+        yield f"*If it is broken:* {escape(rule.why)}\n"
+    if rule.how:
+        yield f"*How it is examined:* {escape(rule.how)}\n"
+    elif rule.untestable is not None:
+        yield f"*It cannot be examined:* {escape(rule.untestable)}.\n"
+    elif rule.unexamined is not None:
+        yield f"*This version does not examine it:* {escape(rule.unexamined)}.\n"
+    profiles = listed(f"`{profile}`" for profile in Profile if profile in rule.profiles)
+    yield f"- Asked of {kinds(rule.kinds)}; profile{'s' if len(rule.profiles) > 1 else ''} {profiles}."
+    if conditions := list(_conditions(rule)):
+        yield f"- Applies {'; '.join(conditions)}."
+    if rule.provisional:
+        yield f"- Provisional: new in {rule.provisional}, so it is reported and fails no run."
+    yield f"- Source: {escape(rule.source)}."
+    for hint in rule.hints:
+        yield f"- Hint: {escape(hint)}"
+    for name, sentence in gallery().get(rule.id, ()):
+        yield f"- Gallery: `{name}`: {escape(sentence)}"
+    yield ""
+
+
+def _conditions(rule: Rule) -> Iterator[str]:
+    if rule.needs:
+        yield "if " + listed(CAPABILITIES[name] for name in sorted(rule.needs))
+    if rule.unless:
+        yield "unless " + listed((CAPABILITIES[name] for name in sorted(rule.unless)), "or")
+    for library, release in rule.since.items():
+        yield f"since {LIBRARIES[library]} {release}"

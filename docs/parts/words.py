@@ -1,0 +1,40 @@
+"""What pages say of claims, and how they quote texts that are no Markdown of theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from queue_conformance.specification import Kind
+from queue_conformance.specification.words import KINDS, listed
+
+CLAIMS: Mapping[str, str] = {
+    "real-loop": "it needs the stock event loop, for sockets or for threads of its own",
+    "transient-error": "the exception that it raises while its server is away",
+    "serialization-error": "the exception that it raises for a request that cannot be serialized",
+    "request": "the class of the requests that an asynchronous queue carries",
+    "order": "the order in which items leave it",
+    "priority": "which priority an asynchronous queue serves first",
+    "kind": "what it is, where the class itself does not tell",
+    "profile": "the contract that a downstream queue is held to",
+}
+"""What is claimed by a name that is no capability."""
+
+_SPECIAL = re.compile(r"([\\*_\[\]<>|$#])")
+
+
+def escape(text: str) -> str:
+    """Return a text of which Markdown understands only the code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else _SPECIAL.sub(r"\\\1", part) for part in parts)
+
+
+def cell(text: str) -> str:
+    """Return an escaped text that does not end a cell of a table."""
+    return re.sub(r"(?<!\\)\|", r"\\|", text)
+
+
+def kinds(found: Iterable[Kind]) -> str:
+    """Name kinds in the order in which they are declared."""
+    chosen = set(found)
+    return listed(KINDS[kind] for kind in Kind if kind in chosen)

@@ -1,0 +1,289 @@
+"""Plays the pages of the documentation: writes their files, runs their commands, and compares what is printed.
+
+What a fenced block is follows from its language and its caption:
+
+- ``console``: each line that begins with ``$`` is run by a shell, in the order of the page and in one directory per page. The
+  lines below it are what it prints, where ``...`` stands for anything. Its exit status is 0, unless ``$ echo $?`` comes next.
+- with a caption: the file of that name. ``FILE, at the top`` replaces what stands before the first definition of the file, and
+  ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
+- ``python`` without a caption: a script that must run.
+- ``toml``, ``json`` and ``yaml``: must parse; the kit must understand its own table. So must files that a page includes.
+
+Any other block, or one below ``% not run: REASON``, is an exemption, which the test must list.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from queue_conformance import options
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+COLUMNS = 80
+TIME_LIMIT = 300.0
+
+NO_BLOCKS = ("container", "note", "tip", "warning", "seealso")
+"""Directives between colons; whatever is code stands between backticks, where it is seen here."""
+
+NOT_CODE = ("toctree", "eval-rst")
+"""Directives whose content is no code."""
+
+_COLONS = re.compile(r"^\s*:{3,}\s*\{([\w-]+)\}")
+_FENCE = re.compile(r"^(\s*)(`{3,})\s*(?:\{([\w-]+)\})?\s*(.*?)\s*$")
+_PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+_EXTRAS = set(_PYPROJECT["optional-dependencies"])
+_INSTALLED = re.compile(rf'"?{_PYPROJECT["name"]}(?:\[([\w,]+)\])?"?')
+_OUTPUT = doctest.OutputChecker()
+
+
+class PageError(AssertionError):
+    """What a page says is not so; the message begins with the page and the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block.
+
+    Attributes:
+        place: the page and the line.
+        language: its language, such as ``console``.
+        caption: its caption, or ``""``.
+        text: what is in it.
+        exempt: why it is not run, or ``""``.
+    """
+
+    place: str
+    language: str
+    caption: str
+    text: str
+    exempt: str = ""
+
+
+def blocks(name: str, text: str) -> Iterator[Block]:
+    """Yield the blocks of a page.
+
+    Args:
+        name: what the page is called.
+        text: the page.
+    """
+    lines = text.splitlines()
+    exempt = ""
+    number = 0
+    while number < len(lines):
+        line, number = lines[number], number + 1
+        place = f"{name}:{number}"
+        colons = _COLONS.match(line)
+        if colons and colons[1] not in NO_BLOCKS:
+            raise PageError(f"{place}: write {{{colons[1]}}} between backticks, where it is seen")
+        fence = _FENCE.match(line)
+        if not fence:
+            exempt = line.removeprefix("% not run: ") if line.startswith("% not run: ") else ""
+            continue
+        content = []
+        while lines[number].strip() != fence[2]:
+            content.append(lines[number])
+            number += 1
+        number += 1
+        directive, language = fence[3], fence[4]
+        if directive in NOT_CODE:
+            continue
+        found = dict(re.findall(r"^\s*:([\w-]+):\s*(.*)$", "\n".join(content), re.MULTILINE)) if directive else {}
+        body = textwrap.dedent("\n".join(content[len(found) :])).strip("\n")
+        if directive == "literalinclude":
+            language, body = found.get("language", ""), (DOCS / name).parent.joinpath(language).read_text("utf-8").strip("\n")
+        elif directive not in (None, "code-block"):
+            language = f"{{{directive}}}"
+        yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt)
+        exempt = ""
+
+
+@dataclass
+class Page:
+    """Plays blocks in one directory.
+
+    Attributes:
+        directory: where files are written and commands run.
+        read: reads the options of a directory; raises ``UsageError``.
+        exempt: the place and the reason of each block that was not run.
+    """
+
+    directory: Path
+    read: Callable[[Path, str], object]
+    exempt: list[tuple[str, str]] = field(default_factory=list)
+
+    def play(self, name: str, text: str) -> None:
+        """Play all blocks of a page.
+
+        Raises:
+            PageError: if something is not as the page says.
+        """
+        for block in blocks(name, text):
+            try:
+                self._block(block)
+            except (PageError, SyntaxError, ValueError, subprocess.TimeoutExpired) as error:
+                raise PageError(f"{block.place}: {error}") from None
+
+    def _block(self, block: Block) -> None:
+        if block.exempt:
+            self.exempt.append((block.place, block.exempt))
+        elif block.language == "console":
+            self._console(block.text)
+        elif block.caption:
+            self._file(block)
+        elif block.language == "python":
+            self._run("page.py", block.text)
+        elif block.language in ("toml", "json", "yaml"):
+            self._parse(block.language, block.text)
+        else:
+            raise PageError(f"nothing is known of a block of {block.language or 'no language'}; say `% not run: REASON` above it")
+
+    # --- Files -------------------------------------------------------------------------------------------------------
+
+    def _file(self, block: Block) -> None:
+        name, _, where = block.caption.partition(", ")
+        file = self.directory / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = block.text
+        if where == "at the top":
+            text = _with_top(file.read_text("utf-8"), text)
+        elif where.startswith("in "):
+            text = _with_methods(file.read_text("utf-8"), where.removeprefix("in "), text)
+        elif where:
+            raise PageError(f"nothing is known of a part called {where!r}")
+        if block.language == "python":
+            compile(text, name, "exec")
+        file.write_text(text, "utf-8")
+        if block.language in ("toml", "json", "yaml"):
+            self._parse(block.language, text)
+
+    def _parse(self, language: str, text: str) -> None:
+        if language == "json":
+            json.loads(text)
+        elif language == "yaml":
+            import yaml
+
+            try:
+                yaml.safe_load(text)
+            except yaml.YAMLError as error:
+                raise PageError(str(error)) from error
+        elif "queue_conformance" in tomllib.loads(text).get("tool", {}):
+            directory = self.directory / ".table"
+            directory.mkdir(exist_ok=True)
+            (directory / "pyproject.toml").write_text(text, "utf-8")
+            try:
+                self.read(directory, text)
+            except options.UsageError as error:
+                raise PageError(str(error)) from error
+
+    # --- Commands ----------------------------------------------------------------------------------------------------
+
+    def _console(self, text: str) -> None:
+        status = 0
+        for command, shown in _commands(text):
+            if command == "echo $?":
+                if shown != f"{status}\n":
+                    raise PageError(f"the exit status is {status}, and the page says {shown.strip()}")
+                status = 0
+                continue
+            if status:
+                raise PageError(f"the command before `{command}` ended with {status}, which the page does not say")
+            if command.startswith("pip install "):
+                _installable(command.removeprefix("pip install ").split())
+                continue
+            status, printed = self._shell(command)
+            if shown and not _OUTPUT.check_output(shown, printed, doctest.ELLIPSIS):
+                raise PageError(f"`{command}` prints\n\n{printed}\nand the page shows\n\n{shown}")
+        if status:
+            raise PageError(f"the last command ended with {status}, which the page does not say:\n\n{printed}")
+
+    def _shell(self, command: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.directory,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIME_LIMIT,
+        )
+        return done.returncode, "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+    def _run(self, name: str, text: str) -> None:
+        (self.directory / name).write_text(text, "utf-8")
+        status, printed = self._shell(f"python {name}")
+        if status:
+            raise PageError(f"the script ended with {status}:\n\n{printed}")
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of a reader: without what the tests, or the place where they run, add to it."""
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "FORCE_COLOR", "PY_COLORS"))}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    modules = os.pathsep.join([str(ROOT), str(ROOT / "reference")])
+    return {**theirs, "PATH": path, "PYTHONPATH": modules, "COLUMNS": str(COLUMNS)}
+
+
+def _commands(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a block, and what the page shows below each of them."""
+    lines = text.splitlines()
+    while lines:
+        line = lines.pop(0)
+        if not line.startswith("$ "):
+            raise PageError(f"a command begins with `$ `, not {line!r}")
+        command = line.removeprefix("$ ")
+        while command.endswith("\\"):
+            command = f"{command[:-1]}{lines.pop(0).strip()}"
+        shown = []
+        while lines and not lines[0].startswith("$ "):
+            shown.append(lines.pop(0))
+        yield command, "".join(f"{line}\n" for line in shown)
+
+
+def _installable(names: list[str]) -> None:
+    for name in names:
+        found = _INSTALLED.fullmatch(name)
+        if not found:
+            raise PageError(f"`pip install` of something else: {name}")
+        if unknown := set((found[1] or "").split(",")) - _EXTRAS - {""}:
+            raise PageError(f"no such extra: {', '.join(unknown)}")
+
+
+def _with_top(source: str, top: str) -> str:
+    lines = source.splitlines(keepends=True)
+    first = next(node for node in ast.parse(source).body if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
+    return f"{top.rstrip()}\n\n\n{''.join(lines[_start(first) :])}"
+
+
+def _with_methods(source: str, name: str, methods: str) -> str:
+    for method in ast.parse(methods).body:
+        if not isinstance(method, ast.FunctionDef):
+            raise PageError(f"line {method.lineno} of what is put into {name} is no method")
+        lines = source.splitlines(keepends=True)
+        owners = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name]
+        if len(owners) != 1:
+            raise PageError(f"the file has no class {name!r}")
+        (owner,) = owners
+        old = [node for node in owner.body if isinstance(node, ast.FunctionDef) and node.name == method.name]
+        new = textwrap.indent("".join(methods.splitlines(keepends=True)[_start(method) : method.end_lineno]), "    ")
+        begin, end = (_start(old[0]), old[0].end_lineno) if old else (owner.end_lineno, owner.end_lineno)
+        lines[begin:end] = [new if old else f"\n{new}"]
+        source = "".join(lines)
+    return source
+
+
+def _start(node: ast.ClassDef | ast.FunctionDef) -> int:
+    """Return the index of the first line of a definition, decorators included."""
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1

@@ -1,0 +1,132 @@
+"""What the documentation shows is what a reader gets: every block of every page is run."""
+
+import json
+import re
+
+import pytest
+from kit import RELEASES
+from pages import DOCS, Page, PageError, blocks
+
+from queue_conformance import options
+
+PAGES = sorted(file for file in DOCS.rglob("*.md") if "_build" not in file.parts)
+NAMES = [str(file.relative_to(DOCS)) for file in PAGES]
+
+SHOWN = json.loads((DOCS / "matrix" / "verdicts.json").read_text("utf-8"))["releases"]
+OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[name]]
+
+EXEMPT: dict[str, str] = {"ci-github.md": "it is Markdown", "matrix.md": "examines everything, which takes minutes"}
+"""The blocks that are not run: page, and why."""
+
+
+@pytest.fixture
+def page(pytester):
+    """A page in a directory of its own."""
+
+    def read(directory, text):
+        named = any(f"{option} =" in text for option in options.CLASS_OPTIONS)
+        arguments = ["--conformance"] if named else ["--conformance", "--queue-class=a.B"]
+        return options.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
+
+    return Page(pytester.path, read)
+
+
+@pytest.mark.skipif(bool(OTHERS), reason=f"the pages show another release of {' and '.join(OTHERS)}")
+@pytest.mark.parametrize("name", [name for name in NAMES if any(blocks(name, (DOCS / name).read_text("utf-8")))])
+def test_what_a_page_shows_happens(page, name):
+    page.play(name, (DOCS / name).read_text("utf-8"))
+    assert [reason for _, reason in page.exempt] == [reason for where, reason in EXEMPT.items() if where == name]
+
+
+def test_the_options_in_the_text_exist():
+    text = "\n".join(file.read_text("utf-8") for file in PAGES)
+    named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|spider|conformance)[\w-]*)", text))
+    assert len(named) > 5
+    assert named <= {option.name for option in options.OPTIONS}
+
+
+QUEUE = """```{code-block} python
+:caption: a/b.py
+
+import os
+
+
+class Queue:
+    def push(self):
+        return 1
+
+    def pop(self):
+        return 2
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("```console\n$ echo one two\none three\n```", r"`echo one two` prints\s+one two\s+and the page shows\s+one three"),
+        ("```console\n$ false\n```", "ended with 1, which the page does not say"),
+        ("```console\n$ false\n$ true\n```", "ended with 1, which the page does not say"),
+        ("```console\n$ false\n$ echo $?\n2\n```", "the exit status is 1, and the page says 2"),
+        ("```console\npytest\n```", "a command begins with"),
+        ("```console\n$ pip install pytest-queue-conformance[reds]\n```", "no such extra: reds"),
+        ("```console\n$ pip install something\n```", "something else: something"),
+        ("```python\nraise SystemExit(3)\n```", "the script ended with 3"),
+        ("```{code-block} python\n:caption: a.py\n\nclass\n```", "invalid syntax"),
+        ("```toml\n[a\n```", "Expected ']'"),
+        ("```toml\n[tool.queue_conformance]\nqueue-clas = 1\n```", "has no key 'queue-clas'; did you mean 'queue-class'"),
+        ("```json\n{\n```", "Expecting"),
+        ("```\nx\n```", "nothing is known of a block of no language"),
+        ("```text\nx\n```", "nothing is known of a block of text"),
+        (":::{code-block} python\n1/0\n:::", "write {code-block} between backticks"),
+        ("```{literalinclude} conf.py\n:language: yaml\n```", "expected '<document start>'"),
+        ("```{figure} x\n```", "nothing is known of a block of {figure}"),
+        (f"{QUEUE}```{{code-block}} python\n:caption: a/b.py, in Queue\n\npush = 1\n```", "line 1 .* is no method"),
+        (f"{QUEUE}```{{code-block}} python\n:caption: a/b.py, in Stack\n\ndef f(): ...\n```", "no class 'Stack'"),
+        (f"{QUEUE}```{{code-block}} python\n:caption: a/b.py, below\n\n1\n```", "a part called 'below'"),
+    ],
+)
+def test_a_page_that_is_wrong_is_found_out(page, text, message):
+    with pytest.raises(PageError, match=rf"^page:\d+: [\s\S]*(?:{message})"):
+        page.play("page", text)
+
+
+def test_what_is_printed_may_be_shortened(page):
+    page.play("page", "```console\n$ printf 'a\\nb\\nc\\nd\\n'; exit 3\na\n...\nd\n$ echo $?\n3\n$ true\n```")
+
+
+def test_a_block_may_be_exempt_with_a_reason(page):
+    page.play("page", "% not run: it is poetry\n```text\nroses\n```\n")
+    assert page.exempt == [("page:2", "it is poetry")]
+
+
+def test_parts_of_a_file_are_replaced(page):
+    page.play(
+        "page",
+        f"""{QUEUE}
+```{{code-block}} python
+:caption: a/b.py, at the top
+
+import sys
+import os
+```
+
+```{{code-block}} python
+:caption: a/b.py, in Queue
+
+    def push(self):
+        return sys.argv
+
+    @property
+    def size(self):
+        return 3
+```
+""",
+    )
+    assert (page.directory / "a" / "b.py").read_text() == (
+        "import sys\nimport os\n\n\n"
+        "class Queue:\n"
+        "    def push(self):\n        return sys.argv\n\n"
+        "    def pop(self):\n        return 2\n\n"
+        "    @property\n    def size(self):\n        return 3\n"
+    )
