@@ -158,7 +158,7 @@ class Report:
         """Write the report to a file.
 
         Args:
-            path: the file; its ending says in which form: see :mod:`queue_conformance.reports.files`.
+            path: the file; its ending says in which form, as for ``--conformance-report``.
 
         Raises:
             ValueError: if no form has that ending.
