@@ -7,7 +7,8 @@ from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine
 
 from queue_conformance.implementations.capabilities import ClaimError, parse_claims
 from queue_conformance.models.asyncqueue import AsyncQueueModel
-from queue_conformance.simulation import RealLoop, SimulatedLoop
+from queue_conformance.realtime import RealLoop
+from queue_conformance.simulation import SimulatedLoop
 from queue_conformance.suites.aqueues.pair import player, run
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import program

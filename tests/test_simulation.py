@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, NeverReturns, RealLoop, SimulatedLoop, outcome_of, stacks_of
+from queue_conformance.realtime import RealLoop
+from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, NeverReturns, SimulatedLoop, outcome_of, stacks_of
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from queue_conformance import simulation
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.loading import NO_QCRAWL, LoadError, load_class
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
+from queue_conformance.realtime import Loop, RealLoop
+from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, SimulatedLoop
 
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
@@ -33,10 +34,14 @@ def request_class(claims: Any) -> type[Any]:
     return load_class(path)
 
 
+BRIEF = 1.0
+"""Seconds that something which must happen is waited for where only a loop is chosen."""
+
+
 def _works(attempt: Callable[[], Any]) -> bool:
     try:
         attempt()
-    except OperationRaised:
+    except (OperationRaised, NeedsRealLoop, NeverAtRest):
         return False
     return True
 
@@ -52,30 +57,38 @@ class AsyncDriver(Driver):
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.real = False
-        self.loop: simulation.Loop = self._new_loop()
+        self._choosing = False
+        self.loop: Loop = self._new_loop()
         self._names = {**namespace(), "Request": request_class(implementation.claims)}
 
-    def _new_loop(self) -> simulation.Loop:
-        """Return a loop: a simulated one, unless the implementation needs sockets."""
+    def _new_loop(self) -> Loop:
+        """Return a loop: a simulated one, unless the implementation needs the stock one."""
         implementation = self.implementation
-        real = self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names
-        return simulation.RealLoop() if real else simulation.SimulatedLoop()
+        if self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names:
+            return RealLoop(must_come=BRIEF) if self._choosing else RealLoop()
+        return SimulatedLoop(wary=self._choosing)
 
     @property
     def simulated(self) -> bool:
         """Whether time and interleavings are controlled."""
-        return isinstance(self.loop, simulation.SimulatedLoop)
+        return isinstance(self.loop, SimulatedLoop)
 
     def choose_loop(self, attempt: Callable[[], Any]) -> None:
-        """Try what cannot be simulated, such as sockets or threads of the implementation's own, on the stock loop.
+        """Find out which loop an implementation needs: the stock one if it works only there.
+
+        That is what has sockets or threads of its own, whose threads wait, which never comes to rest, or which goes by the
+        clock of the machine. What works on neither is examined on the simulated one, which is faster.
 
         Args:
-            attempt: uses the implementation; whatever it raises says only that it does not work.
+            attempt: renews this driver and uses the implementation; whatever it raises says only that it does not work.
         """
-        if not self.simulated or (_works(attempt) and not getattr(self.loop, "foreign", False)):
+        if not self.simulated:
             return
-        self.real = True
-        self.real = _works(attempt)
+        self._choosing = True
+        if not _works(attempt) or getattr(self.loop, "foreign", False):
+            self.real = True
+            self.real = _works(attempt)
+        self._choosing = False
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)

@@ -15,9 +15,10 @@ from queue_conformance.implementations.asynchronous import AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.example import same
-from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
+from queue_conformance.implementations.recording import NOTHING, Recorder
 from queue_conformance.implementations.scripts import quoted, source_of_backend, source_of_setting
-from queue_conformance.simulation import Loop, NeverReturns, Task, outcome_of
+from queue_conformance.realtime import Loop
+from queue_conformance.simulation import NeverReturns, Task, outcome_of
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""
@@ -234,28 +235,35 @@ class AsyncQueueDriver(AsyncDriver):
         queue.close()
         return stored
 
+    def use(self, directory: Path) -> None:
+        """Do what every crawl does, to see whether it works on the loop of this driver.
+
+        Raises:
+            OperationRaised: if something raises, or waits for what nothing brings.
+            NeedsRealLoop: if it works on no simulated loop.
+            NeverAtRest: if it is busy all the time.
+        """
+        self.renew(directory)
+        queue = self.open()
+        for number in (1, 2, 3):
+            queue.put(self.item(number))
+        for _ in range(3):
+            queue.get()
+        getting = queue.start_get()
+        self.loop.stays(getting.task)
+        queue.put(self.item(4))
+        self.loop.settle(getting.task)
+        queue.put(self.item(5))
+        queue.get()
+        queue.close()
+
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
-
-        def attempt(experiment: Callable[[], bool]) -> bool:
-            self.renew(room())
-            self.recorder.restart()
-            try:
-                return experiment()
-            except OperationRaised as raised:
-                if not isinstance(raised.error, Exception):
-                    raise
-                return False
-
-        def use() -> None:
-            self.renew(room())
-            self.store_one(int)
-
-        self.choose_loop(use)
+        self.choose_loop(lambda: self.use(room()))
         return Capabilities(
-            persistent=attempt(self._persistent),
-            filesystem=attempt(self._filesystem),
-            serializes=attempt(self._serializes),
+            persistent=self.attempt(self._persistent, room()),
+            filesystem=self.attempt(self._filesystem, room()),
+            serializes=self.attempt(self._serializes, room()),
             clear=callable(getattr(self.implementation.cls, "clear", None)),
             bounded="maxsize" in self.parameters,
             dedupe="dedupe" in self.parameters,

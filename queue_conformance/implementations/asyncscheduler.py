@@ -14,7 +14,6 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance import simulation
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.asynchronous import REQUEST, AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
@@ -22,6 +21,8 @@ from queue_conformance.implementations.driver import OpenQueue
 from queue_conformance.implementations.loading import load_class
 from queue_conformance.implementations.recording import NOTHING, Recorder
 from queue_conformance.implementations.scripts import assemble
+from queue_conformance.realtime import Loop
+from queue_conformance.simulation import SimulatedLoop
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
 """What computes fingerprints for a scheduler that names nothing else."""
@@ -102,8 +103,8 @@ class AsyncSchedulerDriver(AsyncDriver):
         self._imports["RequestFingerprinter"] = _import_of(FINGERPRINTER)
         return "RequestFingerprinter"
 
-    def _new_loop(self) -> simulation.Loop:
-        return simulation.SimulatedLoop(HORIZON)
+    def _new_loop(self) -> Loop:
+        return SimulatedLoop(HORIZON)
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)

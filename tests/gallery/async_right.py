@@ -243,25 +243,24 @@ class Actor(AsyncQueue):
         self.entries, self.counter, self.waiting = [], itertools.count(), deque()
 
     async def own(self):
-        while True:
-            function, arguments, answer = await self.messages.get()
-            if function is None:
-                return answer.set_result(None)
+        while not self._closed or not self.messages.empty():
+            function, *arguments, answer = await self.messages.get()
             try:
-                function(answer, *arguments)
+                function(*arguments, answer)
             except Exception as error:
                 if not answer.done():
                     answer.set_exception(error)
+            self.serve()
 
     async def ask(self, function, *arguments):
         if self.owner is None or self.owner.done():
             self.owner = asyncio.create_task(self.own())
         answer = asyncio.get_running_loop().create_future()
-        self.messages.put_nowait((function, arguments, answer))
+        self.messages.put_nowait((function, *arguments, answer))
         try:
             return await answer
         except asyncio.CancelledError:
-            if function == self.do_get and answer.done() and not answer.cancelled():
+            if function == self.waiting.append and answer.done() and not answer.cancelled():
                 heapq.heappush(self.entries, answer.result())
                 self.serve()
             raise
@@ -274,30 +273,24 @@ class Actor(AsyncQueue):
         while self._closed and self.waiting:
             self.waiting.popleft().cancel()
 
-    def do_put(self, answer, request, priority):
+    def store(self, request, priority, answer):
         if not self._closed:
             checked_priority(priority)
             if self._maxsize and len(self.entries) >= self._maxsize:
                 raise asyncio.QueueFull
             heapq.heappush(self.entries, (-priority, next(self.counter), request))
-            self.serve()
         if not answer.done():
             answer.set_result(None)
 
-    def do_get(self, answer):
-        if not answer.done():
-            self.waiting.append(answer)
-            self.serve()
+    def mark_closed(self, answer):
+        self._closed = True
+        answer.set_result(None)
 
     async def put(self, request, priority=0):
-        await self.ask(self.do_put, request, priority)
+        await self.ask(self.store, request, priority)
 
     async def get(self):
-        try:
-            return (await self.ask(self.do_get))[-1]
-        finally:
-            if self._closed:
-                self.end()
+        return (await self.ask(self.waiting.append))[-1]
 
     async def size(self):
         return len(self.entries)
@@ -306,13 +299,7 @@ class Actor(AsyncQueue):
         self.entries.clear()
 
     async def close(self):
-        self._closed = True
-        self.serve()
-        self.end()
-
-    def end(self):
-        if self.owner:
-            self.messages.put_nowait((None, (), asyncio.get_running_loop().create_future()))
+        await self.ask(self.mark_closed)
 
 
 class Grouped(MemoryQueue):
