@@ -151,7 +151,7 @@ class AsyncSchedulerDriver(AsyncDriver):
         """
         given = {key: value for key, value in {**self.implementation.values, **options}.items() if key not in _CLASSES}
         more = "".join(f", {key}={value!r}" for key, value in given.items())
-        source = f"{self.class_name}(queue={queue}, fingerprinter={self.fingerprinter}(){more})"
+        source = f"loop.call({self.class_name}, queue={queue}, fingerprinter={self.fingerprinter}(){more})"
         return source, lambda: self.value(source)
 
     def open(self, name: str = "0", variable: str = "scheduler", owner: str | None = None, **options: Any) -> OpenQueue:

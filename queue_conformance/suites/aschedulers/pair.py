@@ -152,13 +152,13 @@ class SchedulerPair:
         """Mark a request as done; if none is being processed, that is refused."""
         if self.model.processing:
             self._interfere()
-            self.scene.do("scheduler.task_done()")
+            self.scene.do("loop.call(scheduler.task_done)")
             self.handed.pop(0)
             self.model.processing -= 1
             self._let_joins_end()
         elif self.at_rest and not self.gets and not (self.model.most and self.last):
             rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
-            self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("scheduler.task_done()", rule))
+            self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("loop.call(scheduler.task_done)", rule))
 
     def tick(self, _item: int = 0) -> None:
         """Run one iteration of the loop."""

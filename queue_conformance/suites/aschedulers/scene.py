@@ -29,7 +29,7 @@ _OWNERS = {
 NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
 """What ``stats()`` has."""
 
-_CALL = re.compile(r"\w*scheduler\w*\.(\w+)\(")
+_CALL = re.compile(r"\w*scheduler\w*\.(\w+)")
 _INNERMOST = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
 
@@ -136,7 +136,7 @@ class Scene:
         """Show that a request goes through and that ``join`` notices, so that a later failure has another cause."""
         self.steps(add(0), "loop.run(scheduler.get())", "joining = loop.start(scheduler.join())", "loop.settle()")
         self.expect_waiting("joining", rule="ascheduler.join")
-        self.steps("scheduler.task_done()", "loop.settle()")
+        self.steps("loop.call(scheduler.task_done)", "loop.settle()")
         self.expect_done("joining", "join ends", rule="ascheduler.join")
 
 
