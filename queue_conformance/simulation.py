@@ -19,7 +19,7 @@ import concurrent.futures
 import contextlib
 import contextvars
 import heapq
-import math
+import os
 import threading
 import time
 from asyncio import events
@@ -34,10 +34,13 @@ BUSY = 10_000
 """Iterations after which a loop that never comes to rest is given up."""
 
 JUMPS = 60
-"""How often time may go on while a loop comes to rest: whatever looks again and again, after a sleep, is at rest too."""
+"""How often time goes on at least before what looks again and again, after a sleep, is taken to be at rest."""
 
 PATIENCE = 10.0
-"""Seconds of virtual time that pass at least before what looks again and again is taken to be at rest."""
+"""Seconds of virtual time that pass at least before that."""
+
+ENOUGH = 2000
+"""How often time may go on in all; until then, whatever sleeps when the others are at rest may look once more."""
 
 HORIZON = 3600.0
 """Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
@@ -238,7 +241,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         Raises:
             NeverAtRest: if that never comes.
         """
-        self._rest(self._now + self.horizon, JUMPS)
+        self._rest(self._now + self.horizon, polling=True)
 
     def stays(self, *_tasks: Task) -> None:
         """Run until nothing can happen any more: what is not done now stays so."""
@@ -259,10 +262,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.close()
         return stubborn
 
-    def _rest(self, until: float, jumps: float = math.inf) -> None:
+    def _rest(self, until: float, *, polling: bool = False) -> None:
         started = self._now
         self._work = WORK
         busy = 0  # iterations since time passed
+        jumps = 0  # how often time went on
+        sleepers: list[Any] | None = None  # what slept when the others were at rest
         while busy < BUSY:
             busy += 1
             if self.tick() or self.run_job() or self.deliver():
@@ -272,11 +277,15 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             if not timers or min(timer.when() for timer in timers) > until:
                 self._now = started if not timers else max(started, self._now)
                 return
-            jumps -= 1
-            if jumps < 0 and self._now >= started + PATIENCE:
-                return
+            jumps += 1
+            if polling and jumps > JUMPS and self._now >= started + PATIENCE:
+                if sleepers is None:
+                    sleepers = [timer for timer in timers if timer.when() <= until]
+                if jumps > ENOUGH or not any(sleeper is timer for sleeper in sleepers for timer in timers):
+                    return
             self._now = max(self._now, min(timer.when() for timer in timers))
-        raise NeverAtRest(f"after {BUSY} iterations it is still busy:\n{stacks_of(self._tasks)}")
+        places = "; ".join(sorted({place_of(task) for task in self._tasks}))
+        raise NeverAtRest(f"it is still busy after {BUSY} turns of the loop{f', in {places}' if places else ''}")
 
     def _run_warily(self, job: Job) -> None:
         started = time.monotonic()
@@ -356,25 +365,37 @@ def run_to_its_end(loop: Any, coroutine: Coroutine[Any, Any, T]) -> T:
     task: asyncio.Task[T] = loop.start(coroutine)
     loop.settle(task)
     if not task.done():
-        stacks = stacks_of([task])
+        place = place_of(task)
         task.cancel()
-        raise NeverReturns(stacks)
+        raise NeverReturns(f"waits forever in {place}")
     return task.result()
 
 
-def stacks_of(tasks: Iterable[Task]) -> str:
-    """Return where tasks wait, for people.
+def place_of(task: Task) -> str:
+    """Return where a task waits, as ``Scheduler.get, line 12 of scheduler.py``: the innermost line of the implementation."""
+    frames = _frames(task)
+    if not frames:
+        return "nothing that can be seen"
+    packages = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in frames]
+    own = next((package for package in packages if package not in _FOUNDATION), packages[0])
+    frame, line = next(found for found, package in zip(reversed(frames), reversed(packages), strict=True) if package == own)
+    return f"{frame.f_code.co_qualname}, line {line} of {os.path.basename(frame.f_code.co_filename)}"
 
-    Args:
-        tasks: those of interest.
-    """
-    lines = []
-    for task in sorted(tasks, key=lambda task: task.get_name()):
-        lines.append(f"Task {task.get_name()}:")
-        for frame, number in _frames(task):
-            code = frame.f_code
-            lines.append(f'  File "{code.co_filename}", line {number} in {code.co_qualname}')
-    return "\n".join(lines)
+
+def table_of(tasks: Iterable[tuple[str, Task]]) -> str:
+    """Return where tasks are, by their names, as one line of a table that shows an interleaving."""
+    states = []
+    for name, task in tasks:
+        kind, _ = outcome_of(task)
+        if kind == "waiting":
+            begun = any(frame.f_lasti >= 0 for frame, _ in _frames(task))
+            kind = f"in {place_of(task).partition(' of ')[0]}" if begun else "has not begun"
+        states.append(f"{name} {kind}")
+    return "; ".join(states)
+
+
+_FOUNDATION = ("asyncio", "queue_conformance")
+"""The packages whose code only helps to wait, unless there is no other."""
 
 
 def _frames(task: Task) -> list[tuple[Any, int]]:

@@ -19,6 +19,9 @@ from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, SimulatedLo
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
 
+SIMULATED = "loop = SimulatedLoop()  # RealLoop() does the same on the stock loop, with bounded waits"
+"""The line of scripts that makes a simulated loop."""
+
 _URL = re.compile(r"https://example\.com/(\d+)")
 
 
@@ -30,7 +33,7 @@ def request_class(claims: Any) -> type[Any]:
     """
     path = claims.get("request", REQUEST)
     if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
-        raise LoadError(NO_QCRAWL)
+        raise LoadError(f"{NO_QCRAWL}, or name the class of your requests: --conformance-claim=request=my_package.Request")
     return load_class(path)
 
 

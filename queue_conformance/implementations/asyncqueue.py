@@ -11,14 +11,14 @@ from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 from queue_conformance.implementations import Implementation, consumers, kills
-from queue_conformance.implementations.asynchronous import AsyncDriver
+from queue_conformance.implementations.asynchronous import SIMULATED, AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.example import same
 from queue_conformance.implementations.recording import NOTHING, Recorder
 from queue_conformance.implementations.scripts import quoted, source_of_backend, source_of_setting
 from queue_conformance.realtime import Loop
-from queue_conformance.simulation import NeverReturns, Task, outcome_of
+from queue_conformance.simulation import Task, outcome_of
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""
@@ -88,13 +88,7 @@ class OpenAsyncQueue:
     def _run(self, target: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         loop = self.loop
 
-        def run() -> Any:
-            try:
-                return loop.run(make())
-            except NeverReturns as error:
-                raise NeverReturns(_innermost(str(error))) from None
-
-        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, run)
+        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, lambda: loop.run(make()))
 
     def put(self, item: Item, priority: Given | None = None, owner: str = "aqueue.put.accept") -> Any:
         """Put an item, by default with the priority of its request."""
@@ -149,16 +143,6 @@ class OpenAsyncQueue:
         task = self._recorder.call(f"{variable} = loop.start({call})", owner, lambda: self.loop.start(make(), variable))
         self._recorder.steps[-1].result = NOTHING  # a task is of no interest to readers
         return Pending(variable, task, number)
-
-
-def _innermost(stacks: str) -> str:
-    """Return the innermost place of some stacks, on one line."""
-    lines = [line.strip() for line in stacks.splitlines() if line.strip().startswith("File ")]
-    if not lines:
-        return "waits forever"
-    file, _, rest = lines[-1].removeprefix('File "').partition('", line ')
-    number, _, function = rest.partition(" in ")
-    return f"waits forever in {function}, line {number} of {Path(file).name}"
 
 
 class AsyncQueueDriver(AsyncDriver):
@@ -322,7 +306,7 @@ class AsyncQueueDriver(AsyncDriver):
         lines = source_of_backend(self.implementation.server)
         if "directory" in body:
             lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
-        return [*lines, "loop = SimulatedLoop()" if self.simulated else "loop = RealLoop()"]
+        return [*lines, SIMULATED if self.simulated else "loop = RealLoop()"]
 
 
 _IMPORTS = {

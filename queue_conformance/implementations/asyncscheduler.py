@@ -15,20 +15,17 @@ from types import CodeType, ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.asynchronous import REQUEST, AsyncDriver
+from queue_conformance.implementations.asynchronous import REQUEST, SIMULATED, AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.driver import OpenQueue
 from queue_conformance.implementations.loading import load_class
-from queue_conformance.implementations.recording import NOTHING, Recorder
-from queue_conformance.implementations.scripts import assemble
+from queue_conformance.implementations.recording import NOTHING, Recorder, Remark
+from queue_conformance.implementations.scripts import assemble, defined_in
 from queue_conformance.realtime import Loop
-from queue_conformance.simulation import SimulatedLoop
+from queue_conformance.simulation import SimulatedLoop, table_of
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
 """What computes fingerprints for a scheduler that names nothing else."""
-
-HORIZON = 10.0
-"""Seconds of virtual time after which what still waits is taken to wait forever."""
 
 _IMPORTS: Mapping[str, str] = {
     "Crawler": "from qcrawl.core.crawler import Crawler",
@@ -59,15 +56,14 @@ class AsyncSchedulerDriver(AsyncDriver):
         super().__init__(implementation, directory, recorder)  # explains what is missing without qCrawl
         from queue_conformance.implementations import crawls, schedulerqueues
 
-        self.definitions: tuple[ModuleType, ...] = (schedulerqueues, crawls)  # type: ignore[misc]
         self._imports = dict(_IMPORTS)
         self._imports["Request"] = _import_of(implementation.claims.get("request", REQUEST))
         self.fingerprinter = self._named("fingerprinter") or self._own_fingerprinter()
         self.queue = self._named("queue")
         self._queue_takes = signature(load_class(str(implementation.settings["queue"]))).parameters if self.queue else {}
         self._known: dict[str, Any] = {}
-        for module in self.definitions:
-            self._known |= {name: value for name, value in vars(module).items() if not name.startswith("__")}
+        for module in (schedulerqueues, crawls):
+            self._imports |= {name: f"from {module.__name__} import {name}" for name in defined_in(module)}
         for name in ("asyncio", "tempfile"):
             exec(f"import {name}", self._known)
         for line in self._imports.values():
@@ -104,7 +100,7 @@ class AsyncSchedulerDriver(AsyncDriver):
         return "RequestFingerprinter"
 
     def _new_loop(self) -> Loop:
-        return SimulatedLoop(HORIZON)
+        return SimulatedLoop()
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
@@ -127,7 +123,13 @@ class AsyncSchedulerDriver(AsyncDriver):
         Raises:
             OperationRaised: if it raised.
         """
-        return self.recorder.call(source, owner, self._run, source)
+        going = [(name, task) for name, task in self.variables.items() if isinstance(task, asyncio.Task) and not task.done()]
+        value = self.recorder.call(source, owner, self._run, source)
+        if source.startswith(_MOVES):
+            self.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
+        elif isinstance(value, bool) or getattr(type(value), "__repr__", None) is object.__repr__:
+            self.recorder.steps[-1].result = NOTHING  # it tells nothing
+        return value
 
     def value(self, source: str) -> Any:
         """Return the value of an expression over the variables; no operation."""
@@ -178,17 +180,20 @@ class AsyncSchedulerDriver(AsyncDriver):
         if "directory" in body:
             lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
         if re.search(r"\bloop\b", body):
-            lines.append(f"loop = SimulatedLoop(horizon={HORIZON:g})")
+            lines.append(SIMULATED)
         return lines
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         own = f"from {self.module_name} import {self.class_name.partition('.')[0]}"
         body = [*self.setup("\n".join(lines)), *lines]
-        return assemble(title, [own], body, [*self.definitions, *definitions], self._imports)
+        return assemble(title, [own], body, definitions, self._imports)
 
 
 _CLASSES = ("queue", "fingerprinter")
 """The settings that name classes, and are no further arguments of the constructor."""
+
+_MOVES = ("loop.tick(", "loop.settle(", "loop.advance(")
+"""The operations that let tasks go on."""
 
 _TARGET = re.compile(r"(\w+) = ")
 

@@ -133,7 +133,7 @@ def assemble(
     Returns:
         The text of the script.
     """
-    available = {name: module for module in definitions for name in _defined_in(module)}
+    available = {name: module for module in definitions for name in defined_in(module)}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
     order = list(available)
@@ -209,7 +209,8 @@ def lines_of(steps: Sequence[Step]) -> list[str]:
     return lines
 
 
-def _defined_in(module: ModuleType) -> list[str]:
+def defined_in(module: ModuleType) -> list[str]:
+    """Return the names of the classes and functions of a module."""
     return [
         name
         for name, value in vars(module).items()

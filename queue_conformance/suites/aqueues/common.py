@@ -98,22 +98,6 @@ def in_another_process(bench: Bench, function: Callable[[Say], None]) -> Ended:
         raise NotExercised(f"in another process: {str(error).strip().splitlines()[-1]}") from error
 
 
-def draining(most: int) -> list[str]:
-    """Return the lines of a script that do what :func:`drained` does; what came is in ``left``, errors as such."""
-    return [
-        "left = []",
-        f"for _ in range({most}):",
-        "    size = loop.run(queue.size())",
-        "    getting = loop.start(queue.get())",
-        "    loop.settle(getting) if size else loop.stays()",
-        "    if not getting.done():",
-        "        getting.cancel()",
-        "        loop.stays()",
-        "        break",
-        "    left.append(outcome_of(getting)[1])",
-    ]
-
-
 def expect_outcome(bench: Bench, rule: str, task: Pending, right: str, expected: str) -> Any:
     """Examine what became of a task.
 

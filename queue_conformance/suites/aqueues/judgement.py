@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
-from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.recording import OperationRaised, Remark
 from queue_conformance.models.asyncqueue import AsyncQueueModel
-from queue_conformance.simulation import NeverAtRest, NeverReturns, stacks_of
+from queue_conformance.simulation import NeverAtRest, NeverReturns, place_of, table_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import shown_by
 
@@ -71,7 +71,10 @@ class Judge:
         sure = [task for task in waiting if enough or task.number is not None]
         try:
             if self.driver.simulated:
-                self.bench.recorder.call("loop.settle()", "aqueue.get.blocks", loop.settle)
+                if self.bench.recorder.steps[-1].source != "loop.settle()":
+                    self.bench.recorder.call("loop.settle()", "aqueue.get.blocks", loop.settle)
+                    left = table_of([(task.variable, task.task) for task in self._waiting()])
+                    self.bench.recorder.steps[-1].result = Remark(left) if left else None
             elif waiting:
                 if sure:
                     names = ", ".join(task.variable for task in sure)
@@ -81,7 +84,7 @@ class Judge:
         except OperationRaised as raised:
             if not isinstance(raised.error, NeverAtRest):
                 raise
-            self.bench.fail("aqueue.get.blocks", "a loop that comes to rest", "it is busy forever", [], final=True)
+            self.bench.fail("aqueue.get.blocks", "a loop that comes to rest", str(raised.error), [], final=True)
         self._account()
 
     def _give_time(self, gets: list[Pending], requests: int) -> None:
@@ -158,7 +161,8 @@ class Judge:
             return
         if self.model.least or not self.model.closed:
             right = ("waiting", "returned") if self.model.most else ("waiting",)
-            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, "get waits for a request", *right))
+            expected = "get returns the request, or waits for another one" if self.model.most else "get waits for a request"
+            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, expected, *right))
         rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
         self._fail_task(rule, task, "CancelledError from a closed, empty queue", "cancelled")
 
@@ -265,13 +269,16 @@ class Judge:
         before = list(steps)
         if steps[-1].error is not None:
             steps.pop()  # a get that found nothing
-        least = self.model.least
         with shown_by("size"), contextlib.suppress(OperationRaised):
-            size = self.queue.size()
-            if size < least:
-                ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
-                self._fail(LOST, f"{least} stored", f"{size} left", f"size{ended} >= {least}", "size")
+            self._expect_stored(self.queue.size())
         steps[:] = before
+
+    def _expect_stored(self, size: int) -> None:
+        """Report a size that says that a request is lost."""
+        if size < self.model.least:
+            ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
+            expected, assertion = f"{self.model.least} stored", f"size{ended} >= {self.model.least}"
+            self._fail(LOST, expected, f"{size} left", assertion, "size")
 
     def _lost_or(self, otherwise: Callable[[], NoReturn]) -> NoReturn:
         """Report a failure, unless a request is lost: then that is the reason."""
@@ -307,18 +314,12 @@ class Judge:
         """Report what became of a task."""
         kind, value = task.outcome
         actual = {
-            "waiting": f"it waits forever: {_place(task)}",
+            "waiting": f"it waits forever in {place_of(task.task)}",
             "cancelled": "CancelledError",
-            "raised": f"{describe(value)} raised",
-            "returned": f"returned {describe(value)}",
+            "raised": f"{self.bench.describe(value)} raised",
+            "returned": f"returned {self.bench.describe(value)}",
         }[kind]
         self.bench.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
-        self.bench.fail(rule, expected, actual, [*self._unless_too_late(), f"assert {test}, outcome"])
-
-
-def _place(task: Pending) -> str:
-    lines = stacks_of([task.task]).splitlines()
-    _, _, rest = lines[-1].rpartition(", line ")
-    number, _, function = rest.partition(" in ")
-    return f"in {function}, line {number}" if function else "nowhere"
+        tail = f"assert {test}, f'expected {' or '.join(right)}, got {{outcome}}'"
+        self.bench.fail(rule, expected, actual, [*self._unless_too_late(), tail])

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
-from queue_conformance.implementations.recording import NOTHING, OperationRaised
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Remark
+from queue_conformance.simulation import table_of
 from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
 from queue_conformance.suites.aqueues.judgement import LOST, Judge
 from queue_conformance.suites.bench import Bench
@@ -80,7 +81,9 @@ class AsyncQueuePair(Judge):
         if type(size) is int and least <= size <= most:
             return
         expected = f"{least}" if least == most else f"{least} to {most}"
-        self._lost_or(lambda: self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size"))
+        if type(size) is int:
+            self._expect_stored(size)
+        self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size")
 
     def clear(self, _item: int = 0) -> None:
         """Clear."""
@@ -169,6 +172,7 @@ class AsyncQueuePair(Judge):
         if tasks:
             chosen = tasks[number % len(tasks)]
             self.bench.recorder.note(f"{chosen.variable}.cancel()")
+            self.bench.recorder.steps[-1].result = Remark(table_of([(chosen.variable, chosen.task)]))
             self.driver.loop.call(chosen.task.cancel)
             chosen.cancelled = True
             if chosen.number is None:
@@ -184,8 +188,9 @@ class AsyncQueuePair(Judge):
 
     def _drive(self, source: str, function: Any, *, needed: bool = True) -> None:
         if self._tasks and needed:
+            going = [(task.variable, task.task) for task in self._waiting()]
             self.bench.recorder.call(source, "aqueue.get.blocks", function)
-            self.bench.recorder.steps[-1].result = NOTHING
+            self.bench.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
 
     def settle(self, _item: int = 0) -> None:
         """Let everything happen that can, and compare."""

@@ -135,6 +135,7 @@ NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2)
 @check("aqueue.order.negative", kinds=ASYNC)
 def negative_priorities_work(bench: Bench) -> None:
     rule = "aqueue.order.negative"
+    run(bench, program("put:0 put:1 put:3 get get get"))  # without order, the sign does not matter
     for reopen in (False, True) if bench.offers("persistent") else (False,):
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()
@@ -163,7 +164,7 @@ def priorities_that_are_no_int_are_refused(bench: Bench) -> None:
         with bench.collecting():
             bench.restart()
             put = partial(bench.open().put, bench.driver.item(4), Given(priority))
-            bench.expect_raises("aqueue.order.non-int", (Exception,), put, why=f": priority={priority!r}")
+            bench.expect_raises("aqueue.order.non-int", (Exception,), put, why=f", as the priority is {priority!r}")
 
 
 # --- Round trip ------------------------------------------------------------------------------------------------------
@@ -242,8 +243,8 @@ def _round_trip(bench: Bench, fields: str) -> None:
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
             raise
-        actual = f"{type(raised.error).__name__} raised by get"
-        bench.fail(rule, f"the request that was put, with {fields[2:] or 'no fields'}", actual, [])
+        actual = f"{type(raised.error).__name__} raised by get, for {fields[2:] or 'no fields'}"
+        bench.fail(rule, "every field as it was put", actual, [])
     changed = driver.differences(got, item)
     if not changed:
         bench.examined[rule] += 1
@@ -258,4 +259,5 @@ def _round_trip(bench: Bench, fields: str) -> None:
         tail = [f"assert type(got) is type({item.source}), repr(got)"]
     elif before == after or name == "meta":
         tail[1] = "assert repr(after) == repr(before), f'{before!r} became {after!r}'"
-    bench.fail(rule, f"{name} {before!r}", f"{name} {after!r}" if name != "type" else repr(got), tail)
+    actual = f"a request of {type(got)!r}" if name == "type" else f"{name}={before!r} became {after!r}"
+    bench.fail(rule, "every field as it was put", actual, tail)

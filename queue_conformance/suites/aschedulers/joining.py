@@ -84,5 +84,8 @@ def task_done_without_get_is_refused(bench: Bench) -> None:
     scene = Scene(bench, rule)
     scene.do(add(1))
     bench.expect_raises(
-        rule, (ValueError,), lambda: bench.driver.do("loop.call(scheduler.task_done)", rule), why=f", as {url_of(1)} is only queued"
+        rule,
+        (ValueError,),
+        lambda: bench.driver.do("loop.call(scheduler.task_done)", rule),
+        why=f", as {url_of(1)} is only queued",
     )

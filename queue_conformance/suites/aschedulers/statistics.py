@@ -73,7 +73,18 @@ def qsize_counts_the_queue(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.qsize")
     size = 0
     get = "loop.run(scheduler.get())"
-    for step in (None, add(1), add(2), add(1), get, add(3), get, "loop.call(scheduler.task_done)", get, "loop.call(scheduler.task_done)"):
+    for step in (
+        None,
+        add(1),
+        add(2),
+        add(1),
+        get,
+        add(3),
+        get,
+        "loop.call(scheduler.task_done)",
+        get,
+        "loop.call(scheduler.task_done)",
+    ):
         if step is not None:
             scene.do(step)
             size += (step in (add(1), add(2), add(3)) and not (step == add(1) and size == 2)) - (step == get)
