@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from queue_conformance.simulation import Job, Jobs, SimulatedLoop, Task, run_to_its_end
+from queue_conformance.simulation import Job, Jobs, Running, SimulatedLoop, Task, run_to_its_end
 
 T = TypeVar("T")
 
@@ -60,12 +60,15 @@ class RealLoop:
     Attributes:
         loop: the loop.
         errors: what nobody handled: the contexts that an exception handler gets.
+        waited: whether something that must come did not come in time.
+        slowest: seconds until the latest of what came in time was there.
     """
 
-    def __init__(self, must_come: float = 5.0, may_not_come: float = 0.1) -> None:
+    def __init__(self, must_come: float = 5.0, may_not_come: float = 0.05) -> None:
         self.loop = asyncio.new_event_loop()
         self.errors = errors = list[dict[str, Any]]()
         self.must_come, self.may_not_come = must_come, may_not_come
+        self.waited, self.slowest = False, 0.0
         self._tasks: set[Task] = set()
         self._threads = Threads()
         self.loop.set_default_executor(self._threads)
@@ -98,11 +101,8 @@ class RealLoop:
 
     def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """Call a function as a coroutine would: while the loop is the running one."""
-
-        async def called() -> T:
+        with Running(self.loop):
             return function(*arguments, **options)
-
-        return self.loop.run_until_complete(called())
 
     def tick(self) -> bool:
         """Run what is ready now, in one iteration of the loop; jobs of executors wait for :meth:`run_job`."""
@@ -136,7 +136,13 @@ class RealLoop:
         Args:
             tasks: those that are expected to end; without any, all that were started.
         """
-        self._wait(tasks or tuple(self._tasks), self.must_come)
+        tasks = tasks or tuple(self._tasks)
+        started = self.loop.time()
+        self._wait(tasks, self.must_come)
+        if not all(task.done() for task in tasks):
+            self.waited = True
+        elif all(task.cancelled() or task.exception() is None for task in tasks):
+            self.slowest = max(self.slowest, self.loop.time() - started)
 
     def stays(self, *tasks: Task) -> None:
         """Wait for a moment: a task that is not done then is taken to be waiting."""

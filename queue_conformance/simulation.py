@@ -304,8 +304,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             if not timer._cancelled:
                 self._ready.append(timer)  # type: ignore[attr-defined]
 
-    def _running(self) -> _Running:
-        return _Running(self)
+    def _running(self) -> Running:
+        return Running(self)
 
     # --- What asyncio asks of a loop ---------------------------------------------------------------------------------
 
@@ -346,10 +346,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     connect_read_pipe = connect_write_pipe = add_signal_handler = remove_signal_handler = _refuse  # type: ignore[assignment]
 
 
-class _Running:
-    """Makes a loop the running one of this thread for a while."""
+class Running:
+    """Makes a loop the running one of this thread for a while.
 
-    def __init__(self, loop: SimulatedLoop) -> None:
+    Args:
+        loop: the loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def __enter__(self) -> None:

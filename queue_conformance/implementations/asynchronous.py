@@ -37,8 +37,11 @@ def request_class(claims: Any) -> type[Any]:
     return load_class(path)
 
 
-BRIEF = 1.0
-"""Seconds that something which must happen is waited for where only a loop is chosen."""
+BRIEF = 0.5
+"""Seconds that something which must happen is waited for at least where a loop is chosen, or where something is broken."""
+
+MOMENT = 0.02
+"""Seconds that something which may not happen is waited for where something is broken."""
 
 
 def _works(attempt: Callable[[], Any]) -> bool:
@@ -55,12 +58,14 @@ class AsyncDriver(Driver):
     Attributes:
         loop: drives the implementation; a new one in each room.
         real: whether the implementation turned out to need the stock event loop.
+        hurried: whether something is known to be broken, so that there, what must come is not waited for as long.
     """
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.real = False
-        self._choosing = False
+        self._choosing = self.hurried = False
+        self._slowest = 0.0
         self.loop: Loop = self._new_loop()
         self._names = {**namespace(), "Request": request_class(implementation.claims)}
 
@@ -68,7 +73,10 @@ class AsyncDriver(Driver):
         """Return a loop: a simulated one, unless the implementation needs the stock one."""
         implementation = self.implementation
         if self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names:
-            return RealLoop(must_come=BRIEF) if self._choosing else RealLoop()
+            brief = max(BRIEF, 2 * self._slowest)
+            if self.hurried:
+                return RealLoop(must_come=brief, may_not_come=MOMENT)
+            return RealLoop(must_come=brief) if self._choosing else RealLoop()
         return SimulatedLoop(wary=self._choosing)
 
     @property
@@ -95,6 +103,9 @@ class AsyncDriver(Driver):
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
+        if isinstance(self.loop, RealLoop):
+            self.hurried |= self.loop.waited
+            self._slowest = max(self._slowest, self.loop.slowest)
         self.loop.finish()
         self.loop = self._new_loop()
 

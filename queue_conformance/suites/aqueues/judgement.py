@@ -102,6 +102,7 @@ class Judge:
             self.bench.recorder.note("loop.advance(1)")
         while late() and time.monotonic() < deadline:
             loop.advance(0.01)
+        loop.waited |= late()
 
     def _account(self) -> None:
         ended = [task for task in self._tasks if task.task.done()]

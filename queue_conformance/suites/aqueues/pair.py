@@ -11,7 +11,8 @@ from queue_conformance.simulation import table_of
 from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
 from queue_conformance.suites.aqueues.judgement import LOST, Judge
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import Operation, Player, Program
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.programs import Operation, Play, Player, Program
 
 MOMENT = 0.0003
 """Seconds that stand for an iteration of the loop where time is real."""
@@ -249,9 +250,17 @@ def operations(bench: Bench) -> list[Operation]:
     return table
 
 
+class AsyncPlayer(Player):
+    """Plays programs; where time is real, it waits no longer than needed once something is known to be broken."""
+
+    def attribute(self, play: Play, failure: RuleBroken) -> RuleBroken:
+        self.bench.driver.hurried = True
+        return super().attribute(play, failure)
+
+
 def player(bench: Bench) -> Player:
     """Return what plays programs of :class:`AsyncQueuePair`."""
-    return Player(bench, AsyncQueuePair, EXPERIMENTS, operations(bench))
+    return AsyncPlayer(bench, AsyncQueuePair, EXPERIMENTS, operations(bench))
 
 
 def run(bench: Bench, operations: Program) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from queue_conformance.implementations.asyncqueue import Given
 from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.strategies import TEXT
 from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC
 from queue_conformance.suites.aqueues.pair import run
@@ -169,22 +170,21 @@ def priorities_that_are_no_int_are_refused(bench: Bench) -> None:
 
 # --- Round trip ------------------------------------------------------------------------------------------------------
 
-_TEXT = st.text(max_size=8)
-_SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | _TEXT
+_SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | TEXT
 _LISTS = st.lists(_SCALARS, max_size=3)
-_VALUES = _SCALARS | _LISTS | st.dictionaries(_TEXT, _SCALARS | _LISTS, max_size=3)
+_VALUES = _SCALARS | _LISTS | st.dictionaries(TEXT, _SCALARS | _LISTS, max_size=3)
 _FIELDS: dict[str, st.SearchStrategy[object]] = {
-    "meta": st.dictionaries(_TEXT, _VALUES, max_size=3),
-    "headers": st.dictionaries(_TEXT, _TEXT, max_size=2),
+    "meta": st.dictionaries(TEXT, _VALUES, max_size=3),
+    "headers": st.dictionaries(TEXT, TEXT, max_size=2),
     "method": st.sampled_from(("GET", "POST", "DELETE")),
     "body": st.binary(max_size=8),
-    "cookies": st.dictionaries(_TEXT, _TEXT, max_size=2),
+    "cookies": st.dictionaries(TEXT, TEXT, max_size=2),
     "retries": st.integers(0, 9),
     "timeout_ms": st.integers(1, 99999),
     "proxy": st.just("http://proxy.example.com:8080"),
     "ts": st.integers(1, 2**40),
     "callback": st.sampled_from(("parse", "parse_item")),
-    "cb_kwargs": st.dictionaries(_TEXT, _VALUES, max_size=2),
+    "cb_kwargs": st.dictionaries(TEXT, _VALUES, max_size=2),
 }
 
 ODD = (
