@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import OperationRaised, Remark
+from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.models.asyncqueue import AsyncQueueModel
 from queue_conformance.simulation import NeverAtRest, NeverReturns, place_of, table_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import shown_by
+
+MOMENT = 0.0003
+"""Seconds that stand for a turn of the loop where time is real."""
+
+_MOMENT = f"loop.advance({MOMENT})"
+
+MOMENTS = 60
+"""How many moments a script tries for a cancellation where time is real."""
 
 LOST = "aqueue.put.accept"
 """The rule that is broken if a request is lost and no experiment says why."""
@@ -297,14 +308,22 @@ class Judge:
     def _fail(self, rule: str, expected: str, actual: object, assertion: str, variable: str, *, final: bool = False) -> NoReturn:
         shown = expected.replace("{", "{{").replace("}", "}}")
         tail = [f"assert {assertion}, f{f'expected {shown}, got {{{variable}!r}}'!r}"]
-        self.bench.fail(rule, expected, actual, [*self._unless_too_late(), *tail], final=final)
+        self._report(rule, expected, actual, tail, final=final)
 
-    def _unless_too_late(self) -> list[str]:
-        """Return lines of a script that end it well if a task ended before it was cancelled, as it may elsewhere."""
+    def _report(self, rule: str, expected: str, actual: object, tail: list[str], *, final: bool = False) -> NoReturn:
+        """Report a failure with a script which ends well if a task ended before it was cancelled, as it may elsewhere."""
         if not self._cancelled:
-            return []
-        ended = f"any(outcome_of(task)[0] == 'returned' for task in [{', '.join(self._cancelled)}])"
-        return [f"if {ended}:", "    sys.exit()  # it ended before it was cancelled, which is right too"]
+            self.bench.fail(rule, expected, actual, tail, final=final)
+        ended = f"if any(outcome_of(task)[0] == 'returned' for task in [{', '.join(self._cancelled)}]):"
+        if self.driver.simulated:
+            right = "    sys.exit()  # it ended before it was cancelled, which is right too"
+            self.bench.fail(rule, expected, actual, [ended, right, *tail], final=final)
+        lines = lines_of(self.bench.recorder.steps)
+        moved = [line for before, line in pairwise(["", *lines]) if (before, line) != (_MOMENT, _MOMENT)]
+        text = "\n".join([*moved, ended, "    continue  # it ended before it was cancelled, which is right too", *tail])
+        text = text.replace(_MOMENT, "loop.advance(moment / 10_000)").replace('directory + "/0"', 'f"{directory}/{moment}"')
+        body = [f"for moment in range({MOMENTS}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
+        self.bench.fail(rule, expected, actual, [], final=final, body=body)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any, variable: str) -> NoReturn:
         items = [self.driver.item(number) for number in sorted(numbers)]
@@ -323,4 +342,4 @@ class Judge:
         self.bench.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
         tail = f"assert {test}, f'expected {' or '.join(right)}, got {{outcome}}'"
-        self.bench.fail(rule, expected, actual, [*self._unless_too_late(), tail])
+        self._report(rule, expected, actual, [tail])

@@ -9,13 +9,10 @@ from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Remark
 from queue_conformance.simulation import table_of
 from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
-from queue_conformance.suites.aqueues.judgement import LOST, Judge
+from queue_conformance.suites.aqueues.judgement import LOST, MOMENT, Judge
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import Operation, Play, Player, Program
-
-MOMENT = 0.0003
-"""Seconds that stand for an iteration of the loop where time is real."""
 
 
 class AsyncQueuePair(Judge):
