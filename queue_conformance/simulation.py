@@ -19,6 +19,7 @@ import concurrent.futures
 import contextlib
 import contextvars
 import heapq
+import inspect
 import os
 import threading
 import time
@@ -392,8 +393,9 @@ def table_of(tasks: Iterable[tuple[str, Task]]) -> str:
     for name, task in tasks:
         kind, _ = outcome_of(task)
         if kind == "waiting":
-            begun = any(frame.f_lasti >= 0 for frame, _ in _frames(task))
-            kind = f"in {place_of(task).partition(' of ')[0]}" if begun else "has not begun"
+            coroutine = task.get_coro()
+            new = inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED
+            kind = "has not begun" if new else f"in {place_of(task).partition(' of ')[0]}"
         states.append(f"{name} {kind}")
     return "; ".join(states)
 

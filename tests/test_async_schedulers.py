@@ -110,7 +110,10 @@ def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
     assert {failure.rule for failure in failures} <= BROKEN
 
 
-@pytest.mark.parametrize("path", [REFERENCE, "gallery.async_polling.Polls"])
+RIGHT = [f"gallery.async_right_schedulers.{name}" for name in ("Conditional", "Mailbox", "Dispatches", "Polls")]
+
+
+@pytest.mark.parametrize("path", [REFERENCE, *RIGHT])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_right_scheduler_keeps_every_rule_on_other_seeds(path, seed):
     report = examine(path, seed=seed)
