@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine
+from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, run_script
 
 from queue_conformance.implementations.capabilities import ClaimError, parse_claims
 from queue_conformance.models.asyncqueue import AsyncQueueModel
@@ -111,6 +111,26 @@ def test_the_machine_of_a_broken_queue_names_its_rule():
         run_state_machine_as_test(machine, settings=settings(max_examples=100, database=None, deadline=None))
     failures = getattr(caught.value, "exceptions", [caught.value])
     assert {failure.rule for failure in failures} == {"aqueue.order.priority"}
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("gallery.async_queues.AwaitsTooLate", "aqueue.get.cancel-safe"),
+        ("gallery.async_disk.LeavesHalfAFile", "aqueue.put.failed-no-trace"),
+        ("gallery.async_schedulers.LosesWithTheConsumer", "ascheduler.add.direct-cancel"),
+        ("qcrawl.core.queues.disk.DiskQueue", "aqueue.put.failed-no-trace"),
+        ("qcrawl.core.queues.memory.MemoryPriorityQueue", "aqueue.bound.full-signal"),
+        ("qcrawl.core.scheduler.Scheduler", "ascheduler.get.no-lost-wakeup"),
+    ],
+)
+def test_what_is_found_can_be_confirmed_on_the_stock_loop(path, rule, tmp_path):
+    report = examine(path, only=rule, examples=50)
+    (script,) = [verdict.violation.script for verdict in report.verdicts if verdict.rule.id == rule and verdict.violation]
+    assert "RealLoop() does the same on the stock loop" in script
+    ended = run_script(script.replace("= SimulatedLoop()", "= RealLoop(must_come=1)"), tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.strip().splitlines()[-1].startswith("AssertionError: ")
 
 
 # --- The oracle -------------------------------------------------------------------------------------------------------
