@@ -21,8 +21,7 @@ from queue_conformance.implementations.driver import OpenQueue
 from queue_conformance.implementations.loading import load_class
 from queue_conformance.implementations.recording import NOTHING, Recorder, Remark
 from queue_conformance.implementations.scripts import assemble, defined_in
-from queue_conformance.realtime import Loop
-from queue_conformance.simulation import SimulatedLoop, table_of
+from queue_conformance.simulation import table_of
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
 """What computes fingerprints for a scheduler that names nothing else."""
@@ -99,9 +98,6 @@ class AsyncSchedulerDriver(AsyncDriver):
         self._imports["RequestFingerprinter"] = _import_of(FINGERPRINTER)
         return "RequestFingerprinter"
 
-    def _new_loop(self) -> Loop:
-        return SimulatedLoop()
-
     def renew(self, directory: Path) -> None:
         super().renew(directory)
         if not logging.getLogger().handlers:
@@ -169,9 +165,34 @@ class AsyncSchedulerDriver(AsyncDriver):
         self.do("loop.run(scheduler.close())", "ascheduler.close.queue")
         return stored
 
+    def use(self, directory: Path) -> None:
+        """Do what every crawl does, to see whether it works on the loop of this driver.
+
+        Raises:
+            OperationRaised: if something raises, or waits for what nothing brings.
+            NeedsRealLoop: if it works on no simulated loop.
+            NeverAtRest: if it is busy all the time.
+        """
+        self.renew(directory)
+        self.open()
+        for line in (
+            'loop.run(scheduler.add("https://example.com/1"))',
+            "got = loop.run(scheduler.get())",
+            "loop.call(scheduler.task_done)",
+            "getting = loop.start(scheduler.get())",
+            "loop.stays(getting)",
+            'loop.run(scheduler.add("https://example.com/2"))',
+            "loop.settle(getting)",
+            "got = getting.result()",
+            "loop.call(scheduler.task_done)",
+            "loop.run(scheduler.close())",
+        ):
+            self.do(line, self.interface_rule)
+
     def probe(self, room: Callable[[], Path]) -> Capabilities:
-        """Find out nothing: what schedulers may or may not offer is up to the queues below them."""
-        return Capabilities()
+        """Find out which loop it needs; what else schedulers may or may not offer is up to the queues below them."""
+        self.choose_loop(lambda: self.use(room()))
+        return Capabilities(real_loop=self.real)
 
     # --- Scripts -----------------------------------------------------------------------------------------------------
 

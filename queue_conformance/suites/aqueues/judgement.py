@@ -149,7 +149,8 @@ class Judge:
                 self.bench.examined["aqueue.bound.full-signal"] += 1
                 self._seen.add("full")
                 return
-            self._fail_task("aqueue.bound.usable", task, f"room for {self.model.limit}", "returned")
+            if not closed:
+                self._fail_task("aqueue.bound.usable", task, f"room for {self.model.limit}", "returned")
         if kind == "raised" and task.cancelled:
             self.model.fail_put(number)
             return
