@@ -26,10 +26,14 @@ _UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-sig
 """What is broken where it shows, whatever else a program does."""
 
 
-def _after_cancelling(player: Player, play: Play, failure: RuleBroken) -> str | None:
-    """Blame the cancellation of gets, unless the same fails without these gets."""
-    without_gets = drop("cancel_get", "start_get")(play)
-    return "aqueue.get.cancel-safe" if failure.rule not in _UNMOVED and player.passes(without_gets, play.queues) else None
+def _cancelling(cancelled: str, begun: str, otherwise: str) -> Experiment:
+    """Return what blames cancellations, unless the same fails without the tasks that were cancelled."""
+
+    def rule(player: Player, play: Play, failure: RuleBroken) -> str | None:
+        without_tasks = drop(cancelled, begun)(play)
+        return otherwise if failure.rule not in _UNMOVED and player.passes(without_tasks, play.queues) else None
+
+    return Experiment(drop(cancelled), rule)
 
 
 def _after_clearing(player: Player, play: Play, failure: RuleBroken) -> str | None:
@@ -67,8 +71,8 @@ def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | N
 _CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
 
 EXPERIMENTS = (
-    Experiment(drop("cancel_get"), _after_cancelling),
-    Experiment(drop("cancel_put"), _but(*_UNMOVED, otherwise="aqueue.put.failed-no-trace")),
+    _cancelling("cancel_get", "start_get", "aqueue.get.cancel-safe"),
+    _cancelling("cancel_put", "start_put", "aqueue.put.failed-no-trace"),
     Experiment(drop("clear"), _after_clearing),
     Experiment(without_reopening, _after_reopening),
     Experiment(
