@@ -37,11 +37,11 @@ def _cancelling(cancelled: str, begun: str, otherwise: str) -> Experiment:
 
 
 def _after_clearing(player: Player, play: Play, failure: RuleBroken) -> str | None:
-    """Blame clear, unless what comes after it fails with a new queue too."""
+    """Blame clear, unless the same fails without all that was cleared."""
     last = max(number for number, operation in enumerate(play.played) if operation.name == "clear")
-    limits = [operation for operation in play.played[:last] if operation.name == "limit"]
-    alone = (*limits, *play.played[last + 1 :])
-    return "aqueue.clear" if failure.rule not in (*_UNMOVED, "aqueue.bound.usable") and player.passes(alone) else None
+    before = [operation for operation in play.played[:last] if operation.name not in ("put", "start_put", "clear")]
+    without = (*before, *play.played[last + 1 :])
+    return "aqueue.clear" if failure.rule not in (*_UNMOVED, "aqueue.bound.usable") and player.passes(without) else None
 
 
 def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str | None]:
