@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import OperationRaised, Remark
-from queue_conformance.implementations.scripts import lines_of
+from queue_conformance.implementations.scripts import lines_of, quoted
 from queue_conformance.models.asyncqueue import AsyncQueueModel
 from queue_conformance.simulation import NeverAtRest, NeverReturns, place_of, table_of
 from queue_conformance.suites.bench import Bench
@@ -342,5 +342,5 @@ class Judge:
         }[kind]
         self.bench.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
-        tail = f"assert {test}, f'expected {' or '.join(right)}, got {{outcome}}'"
+        tail = f"assert {test}, {quoted(f'expected: {expected}; the task: ')} + outcome"
         self._report(rule, expected, actual, [tail])
