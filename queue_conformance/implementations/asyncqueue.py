@@ -18,7 +18,7 @@ from queue_conformance.implementations.example import same
 from queue_conformance.implementations.recording import NOTHING, Recorder
 from queue_conformance.implementations.scripts import quoted, source_of_backend, source_of_setting
 from queue_conformance.realtime import Loop
-from queue_conformance.simulation import Task, outcome_of
+from queue_conformance.tasks import Task, outcome_of
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""

@@ -21,7 +21,7 @@ from queue_conformance.implementations.driver import OpenQueue
 from queue_conformance.implementations.loading import load_class
 from queue_conformance.implementations.recording import NOTHING, Recorder, Remark
 from queue_conformance.implementations.scripts import assemble, defined_in
-from queue_conformance.simulation import table_of
+from queue_conformance.tasks import table_of
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
 """What computes fingerprints for a scheduler that names nothing else."""

@@ -61,7 +61,7 @@ _IMPORTS: Mapping[str, str] = {
     "multiprocessing": "import multiprocessing",
     "nan": "from math import nan",
     "os": "import os",
-    "outcome_of": "from queue_conformance.simulation import outcome_of",
+    "outcome_of": "from queue_conformance.tasks import outcome_of",
     "re": "import re",
     "resource": "import resource",
     "shutil": "import shutil",

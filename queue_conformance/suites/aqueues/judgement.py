@@ -13,9 +13,10 @@ from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import OperationRaised, Remark
 from queue_conformance.implementations.scripts import lines_of, quoted
 from queue_conformance.models.asyncqueue import AsyncQueueModel
-from queue_conformance.simulation import NeverAtRest, NeverReturns, place_of, table_of
+from queue_conformance.simulation import NeverAtRest, NeverReturns
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import shown_by
+from queue_conformance.tasks import place_of, table_of
 
 MOMENT = 0.0003
 """Seconds that stand for a turn of the loop where time is real."""

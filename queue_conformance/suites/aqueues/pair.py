@@ -7,12 +7,12 @@ from typing import Any
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Remark
-from queue_conformance.simulation import table_of
 from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
 from queue_conformance.suites.aqueues.judgement import LOST, MOMENT, Judge
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import Operation, Play, Player, Program
+from queue_conformance.tasks import table_of
 
 
 class AsyncQueuePair(Judge):

@@ -9,10 +9,11 @@ from typing import Any
 
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.implementations.scripts import quoted
-from queue_conformance.simulation import NeverAtRest, NeverReturns, outcome_of, place_of
+from queue_conformance.simulation import NeverAtRest, NeverReturns
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.tasks import outcome_of, place_of
 
 KINDS = frozenset({Kind.ASYNC_SCHEDULER})
 
