@@ -1,9 +1,9 @@
-"""Event loops that a check drives by hand, one iteration at a time.
+"""An event loop that a check drives by hand, one iteration at a time.
 
 :class:`SimulatedLoop` has a clock of its own and threads of its own: nothing sleeps, a job of an executor runs and is
 delivered when it is told to, and a wait that nothing can end is known at once. What asyncio guarantees, the order of what is
-ready, is kept, so whatever happens here can happen on the stock loop. :class:`RealLoop` has the same methods over the stock
-loop, for what needs sockets; its waits are bounded in real time.
+ready, is kept, so whatever happens here can happen on the stock loop: ``queue_conformance.realtime.RealLoop``, which has the
+same methods.
 
 Scripts use both::
 
@@ -19,27 +19,35 @@ import concurrent.futures
 import contextlib
 import contextvars
 import heapq
-import math
 import threading
+import time
 from asyncio import events
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
+from queue_conformance.tasks import Task, place_of
+
 T = TypeVar("T")
-Task = asyncio.Task[Any]
 
 BUSY = 10_000
 """Iterations after which a loop that never comes to rest is given up."""
 
 JUMPS = 60
-"""How often time may go on while a loop comes to rest: whatever looks again and again, after a sleep, is at rest too."""
+"""How often time goes on at least before what looks again and again, after a sleep, is taken to be at rest."""
 
 PATIENCE = 10.0
-"""Seconds of virtual time that pass at least before what looks again and again is taken to be at rest."""
+"""Seconds of virtual time that pass at least before that."""
+
+ENOUGH = 2000
+"""How often time may go on in all; until then, whatever sleeps when the others are at rest may look once more."""
 
 HORIZON = 3600.0
 """Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
+
+
+WORK = 0.5
+"""Seconds of real time that the jobs may take while a wary loop comes to rest; after them it says that threads wait."""
 
 
 class NeedsRealLoop(RuntimeError):
@@ -86,11 +94,46 @@ class Job:
             self.future.set_result(result)
 
 
+class Jobs(list[Job]):
+    """The jobs that are not delivered yet, in the order in which they were handed over."""
+
+    def hand_over(self, function: Callable[[], Any]) -> concurrent.futures.Future[Any]:
+        """Take a function, which runs when it is told to.
+
+        Returns:
+            What its result will be in.
+        """
+        self.append(Job(function, concurrent.futures.Future()))
+        return self[-1].future
+
+    def run(self, number: int, run: Callable[[Job], None] = Job.run) -> bool:
+        """Run one of those that have not run, counted from 0 and around; return whether there was one."""
+        waiting = [job for job in self if not job.ran]
+        if not waiting:
+            return False
+        job = waiting[number % len(waiting)]
+        if job.future.set_running_or_notify_cancel():
+            run(job)
+        else:
+            self.remove(job)
+        return True
+
+    def pop_done(self, number: int) -> Job | None:
+        """Take out one of those that have run, counted from 0 and around, if there is one."""
+        done = [job for job in self if job.ran]
+        if not done:
+            return None
+        job = done[number % len(done)]
+        self.remove(job)
+        return job
+
+
 class SimulatedLoop(asyncio.BaseEventLoop):
     """An event loop with virtual time.
 
     Args:
         horizon: seconds of virtual time after which what still waits is taken to wait forever; for what polls, fewer are faster.
+        wary: run jobs in threads, and raise :class:`NeedsRealLoop` if one of them waits there.
 
     Attributes:
         jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
@@ -98,12 +141,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         foreign: whether a thread has called that is not under control, so that nothing is repeatable.
     """
 
-    def __init__(self, horizon: float = HORIZON) -> None:
+    def __init__(self, horizon: float = HORIZON, *, wary: bool = False) -> None:
         super().__init__()
         self.foreign = False
         self.horizon = horizon
+        self._wary = wary
+        self._work = WORK
         self._thread = threading.get_ident()
-        self.jobs: list[Job] = []
+        self.jobs = Jobs()
         self.errors: list[dict[str, Any]] = []
         self._now = 0.0
         self._tasks: set[Task] = set()
@@ -129,7 +174,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             NeverReturns: if nothing ends it.
             BaseException: what it raises.
         """
-        return _run(self, coroutine)
+        return run_to_its_end(self, coroutine)
 
     def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """Call a function as a coroutine would: while the loop is the running one."""
@@ -160,15 +205,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         Returns:
             Whether there was one.
         """
-        waiting = [job for job in self.jobs if not job.ran]
-        if not waiting:
-            return False
-        job = waiting[number % len(waiting)]
-        if job.future.set_running_or_notify_cancel():
-            job.run()
-        else:
-            self.jobs.remove(job)
-        return True
+        return self.jobs.run(number, self._run_warily if self._wary else Job.run)
 
     def deliver(self, number: int = 0) -> bool:
         """Let the result of a job that has run reach the loop.
@@ -179,14 +216,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         Returns:
             Whether there was one.
         """
-        done = [job for job in self.jobs if job.ran]
-        if not done:
-            return False
-        job = done[number % len(done)]
-        self.jobs.remove(job)
-        with self._running():
-            job.deliver()
-        return True
+        job = self.jobs.pop_done(number)
+        if job is not None:
+            with self._running():
+                job.deliver()
+        return job is not None
 
     def advance(self, seconds: float) -> None:
         """Let time pass, with everything that becomes due on the way.
@@ -207,30 +241,33 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         Raises:
             NeverAtRest: if that never comes.
         """
-        self._rest(self._now + self.horizon, JUMPS)
+        self._rest(self._now + self.horizon, polling=True)
 
     def stays(self, *_tasks: Task) -> None:
         """Run until nothing can happen any more: what is not done now stays so."""
         self.settle()
 
     def finish(self) -> list[str]:
-        """Cancel what is left, and close.
+        """Cancel what is left, tasks that the implementation started included, and close.
 
         Returns:
-            The names of the tasks that did not end when they were cancelled.
+            The names of the tasks of :meth:`start` that did not end when they were cancelled.
         """
-        for task in list(self._tasks):
+        for task in asyncio.all_tasks(self):
             task.cancel()
-        with contextlib.suppress(NeverAtRest):
+        with contextlib.suppress(NeverAtRest, NeedsRealLoop):
             self.settle()
         stubborn = [task.get_name() for task in self._tasks]
         self._ready.clear()  # type: ignore[attr-defined]
         self.close()
         return stubborn
 
-    def _rest(self, until: float, jumps: float = math.inf) -> None:
+    def _rest(self, until: float, *, polling: bool = False) -> None:
         started = self._now
+        self._work = WORK
         busy = 0  # iterations since time passed
+        jumps = 0  # how often time went on
+        sleepers: list[Any] | None = None  # what slept when the others were at rest
         while busy < BUSY:
             busy += 1
             if self.tick() or self.run_job() or self.deliver():
@@ -240,11 +277,24 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             if not timers or min(timer.when() for timer in timers) > until:
                 self._now = started if not timers else max(started, self._now)
                 return
-            jumps -= 1
-            if jumps < 0 and self._now >= started + PATIENCE:
-                return
+            jumps += 1
+            if polling and jumps > JUMPS and self._now >= started + PATIENCE:
+                if sleepers is None:
+                    sleepers = [timer for timer in timers if timer.when() <= until]
+                if jumps > ENOUGH or not any(sleeper is timer for sleeper in sleepers for timer in timers):
+                    return
             self._now = max(self._now, min(timer.when() for timer in timers))
-        raise NeverAtRest(f"after {BUSY} iterations it is still busy:\n{stacks_of(self._tasks)}")
+        places = "; ".join(sorted({place_of(task) for task in self._tasks}))
+        raise NeverAtRest(f"it is still busy after {BUSY} turns of the loop{f', in {places}' if places else ''}")
+
+    def _run_warily(self, job: Job) -> None:
+        started = time.monotonic()
+        thread = threading.Thread(target=job.run, daemon=True)
+        thread.start()
+        thread.join(self._work)
+        self._work -= time.monotonic() - started
+        if thread.is_alive() or self._work <= 0:
+            raise NeedsRealLoop("threads wait for something")
 
     def _wake_timers(self) -> None:
         scheduled: list[Any] = self._scheduled  # type: ignore[attr-defined]
@@ -254,8 +304,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             if not timer._cancelled:
                 self._ready.append(timer)  # type: ignore[attr-defined]
 
-    def _running(self) -> _Running:
-        return _Running(self)
+    def _running(self) -> Running:
+        return Running(self)
 
     # --- What asyncio asks of a loop ---------------------------------------------------------------------------------
 
@@ -263,9 +313,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return self._now
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
-        job = Job(lambda: func(*args), concurrent.futures.Future())
-        self.jobs.append(job)
-        return asyncio.wrap_future(job.future, loop=self)
+        return asyncio.wrap_future(self.jobs.hand_over(lambda: func(*args)), loop=self)
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
@@ -298,10 +346,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     connect_read_pipe = connect_write_pipe = add_signal_handler = remove_signal_handler = _refuse  # type: ignore[assignment]
 
 
-class _Running:
-    """Makes a loop the running one of this thread for a while."""
+class Running:
+    """Makes a loop the running one of this thread for a while.
 
-    def __init__(self, loop: SimulatedLoop) -> None:
+    Args:
+        loop: the loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def __enter__(self) -> None:
@@ -312,158 +364,12 @@ class _Running:
         events._set_running_loop(self._before)
 
 
-class RealLoop:
-    """The stock event loop, driven by hand; for what needs sockets or threads of its own.
-
-    Args:
-        must_come: seconds that something which must happen is waited for.
-        may_not_come: seconds after which something that did not happen is taken not to.
-
-    Attributes:
-        loop: the loop.
-        errors: what nobody handled: the contexts that an exception handler gets.
-    """
-
-    jobs: tuple[Job, ...] = ()
-
-    def __init__(self, must_come: float = 5.0, may_not_come: float = 0.1) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.errors: list[dict[str, Any]] = []
-        self.must_come, self.may_not_come = must_come, may_not_come
-        self._tasks: set[Task] = set()
-        self.loop.set_exception_handler(lambda _loop, context: self.errors.append(context))
-
-    def __del__(self) -> None:
-        """Close what was not finished."""
-        if not self.loop.is_running():
-            self.loop.close()
-
-    def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
-        """Make a task of a coroutine."""
-        task = self.loop.create_task(coroutine, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end.
-
-        Returns:
-            What it returns.
-
-        Raises:
-            NeverReturns: if it takes too long.
-            BaseException: what it raises.
-        """
-        return _run(self, coroutine)
-
-    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """Call a function as a coroutine would: while the loop is the running one."""
-
-        async def called() -> T:
-            return function(*arguments, **options)
-
-        return self.loop.run_until_complete(called())
-
-    def tick(self) -> bool:
-        """Run what is ready now."""
-        self.loop.run_until_complete(asyncio.sleep(0))
-        return True
-
-    def run_job(self, number: int = 0) -> bool:
-        """Threads run by themselves."""
-        return False
-
-    def deliver(self, number: int = 0) -> bool:
-        """Results are delivered by themselves."""
-        return False
-
-    def advance(self, seconds: float) -> None:
-        """Let real time pass."""
-        self.loop.run_until_complete(asyncio.sleep(seconds))
-
-    def settle(self, *tasks: Task) -> None:
-        """Wait until tasks are done, but not for long.
-
-        Args:
-            tasks: those that are expected to end; without any, all that were started.
-        """
-        self._wait(tasks or tuple(self._tasks), self.must_come)
-
-    def stays(self, *tasks: Task) -> None:
-        """Wait for a moment: a task that is not done then is taken to be waiting."""
-        self._wait(tasks or tuple(self._tasks), self.may_not_come)
-
-    def finish(self) -> list[str]:
-        """Cancel what is left, and close.
-
-        Returns:
-            The names of the tasks that did not end when they were cancelled.
-        """
-        for task in list(self._tasks):
-            task.cancel()
-        self.settle()
-        stubborn = [task.get_name() for task in self._tasks]
-        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
-        self.loop.close()
-        return stubborn
-
-    def _wait(self, tasks: Iterable[Task], seconds: float) -> None:
-        waiting = [task for task in tasks if not task.done()]
-        if waiting:
-            self.loop.run_until_complete(asyncio.wait(waiting, timeout=seconds))
-
-
-Loop = SimulatedLoop | RealLoop
-"""A loop that a check drives by hand."""
-
-
-def _run(loop: Loop, coroutine: Coroutine[Any, Any, T]) -> T:
+def run_to_its_end(loop: Any, coroutine: Coroutine[Any, Any, T]) -> T:
+    """Do what ``run`` of a loop that is driven by hand promises."""
     task: asyncio.Task[T] = loop.start(coroutine)
     loop.settle(task)
     if not task.done():
-        stacks = stacks_of([task])
+        place = place_of(task)
         task.cancel()
-        raise NeverReturns(stacks)
+        raise NeverReturns(f"waits forever in {place}")
     return task.result()
-
-
-def stacks_of(tasks: Iterable[Task]) -> str:
-    """Return where tasks wait, for people.
-
-    Args:
-        tasks: those of interest.
-    """
-    lines = []
-    for task in sorted(tasks, key=lambda task: task.get_name()):
-        lines.append(f"Task {task.get_name()}:")
-        for frame, number in _frames(task):
-            code = frame.f_code
-            lines.append(f'  File "{code.co_filename}", line {number} in {code.co_qualname}')
-    return "\n".join(lines)
-
-
-def _frames(task: Task) -> list[tuple[Any, int]]:
-    """Return the frames of a task, the innermost last, past those that it awaits."""
-    frames = []
-    awaited: Any = task.get_coro()
-    while awaited is not None:
-        frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None) or getattr(awaited, "ag_frame", None)
-        if frame is not None:
-            frames.append((frame, frame.f_lineno))
-        awaited = (
-            getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None) or getattr(awaited, "ag_await", None)
-        )
-    return frames
-
-
-def outcome_of(task: Task) -> tuple[str, Any]:
-    """Return what became of a task: ``waiting``, ``cancelled``, ``raised`` or ``returned``, and the error or the value."""
-    if not task.done():
-        return "waiting", None
-    if task.cancelled():
-        return "cancelled", None
-    error = task.exception()
-    if error is not None:
-        return "raised", error
-    return "returned", task.result()

@@ -38,12 +38,15 @@ CALLBACKS = (
 )
 """Methods of the example spider: public, inherited, private and name-mangled."""
 
-# Characters that are special somewhere: in URLs, headers, quotes, encodings. Of all others Hypothesis would make a table
-# first, which takes longer than all the rest.
-_text = st.text("aB0 \t\n\r'\"\\%&=;/é\x7f\x85\u2028ß日\ufeff😀", max_size=5)
+TEXT = st.text("aB0 \t\n\r'\"\\%&=;/é\x7f\x85\u2028ß日\ufeff😀", max_size=5)
+"""Characters that are special somewhere: in URLs, headers, quotes, encodings.
+
+Of all others Hypothesis would make a table first, which takes longer than all the rest.
+"""
+
 _binary = st.binary(max_size=5)
 _numbers = st.one_of(st.integers(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False))
-_scalars = st.one_of(st.none(), st.booleans(), _numbers, _text, _binary).map(repr)
+_scalars = st.one_of(st.none(), st.booleans(), _numbers, TEXT, _binary).map(repr)
 ODD_VALUES = (
     "bytearray(b'ab')",
     "array('i', [1, 2])",
@@ -69,7 +72,7 @@ ODD_VALUES = (
 """Sources of values whose types serializers are likely to lose; every run tries each of them."""
 
 _odd = st.sampled_from(ODD_VALUES)
-_hashable = st.one_of(st.integers(-5, 5), _text, _binary, st.tuples(st.integers(0, 3), _text)).map(repr)
+_hashable = st.one_of(st.integers(-5, 5), TEXT, _binary, st.tuples(st.integers(0, 3), TEXT)).map(repr)
 
 
 def _containers(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -88,19 +91,19 @@ values: st.SearchStrategy[str] = st.recursive(st.one_of(_scalars, _odd), _contai
 """Sources of values that requests carry, nested and of odd types included."""
 
 _header_names = st.sampled_from(("Accept", "X-Many", "Content-Type", "x-lower"))
-_header_values = st.one_of(_text.filter(lambda text: text.isprintable()), _binary.filter(lambda data: b"\n" not in data))
+_header_values = st.one_of(TEXT.filter(lambda text: text.isprintable()), _binary.filter(lambda data: b"\n" not in data))
 _headers = st.dictionaries(_header_names, st.one_of(_header_values, st.lists(_header_values, min_size=1, max_size=3)), max_size=3)
 _cookies = st.one_of(
-    st.dictionaries(_text, _text, max_size=2),
+    st.dictionaries(TEXT, TEXT, max_size=2),
     st.lists(
-        st.fixed_dictionaries({"name": _text, "value": _text}, optional={"path": st.just("/"), "secure": st.booleans()}),
+        st.fixed_dictionaries({"name": TEXT, "value": TEXT}, optional={"path": st.just("/"), "secure": st.booleans()}),
         max_size=2,
     ),
 )
-_dictionaries = st.dictionaries(_text, values, max_size=3).map(
+_dictionaries = st.dictionaries(TEXT, values, max_size=3).map(
     lambda sources: f"{{{', '.join(f'{key!r}: {value}' for key, value in sources.items())}}}"
 )
-_metas = st.lists(st.tuples(st.one_of(_hashable, _text.map(repr)), values), max_size=3, unique_by=lambda pair: pair[0]).map(
+_metas = st.lists(st.tuples(st.one_of(_hashable, TEXT.map(repr)), values), max_size=3, unique_by=lambda pair: pair[0]).map(
     lambda pairs: f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"
 )
 _urls = st.sampled_from(
@@ -123,13 +126,13 @@ def _sourced(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
 _ARGUMENTS: dict[str, st.SearchStrategy[str]] = {
     "method": _sourced(st.sampled_from(("GET", "POST", "put", "HEAD"))),
     "headers": _sourced(_headers),
-    "body": _sourced(st.one_of(_binary, _text)),
+    "body": _sourced(st.one_of(_binary, TEXT)),
     "cookies": _sourced(_cookies),
     "meta": _metas,
     "encoding": _sourced(st.sampled_from(("utf-8", "latin-1", "cp1252"))),
     "priority": _sourced(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63))),
     "dont_filter": _sourced(st.booleans()),
-    "flags": _sourced(st.lists(_text, max_size=2)),
+    "flags": _sourced(st.lists(TEXT, max_size=2)),
     "cb_kwargs": _dictionaries,
     "callback": st.sampled_from(CALLBACKS),
     "errback": st.just("spider.handle_error"),
@@ -138,7 +141,7 @@ _ARGUMENTS: dict[str, st.SearchStrategy[str]] = {
 _FURTHER: dict[str, dict[str, st.SearchStrategy[str]]] = {
     "Request": {},
     "CustomRequest": {"depth": _sourced(st.integers())},
-    "FormRequest": {"formdata": _sourced(st.dictionaries(_text, _text, max_size=2))},
+    "FormRequest": {"formdata": _sourced(st.dictionaries(TEXT, TEXT, max_size=2))},
     "JsonRequest": {"data": _sourced(st.one_of(st.none(), st.lists(st.integers(), max_size=2)))},
     "XmlRpcRequest": {"methodname": st.just("'m'"), "params": _sourced(st.tuples(st.integers(0, 5)))},
 }

@@ -110,12 +110,24 @@ def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
     assert {failure.rule for failure in failures} <= BROKEN
 
 
-@pytest.mark.parametrize("path", [REFERENCE, "gallery.async_polling.Polls"])
+RIGHT = [f"gallery.async_right_schedulers.{name}" for name in ("Conditional", "Mailbox", "Dispatches", "Polls")]
+
+
+@pytest.mark.parametrize("path", [REFERENCE, *RIGHT])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_right_scheduler_keeps_every_rule_on_other_seeds(path, seed):
     report = examine(path, seed=seed)
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_a_scheduler_that_needs_sockets_is_not_taken_for_broken():
+    report = examine("gallery.async_right_schedulers.Remembers")
+    assert not broken(report)
+    assert report.verdict is RunVerdict.PARTIAL
+    verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
+    assert "stock event loop" in verdicts["ascheduler.join"].reason
+    assert verdicts["e2e.q.all"].verdict is verdicts["e2e.q.resume"].verdict is Verdict.KEPT
 
 
 def test_what_is_found_on_the_simulated_loop_happens_on_the_stock_one():

@@ -57,6 +57,11 @@ def test_stacks_are_shown_for_a_hang():
     assert '  stacks\n    Thread 1\n    File "queue.py", line 3 in pop' in text
 
 
+def test_an_option_in_a_hint_stays_in_one_piece():
+    text = failure.render(load()["aqueue.order.priority"], violation(rule="aqueue.order.priority"))
+    assert "`--conformance-claim=priority=lower-first`" in text
+
+
 @pytest.fixture(scope="module")
 def reports():
     return tuple(examine(path) for path in (FIFO_MEMORY, "gallery.memory.PeeksAtTheNewest", "gallery.memory.ClosesOnce"))
@@ -326,6 +331,11 @@ def test_secrets_are_not_told():
     assert secrets.text("no answer from redis://me:hunter2@localhost, token abcdefgh") == (
         "no answer from redis://me:***@localhost, token ***"
     )
+
+
+def test_a_script_without_a_password_stays_a_script():
+    line = "queue = Queue(user=None, password=None, namespace='qcrawl')"
+    assert Secrets({}).text(line) == line
 
 
 def test_a_script_holds_no_secrets():

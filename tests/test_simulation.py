@@ -6,7 +6,9 @@ import time
 
 import pytest
 
-from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, NeverReturns, RealLoop, SimulatedLoop, outcome_of, stacks_of
+from queue_conformance.realtime import RealLoop
+from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, NeverReturns, SimulatedLoop
+from queue_conformance.tasks import outcome_of, place_of, table_of
 
 
 @pytest.fixture
@@ -64,13 +66,17 @@ def test_a_wait_that_nothing_ends_is_known_at_once_and_shows_where(loop):
     async def forever():
         await asyncio.Event().wait()
 
-    task = loop.start(forever(), "the one that waits")
+    task = loop.start(forever())
+    assert table_of([("task", task)]) == "task has not begun"
     loop.settle()
     assert outcome_of(task) == ("waiting", None)
-    stacks = stacks_of([task])
-    assert stacks.startswith("Task the one that waits:\n")
-    assert "forever" in stacks
-    assert "Event.wait" in stacks
+    line = forever.__code__.co_firstlineno + 1
+    name = "test_a_wait_that_nothing_ends_is_known_at_once_and_shows_where.<locals>.forever"
+    assert place_of(task) == f"{name}, line {line} of test_simulation.py"
+    assert table_of([("task", task)]) == f"task in {name}, line {line}"
+    task.cancel()
+    loop.settle()
+    assert table_of([("task", task)]) == "task cancelled"
 
 
 def test_jobs_run_and_are_delivered_when_they_are_told_to(loop):
@@ -144,8 +150,8 @@ def test_what_never_comes_to_rest_is_given_up(loop):
         while True:
             await asyncio.sleep(0)
 
-    loop.start(busy(), "busy")
-    with pytest.raises(NeverAtRest, match="busy"):
+    loop.start(busy())
+    with pytest.raises(NeverAtRest, match=r"still busy after 10000 turns of the loop, in .*busy, line \d+ of test_simulation.py"):
         loop.settle()
 
 
@@ -204,6 +210,56 @@ def test_a_coroutine_can_be_run_to_its_end(loop):
         loop.run(asyncio.Event().wait())
 
 
+# --- The stock loop ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [SimulatedLoop, RealLoop])
+def test_both_loops_run_one_iteration_at_a_time(make):
+    said, loop = [], make()
+    loop.start(note(said, "a1", "a2", "a3"))
+    loop.start(note(said, "b1", "b2"))
+    for expected in (["a1", "b1"], ["a1", "b1", "a2", "b2"], ["a1", "b1", "a2", "b2", "a3"]):
+        loop.tick()
+        assert said == expected
+    loop.finish()
+
+
+@pytest.mark.parametrize("make", [SimulatedLoop, RealLoop])
+def test_both_loops_run_jobs_when_they_are_told_to(make):
+    done, loop = [], make()
+
+    async def work(name):
+        await asyncio.to_thread(done.append, name)
+        return name
+
+    first, second = loop.start(work("first")), loop.start(work("second"))
+    loop.tick()
+    assert loop.run_job(1)
+    assert done == ["second"]
+    loop.tick()
+    assert not second.done()
+    assert loop.deliver()
+    for _ in range(2):
+        loop.tick()
+    assert outcome_of(second) == ("returned", "second")
+    assert not loop.deliver()
+    loop.settle()
+    assert outcome_of(first) == ("returned", "first")
+    assert done == ["second", "first"]
+    loop.finish()
+
+
+def test_the_real_loop_tells_what_did_not_come_and_how_long_the_rest_took():
+    loop = RealLoop(must_come=0.2)
+    loop.settle(loop.start(asyncio.sleep(0.05)))
+    assert not loop.waited
+    assert loop.slowest == pytest.approx(0.05, abs=0.05)
+    loop.settle(loop.start(asyncio.Event().wait()))
+    assert loop.waited
+    assert loop.slowest < 0.15
+    loop.finish()
+
+
 def test_the_real_loop_has_the_same_methods():
     async def echo():
         def greet(_reader, writer):
@@ -239,6 +295,73 @@ def test_what_looks_again_and_again_is_at_rest(loop):
     before = loop.time()
     loop.advance(10)
     assert loop.time() == pytest.approx(before + 10)
+
+
+def test_who_sleeps_for_long_looks_again_although_others_look_often(loop):
+    seen = []
+
+    async def poll(seconds):
+        while True:
+            await asyncio.sleep(seconds)
+            seen.append(seconds)
+
+    for seconds in (0.1, 60):
+        loop.start(poll(seconds))
+    loop.settle()
+    assert 60 in seen
+
+
+def test_what_looks_at_ever_longer_intervals_looks_once_more(loop):
+    looked = []
+
+    async def back_off():
+        pause = 0.01
+        while True:
+            await asyncio.sleep(pause)
+            looked.append(pause)
+            pause = min(2 * pause, 30)
+
+    loop.start(back_off())
+    loop.settle()
+    before = len(looked)
+    loop.settle()
+    assert looked[-1] == 30
+    assert len(looked) > before
+
+
+def test_a_wary_loop_notices_threads_that_wait():
+    loop = SimulatedLoop(wary=True)
+    never = threading.Event()
+    assert loop.run(asyncio.to_thread(int, "7")) == 7
+    with pytest.raises(NeedsRealLoop, match="threads wait"):
+        loop.run(asyncio.to_thread(never.wait))
+    never.set()
+
+    async def look_again_and_again():
+        while True:
+            await asyncio.to_thread(time.sleep, 0.05)
+
+    loop.start(look_again_and_again())
+    with pytest.raises(NeedsRealLoop, match="threads wait"):
+        loop.settle()
+    loop.finish()
+
+
+def test_tasks_that_an_implementation_started_are_ended_too(loop):
+    ended, tasks = [], []
+
+    async def work():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    async def begin():
+        tasks.append(asyncio.create_task(work()))
+
+    loop.run(begin())
+    loop.finish()
+    assert ended
 
 
 def test_a_thread_that_is_not_under_control_is_noticed(loop):

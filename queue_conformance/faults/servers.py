@@ -19,6 +19,9 @@ from queue_conformance.isolation import die_with_parent
 PATIENCE = 10.0
 """Seconds that a server gets to start."""
 
+BACKLOG = 128
+"""Connections that may wait until fakeredis accepts them."""
+
 CHOICES = "redis, redis-server, fakeredis, or HOST:PORT of a running server"
 
 
@@ -136,6 +139,7 @@ def _serve_fake(writer: int) -> None:
     try:
         from fakeredis import TcpFakeServer
 
+        TcpFakeServer.request_queue_size = BACKLOG  # with the 5 of socketserver, a client that connects often waits a second
         null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)

@@ -8,15 +8,19 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from queue_conformance import simulation
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Driver, Item
 from queue_conformance.implementations.loading import NO_QCRAWL, LoadError, load_class
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
+from queue_conformance.realtime import Loop, RealLoop
+from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, SimulatedLoop
 
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
+
+SIMULATED = "loop = SimulatedLoop()  # RealLoop() does the same on the stock loop, with bounded waits"
+"""The line of scripts that makes a simulated loop."""
 
 _URL = re.compile(r"https://example\.com/(\d+)")
 
@@ -29,14 +33,21 @@ def request_class(claims: Any) -> type[Any]:
     """
     path = claims.get("request", REQUEST)
     if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
-        raise LoadError(NO_QCRAWL)
+        raise LoadError(f"{NO_QCRAWL}, or name the class of your requests: --conformance-claim=request=my_package.Request")
     return load_class(path)
+
+
+BRIEF = 0.5
+"""Seconds that something which must happen is waited for at least where a loop is chosen, or where something is broken."""
+
+MOMENT = 0.02
+"""Seconds that something which may not happen is waited for where something is broken."""
 
 
 def _works(attempt: Callable[[], Any]) -> bool:
     try:
         attempt()
-    except OperationRaised:
+    except (OperationRaised, NeedsRealLoop, NeverAtRest):
         return False
     return True
 
@@ -47,38 +58,54 @@ class AsyncDriver(Driver):
     Attributes:
         loop: drives the implementation; a new one in each room.
         real: whether the implementation turned out to need the stock event loop.
+        hurried: whether something is known to be broken, so that there, what must come is not waited for as long.
     """
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.real = False
-        self.loop: simulation.Loop = self._new_loop()
+        self._choosing = self.hurried = False
+        self._slowest = 0.0
+        self.loop: Loop = self._new_loop()
         self._names = {**namespace(), "Request": request_class(implementation.claims)}
 
-    def _new_loop(self) -> simulation.Loop:
-        """Return a loop: a simulated one, unless the implementation needs sockets."""
+    def _new_loop(self) -> Loop:
+        """Return a loop: a simulated one, unless the implementation needs the stock one."""
         implementation = self.implementation
-        real = self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names
-        return simulation.RealLoop() if real else simulation.SimulatedLoop()
+        if self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names:
+            brief = max(BRIEF, 2 * self._slowest)
+            if self.hurried:
+                return RealLoop(must_come=brief, may_not_come=MOMENT)
+            return RealLoop(must_come=brief) if self._choosing else RealLoop()
+        return SimulatedLoop(wary=self._choosing)
 
     @property
     def simulated(self) -> bool:
         """Whether time and interleavings are controlled."""
-        return isinstance(self.loop, simulation.SimulatedLoop)
+        return isinstance(self.loop, SimulatedLoop)
 
     def choose_loop(self, attempt: Callable[[], Any]) -> None:
-        """Try what cannot be simulated, such as sockets or threads of the implementation's own, on the stock loop.
+        """Find out which loop an implementation needs: the stock one if it works only there.
+
+        That is what has sockets or threads of its own, whose threads wait, which never comes to rest, or which goes by the
+        clock of the machine. What works on neither is examined on the simulated one, which is faster.
 
         Args:
-            attempt: uses the implementation; whatever it raises says only that it does not work.
+            attempt: renews this driver and uses the implementation; whatever it raises says only that it does not work.
         """
-        if not self.simulated or (_works(attempt) and not getattr(self.loop, "foreign", False)):
+        if not self.simulated:
             return
-        self.real = True
-        self.real = _works(attempt)
+        self._choosing = True
+        if not _works(attempt) or getattr(self.loop, "foreign", False):
+            self.real = True
+            self.real = _works(attempt)
+        self._choosing = False
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
+        if isinstance(self.loop, RealLoop):
+            self.hurried |= self.loop.waited
+            self._slowest = max(self._slowest, self.loop.slowest)
         self.loop.finish()
         self.loop = self._new_loop()
 

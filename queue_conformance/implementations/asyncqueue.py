@@ -11,13 +11,14 @@ from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 from queue_conformance.implementations import Implementation, consumers, kills
-from queue_conformance.implementations.asynchronous import AsyncDriver
+from queue_conformance.implementations.asynchronous import SIMULATED, AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.example import same
-from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
+from queue_conformance.implementations.recording import NOTHING, Recorder
 from queue_conformance.implementations.scripts import quoted, source_of_backend, source_of_setting
-from queue_conformance.simulation import Loop, NeverReturns, Task, outcome_of
+from queue_conformance.realtime import Loop
+from queue_conformance.tasks import Task, outcome_of
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""
@@ -87,13 +88,7 @@ class OpenAsyncQueue:
     def _run(self, target: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         loop = self.loop
 
-        def run() -> Any:
-            try:
-                return loop.run(make())
-            except NeverReturns as error:
-                raise NeverReturns(_innermost(str(error))) from None
-
-        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, run)
+        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, lambda: loop.run(make()))
 
     def put(self, item: Item, priority: Given | None = None, owner: str = "aqueue.put.accept") -> Any:
         """Put an item, by default with the priority of its request."""
@@ -148,16 +143,6 @@ class OpenAsyncQueue:
         task = self._recorder.call(f"{variable} = loop.start({call})", owner, lambda: self.loop.start(make(), variable))
         self._recorder.steps[-1].result = NOTHING  # a task is of no interest to readers
         return Pending(variable, task, number)
-
-
-def _innermost(stacks: str) -> str:
-    """Return the innermost place of some stacks, on one line."""
-    lines = [line.strip() for line in stacks.splitlines() if line.strip().startswith("File ")]
-    if not lines:
-        return "waits forever"
-    file, _, rest = lines[-1].removeprefix('File "').partition('", line ')
-    number, _, function = rest.partition(" in ")
-    return f"waits forever in {function}, line {number} of {Path(file).name}"
 
 
 class AsyncQueueDriver(AsyncDriver):
@@ -241,28 +226,35 @@ class AsyncQueueDriver(AsyncDriver):
         queue.close()
         return stored
 
+    def use(self, directory: Path) -> None:
+        """Do what every crawl does, to see whether it works on the loop of this driver.
+
+        Raises:
+            OperationRaised: if something raises, or waits for what nothing brings.
+            NeedsRealLoop: if it works on no simulated loop.
+            NeverAtRest: if it is busy all the time.
+        """
+        self.renew(directory)
+        queue = self.open()
+        for number in (1, 2, 3):
+            queue.put(self.item(number))
+        for _ in range(3):
+            queue.get()
+        getting = queue.start_get()
+        self.loop.stays(getting.task)
+        queue.put(self.item(4))
+        self.loop.settle(getting.task)
+        queue.put(self.item(5))
+        queue.get()
+        queue.close()
+
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
-
-        def attempt(experiment: Callable[[], bool]) -> bool:
-            self.renew(room())
-            self.recorder.restart()
-            try:
-                return experiment()
-            except OperationRaised as raised:
-                if not isinstance(raised.error, Exception):
-                    raise
-                return False
-
-        def use() -> None:
-            self.renew(room())
-            self.store_one(int)
-
-        self.choose_loop(use)
+        self.choose_loop(lambda: self.use(room()))
         return Capabilities(
-            persistent=attempt(self._persistent),
-            filesystem=attempt(self._filesystem),
-            serializes=attempt(self._serializes),
+            persistent=self.attempt(self._persistent, room()),
+            filesystem=self.attempt(self._filesystem, room()),
+            serializes=self.attempt(self._serializes, room()),
             clear=callable(getattr(self.implementation.cls, "clear", None)),
             bounded="maxsize" in self.parameters,
             dedupe="dedupe" in self.parameters,
@@ -321,7 +313,7 @@ class AsyncQueueDriver(AsyncDriver):
         lines = source_of_backend(self.implementation.server)
         if "directory" in body:
             lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
-        return [*lines, "loop = SimulatedLoop()" if self.simulated else "loop = RealLoop()"]
+        return [*lines, SIMULATED if self.simulated else "loop = RealLoop()"]
 
 
 _IMPORTS = {

@@ -14,20 +14,17 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance import simulation
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.asynchronous import REQUEST, AsyncDriver
+from queue_conformance.implementations.asynchronous import REQUEST, SIMULATED, AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.driver import OpenQueue
 from queue_conformance.implementations.loading import load_class
-from queue_conformance.implementations.recording import NOTHING, Recorder
-from queue_conformance.implementations.scripts import assemble
+from queue_conformance.implementations.recording import NOTHING, Recorder, Remark
+from queue_conformance.implementations.scripts import assemble, defined_in
+from queue_conformance.tasks import table_of
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
 """What computes fingerprints for a scheduler that names nothing else."""
-
-HORIZON = 10.0
-"""Seconds of virtual time after which what still waits is taken to wait forever."""
 
 _IMPORTS: Mapping[str, str] = {
     "Crawler": "from qcrawl.core.crawler import Crawler",
@@ -58,15 +55,14 @@ class AsyncSchedulerDriver(AsyncDriver):
         super().__init__(implementation, directory, recorder)  # explains what is missing without qCrawl
         from queue_conformance.implementations import crawls, schedulerqueues
 
-        self.definitions: tuple[ModuleType, ...] = (schedulerqueues, crawls)  # type: ignore[misc]
         self._imports = dict(_IMPORTS)
         self._imports["Request"] = _import_of(implementation.claims.get("request", REQUEST))
         self.fingerprinter = self._named("fingerprinter") or self._own_fingerprinter()
         self.queue = self._named("queue")
         self._queue_takes = signature(load_class(str(implementation.settings["queue"]))).parameters if self.queue else {}
         self._known: dict[str, Any] = {}
-        for module in self.definitions:
-            self._known |= {name: value for name, value in vars(module).items() if not name.startswith("__")}
+        for module in (schedulerqueues, crawls):
+            self._imports |= {name: f"from {module.__name__} import {name}" for name in defined_in(module)}
         for name in ("asyncio", "tempfile"):
             exec(f"import {name}", self._known)
         for line in self._imports.values():
@@ -103,9 +99,6 @@ class AsyncSchedulerDriver(AsyncDriver):
         self._imports["RequestFingerprinter"] = _import_of(FINGERPRINTER)
         return "RequestFingerprinter"
 
-    def _new_loop(self) -> simulation.Loop:
-        return simulation.SimulatedLoop(HORIZON)
-
     def renew(self, directory: Path) -> None:
         super().renew(directory)
         if not logging.getLogger().handlers:
@@ -127,7 +120,13 @@ class AsyncSchedulerDriver(AsyncDriver):
         Raises:
             OperationRaised: if it raised.
         """
-        return self.recorder.call(source, owner, self._run, source)
+        going = [(name, task) for name, task in self.variables.items() if isinstance(task, asyncio.Task) and not task.done()]
+        value = self.recorder.call(source, owner, self._run, source)
+        if source.startswith(_MOVES):
+            self.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
+        elif isinstance(value, bool) or getattr(type(value), "__repr__", None) is object.__repr__:
+            self.recorder.steps[-1].result = NOTHING  # it tells nothing
+        return value
 
     def value(self, source: str) -> Any:
         """Return the value of an expression over the variables; no operation."""
@@ -151,7 +150,7 @@ class AsyncSchedulerDriver(AsyncDriver):
         """
         given = {key: value for key, value in {**self.implementation.values, **options}.items() if key not in _CLASSES}
         more = "".join(f", {key}={value!r}" for key, value in given.items())
-        source = f"{self.class_name}(queue={queue}, fingerprinter={self.fingerprinter}(){more})"
+        source = f"loop.call({self.class_name}, queue={queue}, fingerprinter={self.fingerprinter}(){more})"
         return source, lambda: self.value(source)
 
     def open(self, name: str = "0", variable: str = "scheduler", owner: str | None = None, **options: Any) -> OpenQueue:
@@ -167,9 +166,34 @@ class AsyncSchedulerDriver(AsyncDriver):
         self.do("loop.run(scheduler.close())", "ascheduler.close.queue")
         return stored
 
+    def use(self, directory: Path) -> None:
+        """Do what every crawl does, to see whether it works on the loop of this driver.
+
+        Raises:
+            OperationRaised: if something raises, or waits for what nothing brings.
+            NeedsRealLoop: if it works on no simulated loop.
+            NeverAtRest: if it is busy all the time.
+        """
+        self.renew(directory)
+        self.open()
+        for line in (
+            'loop.run(scheduler.add("https://example.com/1"))',
+            "got = loop.run(scheduler.get())",
+            "loop.call(scheduler.task_done)",
+            "getting = loop.start(scheduler.get())",
+            "loop.stays(getting)",
+            'loop.run(scheduler.add("https://example.com/2"))',
+            "loop.settle(getting)",
+            "got = getting.result()",
+            "loop.call(scheduler.task_done)",
+            "loop.run(scheduler.close())",
+        ):
+            self.do(line, self.interface_rule)
+
     def probe(self, room: Callable[[], Path]) -> Capabilities:
-        """Find out nothing: what schedulers may or may not offer is up to the queues below them."""
-        return Capabilities()
+        """Find out which loop it needs; what else schedulers may or may not offer is up to the queues below them."""
+        self.choose_loop(lambda: self.use(room()))
+        return Capabilities(real_loop=self.real)
 
     # --- Scripts -----------------------------------------------------------------------------------------------------
 
@@ -178,17 +202,20 @@ class AsyncSchedulerDriver(AsyncDriver):
         if "directory" in body:
             lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
         if re.search(r"\bloop\b", body):
-            lines.append(f"loop = SimulatedLoop(horizon={HORIZON:g})")
+            lines.append(SIMULATED)
         return lines
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         imports, quoted = self.under_test()
         body = [*quoted, *self.setup("\n".join(lines)), *lines]
-        return assemble(title, imports, body, [*self.definitions, *definitions], self._imports)
+        return assemble(title, imports, body, definitions, self._imports)
 
 
 _CLASSES = ("queue", "fingerprinter")
 """The settings that name classes, and are no further arguments of the constructor."""
+
+_MOVES = ("loop.tick(", "loop.settle(", "loop.advance(")
+"""The operations that let tasks go on."""
 
 _TARGET = re.compile(r"(\w+) = ")
 

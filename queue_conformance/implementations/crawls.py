@@ -1,6 +1,6 @@
 """Crawls of qCrawl over a server on the loopback address.
 
-Scripts quote the definitions that they need from this file word by word; they have no annotations.
+They are written as users write them: they have no annotations.
 """
 
 import asyncio
@@ -86,7 +86,9 @@ def ends(coroutine, seconds):
     loop = asyncio.new_event_loop()
     task = loop.create_task(coroutine)
     loop.run_until_complete(asyncio.wait([task], timeout=seconds))
-    if not task.done():
-        return False
+    in_time = task.done()
+    for left in asyncio.all_tasks(loop):
+        left.cancel()
+        loop.run_until_complete(asyncio.wait([left], timeout=1))
     loop.close()
-    return task.result() is None
+    return in_time and task.result() is None

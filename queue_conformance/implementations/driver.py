@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.quoting import quote
-from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.implementations.scripts import assemble
 
 OPENER_ARGUMENTS = ("cls", "crawler", "key")
@@ -193,6 +193,25 @@ class Driver(ABC):
         queue.pop()
         queue.close()
         return stored
+
+    def attempt(self, experiment: Callable[[], bool], directory: Path) -> bool:
+        """Try something to find out what an implementation offers.
+
+        Args:
+            experiment: uses the implementation; an exception of it says no.
+            directory: an empty one for it.
+
+        Returns:
+            What the experiment returns.
+        """
+        self.renew(directory)
+        self.recorder.restart()
+        try:
+            return experiment()
+        except OperationRaised as raised:
+            if not isinstance(raised.error, Exception):
+                raise
+            return False
 
     @abstractmethod
     def _item(self, number: int) -> Item:

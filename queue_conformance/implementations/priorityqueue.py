@@ -283,20 +283,11 @@ class PriorityQueueDriver(CrawlerDriver):
 
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out what it offers: state that restores something, ``peek``, and whether it looks at slots."""
-
-        def attempt(experiment: Callable[[], bool]) -> bool:
-            self.renew(room())
-            self.recorder.restart()
-            try:
-                return experiment()
-            except OperationRaised as raised:
-                if not isinstance(raised.error, Exception):
-                    raise
-                return False
-
         peeks = callable(getattr(self.implementation.cls, "peek", None))
         return Capabilities(
-            persistent=attempt(self._is_persistent), peek=peeks and attempt(self._can_peek), slots=attempt(self._looks_at_slots)
+            persistent=self.attempt(self._is_persistent, room()),
+            peek=peeks and self.attempt(self._can_peek, room()),
+            slots=self.attempt(self._looks_at_slots, room()),
         )
 
     def _is_persistent(self) -> bool:

@@ -16,6 +16,15 @@ NOTHING = object()
 """The result of a step that did not return, or is no operation."""
 
 
+class Remark(str):
+    """What is shown of a step instead of its result, as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 @dataclass(slots=True)
 class Step:
     """One operation.
@@ -137,5 +146,10 @@ def describe(value: object, limit: int = 100) -> str:
             text = f"{type(value).__name__}({str(value)!r})"
     except BaseException as error:
         text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
+    return shortened(text, limit)
+
+
+def shortened(text: str, limit: int = 100) -> str:
+    """Return a text on one line of so many characters at most."""
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -1,6 +1,6 @@
 """Queues below a scheduler, and what listens to it.
 
-Scripts quote the definitions that they need from this file word by word; they have no annotations.
+They are written as users write them: they have no annotations.
 """
 
 import asyncio

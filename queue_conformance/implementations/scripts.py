@@ -26,10 +26,10 @@ _IMPORTS: Mapping[str, str] = {
     "Path": "from pathlib import Path",
     "PickleFifoDiskQueue": "from scrapy.squeues import PickleFifoDiskQueue",
     "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",
+    "RealLoop": "from queue_conformance.realtime import RealLoop",
     "Request": "from scrapy import Request",
     "Selector": "from scrapy.selector import Selector",
     "SerializationError": "from queue_conformance.errors import SerializationError",
-    "RealLoop": "from queue_conformance.simulation import RealLoop",
     "SimulatedLoop": "from queue_conformance.simulation import SimulatedLoop",
     "Spider": "from scrapy import Spider",
     "ThreadingHTTPServer": "from http.server import ThreadingHTTPServer",
@@ -44,11 +44,11 @@ _IMPORTS: Mapping[str, str] = {
     "errno": "import errno",
     "faulthandler": "import faulthandler",
     "functools": "import functools",
-    "heapq": "import heapq",
     "get_crawler": "from scrapy.utils.test import get_crawler",
+    "heapq": "import heapq",
     "importlib": "import importlib",
-    "inspect": "import inspect",
     "inf": "from math import inf",
+    "inspect": "import inspect",
     "install_reactor": "from scrapy.utils.reactor import install_reactor",
     "io": "import io",
     "itertools": "import itertools",
@@ -60,7 +60,7 @@ _IMPORTS: Mapping[str, str] = {
     "multiprocessing": "import multiprocessing",
     "nan": "from math import nan",
     "os": "import os",
-    "outcome_of": "from queue_conformance.simulation import outcome_of",
+    "outcome_of": "from queue_conformance.tasks import outcome_of",
     "re": "import re",
     "resource": "import resource",
     "shutil": "import shutil",
@@ -132,7 +132,7 @@ def assemble(
     Returns:
         The text of the script.
     """
-    available = {name: module for module in definitions for name in _defined_in(module)}
+    available = {name: module for module in definitions for name in defined_in(module)}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
     order = list(available)
@@ -202,7 +202,8 @@ def lines_of(steps: Sequence[Step]) -> list[str]:
     return lines
 
 
-def _defined_in(module: ModuleType) -> list[str]:
+def defined_in(module: ModuleType) -> list[str]:
+    """Return the names of the classes and functions of a module."""
     return [
         name
         for name, value in vars(module).items()

@@ -44,7 +44,9 @@ def render(rule: Rule, violation: Violation) -> str:
 
 
 def _wrapped(text: str, first: str, later: str = "  ") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later, break_long_words=False)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _shortened(operations: tuple[str, ...]) -> list[str]:

@@ -17,7 +17,7 @@ SHORTEST = 4
 
 _NAMES = re.compile(r"pass(word|wd|phrase)?$|pwd|secret|token|credential|(api|access|private)_?key|auth$|dsn$", re.IGNORECASE)
 _IN_URL = re.compile(r"(?<=://)([^/\s:@]*):[^/\s@]*@")
-_IN_QUERY = re.compile(r"(?i)\b(password|passwd|pwd|secret|token|api_?key)=[^&;\s\"']+")
+_IN_QUERY = re.compile(r"(?i)\b(password|passwd|pwd|secret|token|api_?key)=(?!None\b)[^&;\s\"']+")
 
 
 class Secrets:

@@ -14,7 +14,7 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Step, describe
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
@@ -124,6 +124,10 @@ class Bench:
         same = found is not None and found == self.driver.identify(item.value)
         self.expect(rule, same, item.source, popped, self.driver.among_source("popped", [item]))
         return popped
+
+    def describe(self, value: object) -> str:
+        """Return a representation that does not name the directory in which this check works, which is another one each time."""
+        return shortened(describe(value, 1000).replace(f"{self.driver.directory}/", ""))
 
     # --- Expectations ------------------------------------------------------------------------------------------------
 
@@ -313,7 +317,7 @@ def show(step: Step) -> str:
     target = step.source.partition(" = ")[0]
     if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
         return step.source
-    return f"{step.source}  # {describe(step.result, 60)}"
+    return f"{step.source}  # {step.result if isinstance(step.result, Remark) else describe(step.result, 60)}"
 
 
 _OBJECTS = ("queue", "other", "third", "fourth", "scheduler", "opened", "closed")

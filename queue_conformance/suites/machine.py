@@ -75,12 +75,13 @@ def programs(table: Sequence[Operation]) -> st.SearchStrategy[list[Operation]]:
     return st.integers(0, LONGEST).flatmap(lambda shortest: st.lists(operation, min_size=shortest, max_size=LONGEST))
 
 
-def explore(player: Player, needed: Sequence[str]) -> None:
+def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) -> None:
     """Play drawn programs, or the one that the bench is to replay, and keep the shortest failure of each rule on the bench.
 
     Args:
         player: plays the programs.
         needed: operations without which the programs prove nothing.
+        shrinking: seconds that are spent at most on others and shorter ones after the first failure.
 
     Raises:
         NotExercised: if one of the needed operations was never played.
@@ -97,7 +98,7 @@ def explore(player: Player, needed: Sequence[str]) -> None:
     coverage = ""  # until the first failure: what follows are variations of it
 
     def attempt(operations: Program) -> None:
-        nonlocal count, coverage
+        nonlocal count, coverage, deadline
         if time.monotonic() > deadline:
             return
         count += 1
@@ -105,6 +106,8 @@ def explore(player: Player, needed: Sequence[str]) -> None:
         try:
             player.play(operations)
         except RuleBroken as failure:
+            if not shortest:
+                deadline = min(deadline, time.monotonic() + shrinking * max(1.0, bench.examples / 100))
             known = shortest.get(failure.rule)
             coverage = coverage or _coverage(f"{count} programs until the first failure", player)
             if known is None or _size(failure) < _size(known):

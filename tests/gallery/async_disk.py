@@ -112,7 +112,7 @@ class ForgetsTheOrder(DiskQueue):
         super().__init__(path, maxsize)
         old = self._heap
         self._heap = []
-        self._counter = count(1000 + len(list(Path(path).iterdir())))
+        self._counter = count(1 + max((number for _, number in old), default=0))
         for urgency, number in sorted(old, key=lambda entry: -entry[1]):
             entry = urgency, next(self._counter)
             self._file((urgency, number)).rename(self._file(entry))

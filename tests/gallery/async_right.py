@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import heapq
+import itertools
+import os
+import queue
+import re
+import sqlite3
 import threading
 import time
+from bisect import insort
+from collections import deque
 from dataclasses import dataclass
+from pathlib import Path
 
-from queue_reference.async_queues import MemoryQueue
+from qcrawl.core.request import Request
+
+from queue_reference.async_queues import AsyncQueue, MemoryQueue, checked_priority, encoded
 
 
 class Polling(MemoryQueue):
@@ -15,6 +27,363 @@ class Polling(MemoryQueue):
 
     async def _something_arrives(self):
         await asyncio.sleep(0.05)
+
+
+class BackingOff(MemoryQueue):
+    """It looks again and again, at ever longer intervals of up to half a minute."""
+
+    async def get(self):
+        pause = 0.01
+        while not self._heap:
+            if self._closed:
+                raise asyncio.CancelledError
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 30)
+        return heapq.heappop(self._heap)[2]
+
+
+class Spinning(MemoryQueue):
+    """It looks again at each turn of the loop, which never comes to rest."""
+
+    async def _something_arrives(self):
+        await asyncio.sleep(0)
+
+
+class Impatient(MemoryQueue):
+    """It waits for news, but looks by itself when a second is over."""
+
+    async def _something_arrives(self):
+        self._arrival.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._arrival.wait(), 1)
+
+
+class Throttled(MemoryQueue):
+    """It hands out a request every 10 ms at most, by the clock of the machine."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.next = 0.0
+
+    async def get(self):
+        while not self._heap or time.monotonic() < self.next:
+            if self._closed and not self._heap:
+                raise asyncio.CancelledError
+            await (asyncio.sleep(0.01) if self._heap else self._something_arrives())
+        self.next = time.monotonic() + 0.01
+        return heapq.heappop(self._heap)[2]
+
+
+class Conditional(MemoryQueue):
+    """A condition guards it."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.changed = asyncio.Condition()
+
+    async def put(self, request, priority=0):
+        async with self.changed:
+            await super().put(request, priority)
+            self.changed.notify_all()
+
+    async def get(self):
+        async with self.changed:
+            await self.changed.wait_for(lambda: self._heap or self._closed)
+            if not self._heap:
+                raise asyncio.CancelledError
+            return heapq.heappop(self._heap)[2]
+
+    async def close(self):
+        async with self.changed:
+            self._closed = True
+            self.changed.notify_all()
+
+
+class OverAsyncioQueue(AsyncQueue):
+    """A priority queue of asyncio holds the requests; whoever gets races with the end."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.entries = asyncio.PriorityQueue(maxsize)
+        self.counter = itertools.count()
+        self.ended = asyncio.Event()
+
+    async def put(self, request, priority=0):
+        if not self._closed:
+            self.entries.put_nowait((-checked_priority(priority), next(self.counter), request))
+
+    async def get(self):
+        with contextlib.suppress(asyncio.QueueEmpty):
+            return self.entries.get_nowait()[-1]
+        if self._closed:
+            raise asyncio.CancelledError
+        getting, ending = (asyncio.ensure_future(waiting) for waiting in (self.entries.get(), self.ended.wait()))
+        try:
+            await asyncio.wait([getting, ending], return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if not getting.cancel() and not getting.cancelled():
+                self.give_back(getting.result())
+            raise
+        finally:
+            ending.cancel()
+        if getting.done():
+            return getting.result()[-1]
+        getting.cancel()
+        raise asyncio.CancelledError
+
+    def give_back(self, entry):
+        self.entries._maxsize = 0  # there was room for it
+        self.entries.put_nowait(entry)
+        self.entries._maxsize = self._maxsize
+
+    async def size(self):
+        return self.entries.qsize()
+
+    async def clear(self):
+        while not self.entries.empty():
+            self.entries.get_nowait()
+
+    async def close(self):
+        self._closed = True
+        self.ended.set()
+
+
+class HandsOver(AsyncQueue):
+    """A request goes straight to the future of whoever has waited for longest."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.entries, self.counter, self.waiting = [], itertools.count(), deque()
+
+    async def put(self, request, priority=0):
+        checked_priority(priority)
+        if not self._closed:
+            if self._maxsize and len(self.entries) >= self._maxsize:
+                raise asyncio.QueueFull
+            self.store((-priority, next(self.counter), request))
+
+    def store(self, entry):
+        while self.waiting:
+            waiter = self.waiting.popleft()
+            if not waiter.done():
+                return waiter.set_result(entry)
+        return insort(self.entries, entry)
+
+    async def get(self):
+        if self.entries:
+            return self.entries.pop(0)[-1]
+        if self._closed:
+            raise asyncio.CancelledError
+        waiter = asyncio.get_running_loop().create_future()
+        self.waiting.append(waiter)
+        try:
+            return (await waiter)[-1]
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.store(waiter.result())
+            raise
+
+    async def size(self):
+        return len(self.entries)
+
+    async def clear(self):
+        self.entries.clear()
+
+    async def close(self):
+        self._closed = True
+        for waiter in self.waiting:
+            waiter.cancel()
+
+
+class QueuePerPriority(AsyncQueue):
+    """Each priority has a queue of asyncio, and a semaphore counts what is in all of them."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.queues, self.stored = {}, asyncio.Semaphore(0)
+
+    def count(self):
+        return sum(queue.qsize() for queue in self.queues.values())
+
+    async def put(self, request, priority=0):
+        checked_priority(priority)
+        if not self._closed:
+            if self._maxsize and self.count() >= self._maxsize:
+                raise asyncio.QueueFull
+            self.queues.setdefault(priority, asyncio.Queue()).put_nowait(request)
+            self.stored.release()
+
+    async def get(self):
+        while True:
+            await self.stored.acquire()
+            for priority in sorted(self.queues, reverse=True):
+                if not self.queues[priority].empty():
+                    return self.queues[priority].get_nowait()
+            if self._closed:
+                self.stored.release()  # for the next one who waits
+                raise asyncio.CancelledError
+
+    async def size(self):
+        return self.count()
+
+    async def clear(self):
+        self.queues.clear()
+
+    async def close(self):
+        self._closed = True
+        self.stored.release()
+
+
+class Actor(AsyncQueue):
+    """One task owns the requests; put and get are messages to it."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.messages, self.owner = asyncio.Queue(), None
+        self.entries, self.counter, self.waiting = [], itertools.count(), deque()
+
+    async def own(self):
+        while not self._closed or not self.messages.empty():
+            function, *arguments, answer = await self.messages.get()
+            try:
+                function(*arguments, answer)
+            except Exception as error:
+                if not answer.done():
+                    answer.set_exception(error)
+            self.serve()
+
+    async def ask(self, function, *arguments):
+        if self.owner is None or self.owner.done():
+            self.owner = asyncio.create_task(self.own())
+        answer = asyncio.get_running_loop().create_future()
+        self.messages.put_nowait((function, *arguments, answer))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if function == self.waiting.append and answer.done() and not answer.cancelled():
+                heapq.heappush(self.entries, answer.result())
+                self.serve()
+            raise
+
+    def serve(self):
+        while self.entries and self.waiting:
+            waiter = self.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(heapq.heappop(self.entries))
+        while self._closed and self.waiting:
+            self.waiting.popleft().cancel()
+
+    def store(self, request, priority, answer):
+        if not self._closed:
+            checked_priority(priority)
+            if self._maxsize and len(self.entries) >= self._maxsize:
+                raise asyncio.QueueFull
+            heapq.heappush(self.entries, (-priority, next(self.counter), request))
+        if not answer.done():
+            answer.set_result(None)
+
+    def mark_closed(self, answer):
+        self._closed = True
+        answer.set_result(None)
+
+    async def put(self, request, priority=0):
+        await self.ask(self.store, request, priority)
+
+    async def get(self):
+        return (await self.ask(self.waiting.append))[-1]
+
+    async def size(self):
+        return len(self.entries)
+
+    async def clear(self):
+        self.entries.clear()
+
+    async def close(self):
+        await self.ask(self.mark_closed)
+
+
+class Grouped(MemoryQueue):
+    """Each get is a group of two tasks: one waits for a request, one for the end."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.ended = asyncio.Event()
+
+    async def get(self):
+        while not self._heap:
+            if self._closed:
+                raise asyncio.CancelledError
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(event.wait()) for event in (self._arrival, self.ended)]
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in tasks:
+                    task.cancel()
+            if not self._heap:
+                self._arrival.clear()
+        return heapq.heappop(self._heap)[2]
+
+    async def close(self):
+        self._closed = True
+        self.ended.set()
+
+
+class Expiring(MemoryQueue):
+    """It forgets requests when their time is over, by the clock of the machine, and it knows duplicates."""
+
+    def __init__(self, maxsize=0, dedupe=False, item_ttl=None):
+        super().__init__(maxsize)
+        self.dedupe, self.item_ttl, self.ends = dedupe, item_ttl, {}
+
+    def forget(self):
+        now = time.time()
+        self._heap = [entry for entry in self._heap if self.ends.get(entry[1], now + 1) > now]
+        heapq.heapify(self._heap)
+
+    async def put(self, request, priority=0):
+        self.forget()
+        if self.dedupe and any(entry[2].url == request.url for entry in self._heap):
+            return False
+        before = len(self._heap)
+        await super().put(request, priority)
+        if self.item_ttl and len(self._heap) > before:
+            self.ends[max(entry[1] for entry in self._heap)] = time.time() + self.item_ttl
+        return True if self.dedupe else None
+
+    async def get(self):
+        self.forget()
+        return await super().get()
+
+    async def size(self):
+        self.forget()
+        return len(self._heap)
+
+
+class Locking(MemoryQueue):
+    """A lock lets one put or get at a time do its work, which takes a while."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.lock = asyncio.Lock()
+
+    async def put(self, request, priority=0):
+        async with self.lock:
+            await asyncio.sleep(0.2)
+            await super().put(request, priority)
+
+    async def get(self):
+        while True:
+            async with self.lock:
+                await asyncio.sleep(0.2)
+                if self._heap:
+                    return heapq.heappop(self._heap)[2]
+                if self._closed:
+                    raise asyncio.CancelledError
+                self._arrival.clear()
+            await self._arrival.wait()
+
+    async def close(self):
+        async with self.lock:
+            await super().close()
 
 
 class Threaded(MemoryQueue):
@@ -38,6 +407,180 @@ class Threaded(MemoryQueue):
 
         threading.Thread(target=work).start()
         await done
+
+
+class BlocksThreads(AsyncQueue):
+    """A queue of the standard library holds the requests; whoever gets lets a thread wait, for a moment at a time."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.entries, self.counter = queue.PriorityQueue(), itertools.count()
+
+    async def put(self, request, priority=0):
+        checked_priority(priority)
+        if not self._closed:
+            if self._maxsize and self.entries.qsize() >= self._maxsize:
+                raise asyncio.QueueFull
+            self.entries.put_nowait((-priority, next(self.counter), request))
+
+    async def get(self):
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self.entries.get_nowait()[-1]
+            if self._closed:
+                raise asyncio.CancelledError
+            await asyncio.to_thread(self.wait)
+
+    def wait(self):
+        with self.entries.not_empty:
+            if not self._closed and not self.entries.queue:
+                self.entries.not_empty.wait(0.05)
+
+    async def size(self):
+        return self.entries.qsize()
+
+    async def clear(self):
+        while self.entries.qsize():
+            self.entries.get_nowait()
+
+    async def close(self):
+        self._closed = True
+
+
+class SQLite(AsyncQueue):
+    """A database holds the requests; threads ask it, and what was begun is ended even if nobody waits for it any more."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(maxsize)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self.path, self.lock, self.under_way = path, asyncio.Lock(), set()
+        self.ask("CREATE TABLE IF NOT EXISTS requests (number INTEGER PRIMARY KEY AUTOINCREMENT, priority INTEGER, data BLOB)")
+
+    def ask(self, *question):
+        with contextlib.closing(sqlite3.connect(self.path)) as connection, connection:
+            return connection.execute(*question).fetchall()
+
+    async def begin(self, coroutine, undo=None):
+        """Let a coroutine run to its end; if whoever waits for it is cancelled, its result is undone."""
+        task = asyncio.create_task(coroutine)
+        self.keep(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if undo is not None:
+                self.keep(asyncio.create_task(self.undone(task, undo)))
+            raise
+
+    def keep(self, task):
+        self.under_way.add(task)
+        task.add_done_callback(self.under_way.discard)
+
+    async def undone(self, task, undo):
+        if (result := await task) is not None:
+            await undo(result)
+
+    async def put(self, request, priority=0):
+        if not self._closed:
+            data = encoded(request)
+            await self.begin(self.store(checked_priority(priority), data))
+
+    async def store(self, priority, data):
+        async with self.lock:
+            if self._maxsize and await asyncio.to_thread(self.count) >= self._maxsize:
+                raise asyncio.QueueFull
+            question = "INSERT INTO requests (priority, data) VALUES (?, ?)", (priority, data)
+            await asyncio.to_thread(self.ask, *question)
+        self._arrival.set()
+
+    async def get(self):
+        while (found := await self.begin(self.take(), self.give_back)) is None:
+            if self._closed:
+                raise asyncio.CancelledError
+            await self._arrival.wait()
+        try:
+            return Request.from_bytes(found[2])
+        except Exception as error:
+            raise RuntimeError("a request is damaged") from error
+
+    async def take(self):
+        async with self.lock:
+            first = "SELECT number FROM requests ORDER BY priority DESC, number LIMIT 1"
+            found = await asyncio.to_thread(self.ask, f"DELETE FROM requests WHERE number = ({first}) RETURNING *")
+            if not found and not self._closed:
+                self._arrival.clear()
+        return found[0] if found else None
+
+    async def give_back(self, row):
+        async with self.lock:
+            await asyncio.to_thread(self.ask, "INSERT INTO requests VALUES (?, ?, ?)", row)
+        self._arrival.set()
+
+    def count(self):
+        return self.ask("SELECT count(*) FROM requests")[0][0]
+
+    async def size(self):
+        while self.under_way:
+            await asyncio.wait(self.under_way)
+        return self.count()
+
+    async def clear(self):
+        await self.size()
+        self.ask("DELETE FROM requests")
+
+    async def close(self):
+        self._closed = True
+        await self.size()
+        self._arrival.set()
+
+
+class Directory(AsyncQueue):
+    """A directory is all it has: it is listed anew for each question, ten times a second while a get waits."""
+
+    name = re.compile(r"(-?\d+),(\d+),(\d+)\.mail")
+    counter = itertools.count()
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(maxsize)
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def entries(self):
+        found = [match for match in map(self.name.fullmatch, os.listdir(self.path)) if match]
+        return sorted(found, key=lambda match: (-int(match[1]), int(match[2]), int(match[3])))
+
+    async def put(self, request, priority=0):
+        if self._closed:
+            return
+        data = encoded(request)
+        name = f"{checked_priority(priority)},{time.time_ns()},{next(self.counter)}.mail"
+        if self._maxsize and len(self.entries()) >= self._maxsize:
+            raise asyncio.QueueFull
+        (self.path / f"{name}.new").write_bytes(data)
+        (self.path / f"{name}.new").rename(self.path / name)
+
+    async def get(self):
+        while not (entries := self.entries()):
+            if self._closed:
+                raise asyncio.CancelledError
+            await asyncio.sleep(0.1)
+        file = self.path / entries[0][0]
+        try:
+            request = Request.from_bytes(file.read_bytes())
+        except Exception as error:
+            file.rename(f"{file}.damaged")
+            raise RuntimeError(f"{file} is damaged") from error
+        file.unlink()
+        return request
+
+    async def size(self):
+        return len(self.entries())
+
+    async def clear(self):
+        for match in self.entries():
+            (self.path / match[0]).unlink()
+
+    async def close(self):
+        self._closed = True
 
 
 class LowerFirst(MemoryQueue):

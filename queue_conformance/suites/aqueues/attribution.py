@@ -22,6 +22,28 @@ def without_reopening(play: Play) -> Program:
     return tuple(Operation("size") if o.name == "reopen" else o for o in play.played)
 
 
+_UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-signal", "aqueue.bound.limit")
+"""What is broken where it shows, whatever else a program does."""
+
+
+def _cancelling(cancelled: str, begun: str, otherwise: str) -> Experiment:
+    """Return what blames cancellations, unless the same fails without the tasks that were cancelled."""
+
+    def rule(player: Player, play: Play, failure: RuleBroken) -> str | None:
+        without_tasks = drop(cancelled, begun)(play)
+        return otherwise if failure.rule not in _UNMOVED and player.passes(without_tasks, play.queues) else None
+
+    return Experiment(drop(cancelled), rule)
+
+
+def _after_clearing(player: Player, play: Play, failure: RuleBroken) -> str | None:
+    """Blame clear, unless the same fails without all that was cleared."""
+    last = max(number for number, operation in enumerate(play.played) if operation.name == "clear")
+    before = [operation for operation in play.played[:last] if operation.name not in ("put", "start_put", "clear")]
+    without = (*before, *play.played[last + 1 :])
+    return "aqueue.clear" if failure.rule not in (*_UNMOVED, "aqueue.bound.usable") and player.passes(without) else None
+
+
 def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str | None]:
     """Return what names a rule for every failure but those of some rules, which stay what they are."""
 
@@ -30,9 +52,6 @@ def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str
 
     return rule
 
-
-_UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-signal", "aqueue.bound.limit")
-"""What is broken where it shows, whatever else a program does."""
 
 AGAIN = 2
 """How often a program without its reopenings must pass again, since an order may be right by chance."""
@@ -52,9 +71,9 @@ def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | N
 _CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
 
 EXPERIMENTS = (
-    Experiment(drop("cancel_get"), _but(*_UNMOVED, otherwise="aqueue.get.cancel-safe")),
-    Experiment(drop("cancel_put"), _but(*_UNMOVED, otherwise="aqueue.put.failed-no-trace")),
-    Experiment(drop("clear"), _but(*_UNMOVED, "aqueue.bound.usable", otherwise="aqueue.clear")),
+    _cancelling("cancel_get", "start_get", "aqueue.get.cancel-safe"),
+    _cancelling("cancel_put", "start_put", "aqueue.put.failed-no-trace"),
+    Experiment(drop("clear"), _after_clearing),
     Experiment(without_reopening, _after_reopening),
     Experiment(
         drop("close"),

@@ -9,6 +9,7 @@ from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Ended, Say
 from queue_conformance.implementations.asyncqueue import Pending
 from queue_conformance.implementations.recording import describe
+from queue_conformance.implementations.scripts import quoted
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
@@ -98,22 +99,6 @@ def in_another_process(bench: Bench, function: Callable[[Say], None]) -> Ended:
         raise NotExercised(f"in another process: {str(error).strip().splitlines()[-1]}") from error
 
 
-def draining(most: int) -> list[str]:
-    """Return the lines of a script that do what :func:`drained` does; what came is in ``left``, errors as such."""
-    return [
-        "left = []",
-        f"for _ in range({most}):",
-        "    size = loop.run(queue.size())",
-        "    getting = loop.start(queue.get())",
-        "    loop.settle(getting) if size else loop.stays()",
-        "    if not getting.done():",
-        "        getting.cancel()",
-        "        loop.stays()",
-        "        break",
-        "    left.append(outcome_of(getting)[1])",
-    ]
-
-
 def expect_outcome(bench: Bench, rule: str, task: Pending, right: str, expected: str) -> Any:
     """Examine what became of a task.
 
@@ -135,6 +120,6 @@ def expect_outcome(bench: Bench, rule: str, task: Pending, right: str, expected:
     if kind != right:
         actual = {"waiting": "it waits", "cancelled": "CancelledError", "raised": f"{describe(value)} raised"}
         bench.recorder.note(f"outcome = outcome_of({task.variable})[0]")
-        tail = [f"assert outcome == {right!r}, f'expected {right}, got {{outcome}}'"]
+        tail = [f"assert outcome == {right!r}, {quoted(f'expected: {expected}; the task: ')} + outcome"]
         bench.fail(rule, expected, actual.get(kind, f"returned {describe(value)}"), tail)
     return value

@@ -8,7 +8,7 @@ from typing import Any
 from queue_conformance.faults.crash import Say, die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
-from queue_conformance.suites.aqueues.common import ASYNC, Left, drained, draining, in_another_process
+from queue_conformance.suites.aqueues.common import ASYNC, Left, drained, in_another_process
 from queue_conformance.suites.aqueues.construction import default_place
 from queue_conformance.suites.bench import Bench, call_of
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
@@ -69,13 +69,13 @@ def a_damaged_request_is_reported_once(bench: Bench) -> None:
             *_puts(bench, ITEMS),
             *damage,
             f"queue = {opening}",
-            *draining(MOST),
+            f"left = drained(loop, queue, {MOST})",
             "errors = [type(item).__name__ for item in left if isinstance(item, BaseException) or item is None]",
             "assert errors == ['RuntimeError'], f'the first time: {errors}'",
             f"assert len(left) == {len(ITEMS)}, left",
             "loop.run(queue.close())",
             f"queue = {opening}",
-            *draining(MOST),
+            f"left = drained(loop, queue, {MOST})",
             "assert left == [], f'after reopening again: {left}'",
         ]
         bench.fail(rule, "one RuntimeError, and the other requests", problem, [], body=body)
@@ -196,7 +196,7 @@ def _cut(bench: Bench, files: dict[str, bytes], offset: int) -> None:
         "    if size < file.stat().st_size and file.read_bytes().startswith(start):",
         "        os.truncate(file, size)  # inside what the last put wrote",
         f"queue = {opening}",
-        *draining(MOST),
+        f"left = drained(loop, queue, {MOST})",
         f"lost = {{{keys}}} - {{getattr(item, 'url', None) for item in left}}",
         "assert not lost, f'lost with the cut one: {lost}'",
         "loop.run(queue.close())",

@@ -53,7 +53,7 @@ def cancelled_gets_lose_nothing(bench: Bench) -> None:
         bench.notes.append(REAL.format("gets were cancelled"))
 
 
-REAL = "it needs sockets or threads of its own, so time is real: {} at moments that are not under control"
+REAL = "it works on the stock event loop alone, so time is real and waits are bounded: {} at moments that are not under control"
 
 
 @check("aqueue.get.concurrent", kinds=ASYNC)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
-from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.recording import OperationRaised, Remark
+from queue_conformance.implementations.scripts import lines_of, quoted
 from queue_conformance.models.asyncqueue import AsyncQueueModel
-from queue_conformance.simulation import NeverAtRest, NeverReturns, stacks_of
+from queue_conformance.simulation import NeverAtRest, NeverReturns
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import shown_by
+from queue_conformance.tasks import place_of, table_of
+
+MOMENT = 0.0003
+"""Seconds that stand for a turn of the loop where time is real."""
+
+_MOMENT = f"loop.advance({MOMENT})"
+
+MOMENTS = 60
+"""How many moments a script tries for a cancellation where time is real."""
 
 LOST = "aqueue.put.accept"
 """The rule that is broken if a request is lost and no experiment says why."""
@@ -71,7 +83,10 @@ class Judge:
         sure = [task for task in waiting if enough or task.number is not None]
         try:
             if self.driver.simulated:
-                self.bench.recorder.call("loop.settle()", "aqueue.get.blocks", loop.settle)
+                if self.bench.recorder.steps[-1].source != "loop.settle()":
+                    self.bench.recorder.call("loop.settle()", "aqueue.get.blocks", loop.settle)
+                    left = table_of([(task.variable, task.task) for task in self._waiting()])
+                    self.bench.recorder.steps[-1].result = Remark(left) if left else None
             elif waiting:
                 if sure:
                     names = ", ".join(task.variable for task in sure)
@@ -81,7 +96,7 @@ class Judge:
         except OperationRaised as raised:
             if not isinstance(raised.error, NeverAtRest):
                 raise
-            self.bench.fail("aqueue.get.blocks", "a loop that comes to rest", "it is busy forever", [], final=True)
+            self.bench.fail("aqueue.get.blocks", "a loop that comes to rest", str(raised.error), [], final=True)
         self._account()
 
     def _give_time(self, gets: list[Pending], requests: int) -> None:
@@ -99,6 +114,7 @@ class Judge:
             self.bench.recorder.note("loop.advance(1)")
         while late() and time.monotonic() < deadline:
             loop.advance(0.01)
+        loop.waited |= late()
 
     def _account(self) -> None:
         ended = [task for task in self._tasks if task.task.done()]
@@ -134,7 +150,8 @@ class Judge:
                 self.bench.examined["aqueue.bound.full-signal"] += 1
                 self._seen.add("full")
                 return
-            self._fail_task("aqueue.bound.usable", task, f"room for {self.model.limit}", "returned")
+            if not closed:
+                self._fail_task("aqueue.bound.usable", task, f"room for {self.model.limit}", "returned")
         if kind == "raised" and task.cancelled:
             self.model.fail_put(number)
             return
@@ -158,7 +175,8 @@ class Judge:
             return
         if self.model.least or not self.model.closed:
             right = ("waiting", "returned") if self.model.most else ("waiting",)
-            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, "get waits for a request", *right))
+            expected = "get returns the request, or waits for another one" if self.model.most else "get waits for a request"
+            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, expected, *right))
         rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
         self._fail_task(rule, task, "CancelledError from a closed, empty queue", "cancelled")
 
@@ -265,13 +283,16 @@ class Judge:
         before = list(steps)
         if steps[-1].error is not None:
             steps.pop()  # a get that found nothing
-        least = self.model.least
         with shown_by("size"), contextlib.suppress(OperationRaised):
-            size = self.queue.size()
-            if size < least:
-                ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
-                self._fail(LOST, f"{least} stored", f"{size} left", f"size{ended} >= {least}", "size")
+            self._expect_stored(self.queue.size())
         steps[:] = before
+
+    def _expect_stored(self, size: int) -> None:
+        """Report a size that says that a request is lost."""
+        if size < self.model.least:
+            ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
+            expected, assertion = f"{self.model.least} stored", f"size{ended} >= {self.model.least}"
+            self._fail(LOST, expected, f"{size} left", assertion, "size")
 
     def _lost_or(self, otherwise: Callable[[], NoReturn]) -> NoReturn:
         """Report a failure, unless a request is lost: then that is the reason."""
@@ -290,14 +311,22 @@ class Judge:
     def _fail(self, rule: str, expected: str, actual: object, assertion: str, variable: str, *, final: bool = False) -> NoReturn:
         shown = expected.replace("{", "{{").replace("}", "}}")
         tail = [f"assert {assertion}, f{f'expected {shown}, got {{{variable}!r}}'!r}"]
-        self.bench.fail(rule, expected, actual, [*self._unless_too_late(), *tail], final=final)
+        self._report(rule, expected, actual, tail, final=final)
 
-    def _unless_too_late(self) -> list[str]:
-        """Return lines of a script that end it well if a task ended before it was cancelled, as it may elsewhere."""
+    def _report(self, rule: str, expected: str, actual: object, tail: list[str], *, final: bool = False) -> NoReturn:
+        """Report a failure with a script which ends well if a task ended before it was cancelled, as it may elsewhere."""
         if not self._cancelled:
-            return []
-        ended = f"any(outcome_of(task)[0] == 'returned' for task in [{', '.join(self._cancelled)}])"
-        return [f"if {ended}:", "    sys.exit()  # it ended before it was cancelled, which is right too"]
+            self.bench.fail(rule, expected, actual, tail, final=final)
+        ended = f"if any(outcome_of(task)[0] == 'returned' for task in [{', '.join(self._cancelled)}]):"
+        if self.driver.simulated:
+            right = "    sys.exit()  # it ended before it was cancelled, which is right too"
+            self.bench.fail(rule, expected, actual, [ended, right, *tail], final=final)
+        lines = lines_of(self.bench.recorder.steps)
+        moved = [line for before, line in pairwise(["", *lines]) if (before, line) != (_MOMENT, _MOMENT)]
+        text = "\n".join([*moved, ended, "    continue  # it ended before it was cancelled, which is right too", *tail])
+        text = text.replace(_MOMENT, "loop.advance(moment / 10_000)").replace('directory + "/0"', 'f"{directory}/{moment}"')
+        body = [f"for moment in range({MOMENTS}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
+        self.bench.fail(rule, expected, actual, [], final=final, body=body)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any, variable: str) -> NoReturn:
         items = [self.driver.item(number) for number in sorted(numbers)]
@@ -310,18 +339,12 @@ class Judge:
         if kind == "raised" and task.number is not None:  # a get may run out of time because nothing is there
             self.bench.excuse(value)
         actual = {
-            "waiting": f"it waits forever: {_place(task)}",
+            "waiting": f"it waits forever in {place_of(task.task)}",
             "cancelled": "CancelledError",
-            "raised": f"{describe(value)} raised",
-            "returned": f"returned {describe(value)}",
+            "raised": f"{self.bench.describe(value)} raised",
+            "returned": f"returned {self.bench.describe(value)}",
         }[kind]
         self.bench.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
-        self.bench.fail(rule, expected, actual, [*self._unless_too_late(), f"assert {test}, outcome"])
-
-
-def _place(task: Pending) -> str:
-    lines = stacks_of([task.task]).splitlines()
-    _, _, rest = lines[-1].rpartition(", line ")
-    number, _, function = rest.partition(" in ")
-    return f"in {function}, line {number}" if function else "nowhere"
+        tail = f"assert {test}, {quoted(f'expected: {expected}; the task: ')} + outcome"
+        self._report(rule, expected, actual, [tail])

@@ -6,14 +6,13 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.implementations.asyncqueue import PRIORITIES, Pending
-from queue_conformance.implementations.recording import NOTHING, OperationRaised
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Remark
 from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
-from queue_conformance.suites.aqueues.judgement import LOST, Judge
+from queue_conformance.suites.aqueues.judgement import LOST, MOMENT, Judge
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import Operation, Player, Program
-
-MOMENT = 0.0003
-"""Seconds that stand for an iteration of the loop where time is real."""
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.programs import Operation, Play, Player, Program
+from queue_conformance.tasks import table_of
 
 
 class AsyncQueuePair(Judge):
@@ -80,7 +79,9 @@ class AsyncQueuePair(Judge):
         if type(size) is int and least <= size <= most:
             return
         expected = f"{least}" if least == most else f"{least} to {most}"
-        self._lost_or(lambda: self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size"))
+        if type(size) is int:
+            self._expect_stored(size)
+        self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size")
 
     def clear(self, _item: int = 0) -> None:
         """Clear."""
@@ -169,6 +170,7 @@ class AsyncQueuePair(Judge):
         if tasks:
             chosen = tasks[number % len(tasks)]
             self.bench.recorder.note(f"{chosen.variable}.cancel()")
+            self.bench.recorder.steps[-1].result = Remark(table_of([(chosen.variable, chosen.task)]))
             self.driver.loop.call(chosen.task.cancel)
             chosen.cancelled = True
             if chosen.number is None:
@@ -184,8 +186,9 @@ class AsyncQueuePair(Judge):
 
     def _drive(self, source: str, function: Any, *, needed: bool = True) -> None:
         if self._tasks and needed:
+            going = [(task.variable, task.task) for task in self._waiting()]
             self.bench.recorder.call(source, "aqueue.get.blocks", function)
-            self.bench.recorder.steps[-1].result = NOTHING
+            self.bench.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
 
     def settle(self, _item: int = 0) -> None:
         """Let everything happen that can, and compare."""
@@ -244,9 +247,17 @@ def operations(bench: Bench) -> list[Operation]:
     return table
 
 
+class AsyncPlayer(Player):
+    """Plays programs; where time is real, it waits no longer than needed once something is known to be broken."""
+
+    def attribute(self, play: Play, failure: RuleBroken) -> RuleBroken:
+        self.bench.driver.hurried = True
+        return super().attribute(play, failure)
+
+
 def player(bench: Bench) -> Player:
     """Return what plays programs of :class:`AsyncQueuePair`."""
-    return Player(bench, AsyncQueuePair, EXPERIMENTS, operations(bench))
+    return AsyncPlayer(bench, AsyncQueuePair, EXPERIMENTS, operations(bench))
 
 
 def run(bench: Bench, operations: Program) -> None:

@@ -8,7 +8,7 @@ from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.faults.crash import Kill, Say, When, die
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
-from queue_conformance.suites.aqueues.common import ASYNC, drained, draining, in_another_process
+from queue_conformance.suites.aqueues.common import ASYNC, drained, in_another_process
 from queue_conformance.suites.aqueues.pair import run
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
@@ -70,7 +70,7 @@ def _lines_for_two_processes(bench: Bench) -> list[str]:
         "directory = sys.argv[1]",
         "print('ready', flush=True)",
         opening,
-        *draining(len(STORED) + 1),
+        f"left = drained(loop, queue, {len(STORED) + 1})",
         f"left = sorted({driver.key_source('item')} for item in left)",
         f"assert left == sorted([{expected}]), f'in another process: {{left}}'",
         "loop.run(queue.close())",
@@ -136,7 +136,7 @@ def _killed(bench: Bench, kill: Kill) -> bool:
             "    os.kill(os.getpid(), signal.SIGKILL)",
             "os.waitpid(child, 0)",
             f"queue = {opening}",
-            *draining(len(STORED) + 3),
+            f"left = drained(loop, queue, {len(STORED) + 3})",
             f"lost = {{{keys}}} - {{getattr(item, 'url', item) for item in left}}",
             "assert not lost, f'lost after SIGKILL: {lost}'",
         ]

@@ -33,7 +33,7 @@ def preflight(bench: Bench) -> None:
 
     def use() -> None:
         bench.restart()
-        driver.store_one(int)
+        driver.use(driver.directory)
 
     driver.choose_loop(use)
     bench.restart()

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from queue_conformance.implementations.asyncqueue import Given
 from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.strategies import TEXT
 from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC
-from queue_conformance.suites.aqueues.pair import run
+from queue_conformance.suites.aqueues.pair import player, run
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.machine import our_settings, repeatable
 from queue_conformance.suites.outcomes import NotExercised
@@ -124,7 +125,12 @@ def requests_come_by_priority(bench: Bench) -> None:
 
 @check("aqueue.order.fifo", kinds=ASYNC)
 def equal_priorities_come_in_order(bench: Bench) -> None:
-    run(bench, program("put:0 put:0 put:0 get put:0 put:0 get get get get" + " put:0" * 12))
+    short = program("put:0 put:0 put:0 get put:0 put:0 get get get get")
+    with bench.collecting():
+        run(bench, short)
+    if bench.broken and any(player(bench).passes(short) for _ in range(5)):
+        bench.broken.clear()  # the order is right by chance: more requests show that more surely
+    run(bench, program("put:0 " * 12 + "get get get put:0 put:0"))
     if bench.offers("persistent"):
         run(bench, program("put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0"))
 
@@ -135,6 +141,7 @@ NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2)
 @check("aqueue.order.negative", kinds=ASYNC)
 def negative_priorities_work(bench: Bench) -> None:
     rule = "aqueue.order.negative"
+    run(bench, program("put:0 put:1 put:3 get get get"))  # without order, the sign does not matter
     for reopen in (False, True) if bench.offers("persistent") else (False,):
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()
@@ -163,27 +170,26 @@ def priorities_that_are_no_int_are_refused(bench: Bench) -> None:
         with bench.collecting():
             bench.restart()
             put = partial(bench.open().put, bench.driver.item(4), Given(priority))
-            bench.expect_raises("aqueue.order.non-int", (Exception,), put, why=f": priority={priority!r}")
+            bench.expect_raises("aqueue.order.non-int", (Exception,), put, why=f", as the priority is {priority!r}")
 
 
 # --- Round trip ------------------------------------------------------------------------------------------------------
 
-_TEXT = st.text(max_size=8)
-_SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | _TEXT
+_SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | TEXT
 _LISTS = st.lists(_SCALARS, max_size=3)
-_VALUES = _SCALARS | _LISTS | st.dictionaries(_TEXT, _SCALARS | _LISTS, max_size=3)
+_VALUES = _SCALARS | _LISTS | st.dictionaries(TEXT, _SCALARS | _LISTS, max_size=3)
 _FIELDS: dict[str, st.SearchStrategy[object]] = {
-    "meta": st.dictionaries(_TEXT, _VALUES, max_size=3),
-    "headers": st.dictionaries(_TEXT, _TEXT, max_size=2),
+    "meta": st.dictionaries(TEXT, _VALUES, max_size=3),
+    "headers": st.dictionaries(TEXT, TEXT, max_size=2),
     "method": st.sampled_from(("GET", "POST", "DELETE")),
     "body": st.binary(max_size=8),
-    "cookies": st.dictionaries(_TEXT, _TEXT, max_size=2),
+    "cookies": st.dictionaries(TEXT, TEXT, max_size=2),
     "retries": st.integers(0, 9),
     "timeout_ms": st.integers(1, 99999),
     "proxy": st.just("http://proxy.example.com:8080"),
     "ts": st.integers(1, 2**40),
     "callback": st.sampled_from(("parse", "parse_item")),
-    "cb_kwargs": st.dictionaries(_TEXT, _VALUES, max_size=2),
+    "cb_kwargs": st.dictionaries(TEXT, _VALUES, max_size=2),
 }
 
 ODD = (
@@ -245,8 +251,8 @@ def _round_trip(bench: Bench, fields: str) -> None:
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
             raise
-        actual = f"{type(raised.error).__name__} raised by get"
-        bench.fail(rule, f"the request that was put, with {fields[2:] or 'no fields'}", actual, [])
+        actual = f"{type(raised.error).__name__} raised by get, for {fields[2:] or 'no fields'}"
+        bench.fail(rule, "every field as it was put", actual, [])
     changed = driver.differences(got, item)
     if not changed:
         bench.examined[rule] += 1
@@ -261,4 +267,5 @@ def _round_trip(bench: Bench, fields: str) -> None:
         tail = [f"assert type(got) is type({item.source}), repr(got)"]
     elif before == after or name == "meta":
         tail[1] = "assert repr(after) == repr(before), f'{before!r} became {after!r}'"
-    bench.fail(rule, f"{name} {before!r}", f"{name} {after!r}" if name != "type" else repr(got), tail)
+    actual = f"a request of {type(got)!r}" if name == "type" else f"{name}={before!r} became {after!r}"
+    bench.fail(rule, "every field as it was put", actual, tail)

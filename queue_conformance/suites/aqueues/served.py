@@ -11,7 +11,8 @@ from typing import Any
 from queue_conformance.faults.servers import ask
 from queue_conformance.implementations.asyncqueue import PLACES
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.simulation import NeverReturns, RealLoop
+from queue_conformance.realtime import RealLoop
+from queue_conformance.simulation import NeverReturns
 from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, expect_outcome, finish, stays
 from queue_conformance.suites.bench import Bench

@@ -15,7 +15,7 @@ def both_parts_are_required(bench: Bench) -> None:
     for parts in (f"queue=None, fingerprinter={fingerprinter}()", "queue=MemoryQueue(), fingerprinter=None"):
         with bench.collecting():
             bench.restart()
-            source = f"scheduler = {name}({parts})"
+            source = f"scheduler = loop.call({name}, {parts})"
             bench.expect_raises(rule, (ValueError,), lambda source=source: bench.driver.do(source, rule))  # type: ignore[misc]
 
 
@@ -41,7 +41,7 @@ def what_was_seen_is_ignored(bench: Bench) -> None:
             scene = Scene(bench, rule)
             scene.do(add(1))
             _changes_nothing(scene, another, "the duplicate is not counted")
-            scene.steps("loop.run(scheduler.get())", "scheduler.task_done()")
+            scene.steps("loop.run(scheduler.get())", "loop.call(scheduler.task_done)")
             scene.consumer("waiting")
             scene.do(another, rule)
             scene.do("loop.settle()")
@@ -139,7 +139,7 @@ def _cancel_after(scene: Scene, others: int, ticks: int) -> None:
     if not others:
         scene.steps("consumer2 = loop.start(scheduler.get())", "loop.settle()")
     scene.expect_got("consumer2", 1)
-    scene.blamed("scheduler.task_done()")
+    scene.blamed("loop.call(scheduler.task_done)")
 
 
 @check("ascheduler.retry", kinds=KINDS)
@@ -154,12 +154,12 @@ def a_retry_is_scheduled_again(bench: Bench) -> None:
             scene.do("again = got.copy()")
             scene.do("again.meta.update(retry_count=1, retry_delay=0.0)")  # as qCrawl's RetryMiddleware does
             scene.blamed("loop.run(scheduler.add(again))")
-            scene.do("scheduler.task_done()")
+            scene.do("loop.call(scheduler.task_done)")
             if not waiting:
                 scene.do("getting = loop.start(scheduler.get())")
             scene.do("loop.settle()")
             scene.expect_got("getting", 1)
-            scene.blamed("scheduler.task_done()")
+            scene.blamed("loop.call(scheduler.task_done)")
 
 
 @check("ascheduler.idle-running", kinds=KINDS)
@@ -173,5 +173,5 @@ def an_idle_scheduler_works_on(bench: Bench) -> None:
         )
         scene.expect_got("getting", number)
         scene.expect_waiting("joining")
-        scene.blamed("scheduler.task_done()", "loop.settle()")
+        scene.blamed("loop.call(scheduler.task_done)", "loop.settle()")
         scene.expect_done("joining", "join ends again")

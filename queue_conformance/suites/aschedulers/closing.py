@@ -65,7 +65,7 @@ def join_ends_after_close(bench: Bench) -> None:
             scene.steps("loop.run(scheduler.close())", "joining = loop.start(scheduler.join())", "loop.settle()")
             if handed:
                 scene.expect_waiting("joining")
-                scene.steps("scheduler.task_done()", "loop.settle()")
+                scene.steps("loop.call(scheduler.task_done)", "loop.settle()")
             scene.expect_done("joining", f"join ends, with {2 - handed} left in the queue")
 
 
@@ -80,7 +80,7 @@ def a_context_ends(bench: Bench) -> None:
     scene.steps("leaving = loop.start(scheduler.__aexit__(None, None, None))", "loop.settle()")
     scene.expect_waiting("leaving")
     scene.expect("the queue is closed", "queue.closed > 0", "'it is open'", rule="ascheduler.close.queue")
-    scene.steps("scheduler.task_done()", "loop.settle()")
+    scene.steps("loop.call(scheduler.task_done)", "loop.settle()")
     with unless_explained(bench, join_ends_after_close):  # it closes and joins with a request in the queue
         scene.expect_done("leaving", "the context is left")
     scene.expect("exceptions pass through", "not leaving.result()", "leaving.result()")

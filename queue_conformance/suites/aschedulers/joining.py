@@ -14,18 +14,18 @@ def join_waits_until_all_is_done(bench: Bench) -> None:
     scene.blamed("loop.run(scheduler.join())")
     scene = Scene(bench, rule)
     scene.steps(add(1), add(2), "joining = loop.start(scheduler.join())", "loop.settle()")
-    for step in ("loop.run(scheduler.get())", "scheduler.task_done()", "loop.run(scheduler.get())"):
+    for step in ("loop.run(scheduler.get())", "loop.call(scheduler.task_done)", "loop.run(scheduler.get())"):
         scene.expect_waiting("joining")
         scene.steps(step, "loop.settle()")
     scene.expect_waiting("joining")
-    scene.steps("scheduler.task_done()", "loop.settle()")
+    scene.steps("loop.call(scheduler.task_done)", "loop.settle()")
     scene.expect_done("joining", "join ends, as both requests are done")
     scene = Scene(bench, rule)
     scene.consumer("getting")
     scene.steps(add(1), "joining = loop.start(scheduler.join())")
     scene.do("loop.settle()")
     scene.expect_waiting("joining")
-    scene.steps("scheduler.task_done()", "loop.settle()")
+    scene.steps("loop.call(scheduler.task_done)", "loop.settle()")
     scene.expect_done("joining", "join ends, as the request that was delivered directly is done")
     scene = Scene(bench, rule, "LateQueue()")
     scene.steps(f"adding = loop.start(scheduler.add({request(1)}))", "loop.tick()")
@@ -46,7 +46,7 @@ def recovered_requests_count(bench: Bench) -> None:
             scene.blamed("getting = loop.start(scheduler.get())", "loop.settle()")
             scene.expect_got("getting", 1)
             scene.expect_waiting("joining")
-            scene.blamed("scheduler.task_done()", "loop.settle()")
+            scene.blamed("loop.call(scheduler.task_done)", "loop.settle()")
             scene.expect_done("joining", "join ends, as the request is done")
 
 
@@ -60,7 +60,7 @@ def crawlers_share_a_queue(bench: Bench) -> None:
             bench.open(variable="other", queue="queue")
             scene.steps(add(1), "getting = loop.start(other.get())", "loop.settle()")
             scene.expect_got("getting", 1)
-            scene.blamed("other.task_done()")
+            scene.blamed("loop.call(other.task_done)")
             scene.steps(f"joining = loop.start({first}.join())", "loop.settle()")
             scene.expect_done("joining", f"the join of {'the one that added' if first == 'scheduler' else 'the other one'} ends")
 
@@ -68,14 +68,14 @@ def crawlers_share_a_queue(bench: Bench) -> None:
 @check("ascheduler.task-done.extra", kinds=KINDS)
 def one_task_done_too_many_is_refused(bench: Bench) -> None:
     rule = "ascheduler.task-done.extra"
-    for before in ((), (add(1), "loop.run(scheduler.get())", "scheduler.task_done()")):
+    for before in ((), (add(1), "loop.run(scheduler.get())", "loop.call(scheduler.task_done)")):
         with bench.collecting():
             scene = Scene(bench, rule)
             scene.steps(*before)
-            bench.expect_raises(rule, (ValueError,), lambda: bench.driver.do("scheduler.task_done()", rule))
+            bench.expect_raises(rule, (ValueError,), lambda: bench.driver.do("loop.call(scheduler.task_done)", rule))
     scene = Scene(bench, rule)
     scene.steps(add(1), "loop.run(scheduler.get())")
-    scene.blamed("scheduler.task_done()")
+    scene.blamed("loop.call(scheduler.task_done)")
 
 
 @check("ascheduler.task-done.early", kinds=KINDS)
@@ -84,5 +84,8 @@ def task_done_without_get_is_refused(bench: Bench) -> None:
     scene = Scene(bench, rule)
     scene.do(add(1))
     bench.expect_raises(
-        rule, (ValueError,), lambda: bench.driver.do("scheduler.task_done()", rule), why=f", as {url_of(1)} is only queued"
+        rule,
+        (ValueError,),
+        lambda: bench.driver.do("loop.call(scheduler.task_done)", rule),
+        why=f", as {url_of(1)} is only queued",
     )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
-from queue_conformance.simulation import outcome_of
 from queue_conformance.suites.aschedulers.attribution import EXPERIMENTS, LOST
 from queue_conformance.suites.aschedulers.scene import Scene, request
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import Operation, Player
+from queue_conformance.tasks import outcome_of
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
 """The priorities of the items that programs add."""
@@ -152,13 +152,13 @@ class SchedulerPair:
         """Mark a request as done; if none is being processed, that is refused."""
         if self.model.processing:
             self._interfere()
-            self.scene.do("scheduler.task_done()")
+            self.scene.do("loop.call(scheduler.task_done)")
             self.handed.pop(0)
             self.model.processing -= 1
             self._let_joins_end()
         elif self.at_rest and not self.gets and not (self.model.most and self.last):
             rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
-            self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("scheduler.task_done()", rule))
+            self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("loop.call(scheduler.task_done)", rule))
 
     def tick(self, _item: int = 0) -> None:
         """Run one iteration of the loop."""

@@ -15,11 +15,16 @@ def preflight(bench: Bench) -> None:
     Raises:
         RuleBroken: for the first thing that fails.
     """
+    bench.restart()
+    bench.driver.choose_loop(lambda: bench.driver.use(bench.driver.directory))
+    if not bench.driver.simulated:
+        bench.examined.update(RULES)
+        return
     scene = Scene(bench, "ascheduler.add.forms")
     bench.expect("ascheduler.ctor", bench.driver.value("scheduler is not None"), "a scheduler", "None", "scheduler is not None")
     scene.blamed('loop.run(scheduler.add("https://example.com/1"))', "getting = loop.start(scheduler.get())", "loop.settle()")
     scene.expect_got("getting", 1)
-    scene.steps("scheduler.task_done()", "loop.run(scheduler.close())")
+    scene.steps("loop.call(scheduler.task_done)", "loop.run(scheduler.close())")
 
 
 def show_absence(bench: Bench, rule: str, name: str) -> None:

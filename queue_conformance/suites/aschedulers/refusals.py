@@ -28,7 +28,7 @@ def a_failed_put_leaves_no_trace(bench: Bench) -> None:
     scene.do(add(1), rule)
     scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
     scene.expect_got("getting", 1)
-    scene.blamed("scheduler.task_done()", "loop.run(scheduler.join())")
+    scene.blamed("loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
 
 
 @check("ascheduler.add.put-duplicate", kinds=KINDS)
@@ -44,7 +44,7 @@ def a_duplicate_of_the_queue_is_not_counted(bench: Bench) -> None:
     scene.do(add(2))
     scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
     scene.expect_got("getting", 2)
-    scene.blamed("scheduler.task_done()", "loop.run(scheduler.join())")
+    scene.blamed("loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
 
 
 @check("ascheduler.add.full", kinds=KINDS)
@@ -64,7 +64,7 @@ def what_finds_no_room_is_dropped(bench: Bench) -> None:
             scene.steps("loop.run(scheduler.get())", add(2))
             scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
             scene.expect_got("getting", 2)
-            scene.blamed("scheduler.task_done()", "scheduler.task_done()", "loop.run(scheduler.join())")
+            scene.blamed("loop.call(scheduler.task_done)", "loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
 
 
 @check("ascheduler.add.full-no-hang", kinds=KINDS)
@@ -76,7 +76,7 @@ def nobody_waits_for_room(bench: Bench) -> None:
             scene = Scene(bench, rule, queue)
             scene.steps(add(1), add(2).replace("loop.run", "adding = loop.start"), "loop.settle()")
             scene.expect_done("adding", "add ends, though the queue is full")
-            scene.steps("loop.run(scheduler.get())", "scheduler.task_done()")
+            scene.steps("loop.run(scheduler.get())", "loop.call(scheduler.task_done)")
             scene.do("joining = loop.start(scheduler.join())")
             scene.do("loop.settle()")
             scene.expect_done("joining", "join ends, as the other request was dropped")

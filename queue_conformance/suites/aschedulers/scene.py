@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.simulation import NeverAtRest, NeverReturns, outcome_of, stacks_of
+from queue_conformance.implementations.scripts import quoted
+from queue_conformance.simulation import NeverAtRest, NeverReturns
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.tasks import outcome_of, place_of
 
 KINDS = frozenset({Kind.ASYNC_SCHEDULER})
 
@@ -29,8 +31,7 @@ _OWNERS = {
 NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
 """What ``stats()`` has."""
 
-_CALL = re.compile(r"\w*scheduler\w*\.(\w+)\(")
-_INNERMOST = re.compile(r'File "(.*)", line (\d+) in (.*)')
+_CALL = re.compile(r"\w*scheduler\w*\.(\w+)")
 
 
 class Scene:
@@ -46,6 +47,8 @@ class Scene:
     """
 
     def __init__(self, bench: Bench, rule: str, queue: str = "MemoryQueue()", before: Iterable[str] = ()) -> None:
+        if not bench.driver.simulated:
+            raise NotExercised("it works on the stock event loop alone, and schedulers are examined on a simulated one")
         self.bench = bench
         self.rule = rule
         bench.restart()
@@ -67,7 +70,7 @@ class Scene:
             return self.bench.driver.do(source, owner)
         except OperationRaised as raised:
             if isinstance(raised.error, (NeverReturns, NeverAtRest)):
-                self.bench.fail(raised.owner, "an end", f"it waits forever{where(str(raised.error))}", [])
+                self.bench.fail(raised.owner, "an end", f"it {str(raised.error).removeprefix('it ')}", [])
             raise
 
     def steps(self, *sources: str) -> None:
@@ -91,14 +94,19 @@ class Scene:
             shown: an expression for what came instead.
             rule: the rule, if it is another one.
         """
-        value = self.bench.driver.value
-        ok = bool(value(assertion))
-        self.bench.expect(rule or self.rule, ok, expected, "" if ok else value(shown), assertion)
+        value, rule = self.bench.driver.value, rule or self.rule
+        self.bench.examined[rule] += 1
+        if not value(assertion):
+            tail = [f"assert {assertion}, {quoted(f'expected {expected}, got ')} + str({shown})"]
+            self.bench.fail(rule, expected, value(shown), tail)
 
     def expect_done(self, task: str, expected: str, *, rule: str | None = None) -> None:
         """Examine a rule which says that a task has ended, whichever way."""
-        done = self.bench.driver.value(task).done()
-        self.bench.expect(rule or self.rule, done, expected, "" if done else self.waits(task), f"{task}.done()")
+        rule = rule or self.rule
+        self.bench.examined[rule] += 1
+        if not self.bench.driver.value(task).done():
+            tail = [f"assert {task}.done(), {quoted(f'expected that {expected}; it waits')}"]
+            self.bench.fail(rule, expected, self.waits(task), tail)
 
     def expect_waiting(self, task: str, expected: str = "", *, rule: str | None = None) -> None:
         """Examine a rule which says that a task waits."""
@@ -119,7 +127,7 @@ class Scene:
 
     def waits(self, task: str) -> str:
         """Tell where a task waits."""
-        return f"it waits{where(stacks_of([self.bench.driver.value(task)]))}"
+        return f"it waits forever in {place_of(self.bench.driver.value(task))}"
 
     def consumer(self, name: str) -> None:
         """Let a consumer wait."""
@@ -136,7 +144,7 @@ class Scene:
         """Show that a request goes through and that ``join`` notices, so that a later failure has another cause."""
         self.steps(add(0), "loop.run(scheduler.get())", "joining = loop.start(scheduler.join())", "loop.settle()")
         self.expect_waiting("joining", rule="ascheduler.join")
-        self.steps("scheduler.task_done()", "loop.settle()")
+        self.steps("loop.call(scheduler.task_done)", "loop.settle()")
         self.expect_done("joining", "join ends", rule="ascheduler.join")
 
 
@@ -153,7 +161,7 @@ def unless_explained(bench: Bench, *checks: Callable[[Bench], None]) -> Iterator
     except (RuleBroken, OperationRaised) as failure:
         before, examined = set(bench.broken), bench.examined.copy()
         for check in checks:
-            with bench.collecting():
+            with suppress(NotExercised), bench.collecting():
                 check(bench)
             if found := [rule for rule in bench.broken if rule not in before]:
                 raise bench.broken[found[0]] from None
@@ -175,13 +183,3 @@ def request(number: int, **attributes: Any) -> str:
 def add(number: int, **attributes: Any) -> str:
     """Return the line that adds a request, to the end."""
     return f"loop.run(scheduler.add({request(number, **attributes)}))"
-
-
-def where(stacks: str) -> str:
-    """Return where the innermost frames of a task that are not asyncio's are, as ``, in Scheduler.join (file.py:12)``."""
-    frames = [found for line in stacks.splitlines() if (found := _INNERMOST.search(line))]
-    own = [found for found in frames if "/asyncio/" not in found[1] and "schedulerqueues" not in found[1]] or frames
-    if not own:
-        return ""
-    file, line, name = own[-1].groups()
-    return f", in {name} ({file.rpartition('/')[2]}, line {line})"

@@ -35,8 +35,8 @@ def pending_requests_are_being_processed(bench: Bench) -> None:
         add(2),
         "loop.run(scheduler.get())",
         "loop.run(scheduler.get())",
-        "scheduler.task_done()",
-        "scheduler.task_done()",
+        "loop.call(scheduler.task_done)",
+        "loop.call(scheduler.task_done)",
     ):
         scene.do(step)
         queued += ("add" in step) - ("get" in step)
@@ -52,8 +52,8 @@ def pending_requests_are_being_processed(bench: Bench) -> None:
 def idle_means_nothing_to_do(bench: Bench) -> None:
     rule = "ascheduler.stats.idle"
     for steps in (
-        (add(1), "loop.run(scheduler.get())", "scheduler.task_done()"),
-        (add(1), "scheduler.task_done()"),
+        (add(1), "loop.run(scheduler.get())", "loop.call(scheduler.task_done)"),
+        (add(1), "loop.call(scheduler.task_done)"),
     ):
         with bench.collecting():
             scene = Scene(bench, rule)
@@ -73,7 +73,18 @@ def qsize_counts_the_queue(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.qsize")
     size = 0
     get = "loop.run(scheduler.get())"
-    for step in (None, add(1), add(2), add(1), get, add(3), get, "scheduler.task_done()", get, "scheduler.task_done()"):
+    for step in (
+        None,
+        add(1),
+        add(2),
+        add(1),
+        get,
+        add(3),
+        get,
+        "loop.call(scheduler.task_done)",
+        get,
+        "loop.call(scheduler.task_done)",
+    ):
         if step is not None:
             scene.do(step)
             size += (step in (add(1), add(2), add(3)) and not (step == add(1) and size == 2)) - (step == get)
