@@ -117,6 +117,5 @@ def test_a_setting_that_names_no_class_is_one_line():
     with pytest.raises(LoadError) as caught:
         check_components({"SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQeue"})
     assert str(caught.value) == (
-        "the setting SCHEDULER_DISK_QUEUE: scrapy.squeues has no class 'PickleLifoDiskQeue'; "
-        "did you mean 'PickleLifoDiskQueue'?"
+        "the setting SCHEDULER_DISK_QUEUE: scrapy.squeues has no class 'PickleLifoDiskQeue'; did you mean 'PickleLifoDiskQueue'?"
     )
