@@ -3,11 +3,11 @@
 import unittest
 
 import pytest
-from gallery.memory import PeeksAtTheNewest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import InMemoryExampleDatabase
 from hypothesis.stateful import run_state_machine_as_test
 
+from gallery.memory import PeeksAtTheNewest
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.stateful import DatabaseOfClass, state_machine
