@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import InMemoryExampleDatabase
 from hypothesis.stateful import run_state_machine_as_test
 
+from gallery.memory import PeeksAtTheNewest
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.stateful import DatabaseOfClass, state_machine
@@ -33,6 +34,14 @@ def test_a_failure_names_its_rule():
         run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=200))
     failures = getattr(caught.value, "exceptions", [caught.value])
     assert {failure.rule for failure in failures} == {"queue.peek.equals-pop"}
+
+
+def test_a_class_may_be_given_instead_of_its_path():
+    class BehindTheScenes(PeeksAtTheNewest):
+        """Nothing can import this one."""
+
+    with pytest.raises((RuleBroken, ExceptionGroup)):
+        run_state_machine_as_test(state_machine(BehindTheScenes), settings=settings(QUICK, max_examples=200))
 
 
 def test_the_machine_can_be_collected_by_pytest():
