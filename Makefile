@@ -9,13 +9,16 @@ STAMP = $(VENV)/.installed
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test browser lint types docs matrix build benchmark clean
+.PHONY: demo test gallery browser lint types docs matrix build benchmark clean
 
 demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
 
 test: $(STAMP) browser lint types  ## everything that must hold
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out two of three that should say nothing
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --whole-gallery tests/test_gallery.py
 
 browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so
 	@if { ! command -v chromium || ! command -v chromedriver; } >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \

@@ -5,3 +5,8 @@ import os
 pytest_plugins = ["pytester"]
 
 os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no results of this project's own run
+
+
+def pytest_addoption(parser):
+    """Declare what the project's own tests are asked besides."""
+    parser.addoption("--whole-gallery", action="store_true", help="let every exhibit of the gallery meet every check")

@@ -122,10 +122,13 @@ class ConformanceSuite:
             raise UsageError(f"{names[-1]}: {_instead('a class or its dotted path', cls)}")
         if opener is not None and (not callable(opener) or inspect.ismethod(opener)):
             raise UsageError(f"open_queue: {_instead('a function or a staticmethod of crawler and key', opener)}")
-        said: Mapping[str, Any] = dict(zip(names, values, strict=False))
+        said: dict[str, Any] = dict(zip(names, values, strict=False))
         common = session_of(request.config).options.common
+        evident = evident_kind(cls)
+        if opener is not None and self.kind is Kind.DOWNSTREAM_QUEUE and evident is Kind.BYTE_QUEUE:
+            said["kind"] = self.kind  # what builds it takes a crawler, whatever its constructor looks like
         target = describe(name, self.option, path, said, common)
-        kind = target.claims.get("kind") or evident_kind(cls) or self.kind
+        kind = target.claims.get("kind") or evident or self.kind
         if kind != self.kind:
             raise LoadError(f"{path} is a {kind.replace('-', ' ')}: subclass {SUITES[Kind(kind)].__name__}")
         return Described(target, cls, opener)

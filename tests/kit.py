@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from gallery import QCRAWL
+from queue_conformance import isolation
 from queue_conformance.faults import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.implementations import Implementation
@@ -28,6 +30,8 @@ from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.survey import survey
 from queue_conformance.verdicts import Verdict
+
+T = TypeVar("T")
 
 TESTS = Path(__file__).parent
 RELEASES = installed_releases()
@@ -87,21 +91,26 @@ def examine(
     examples: int = 100,
     settings: Mapping[str, str] | None = None,
     server: str = "",
-    jobs: bool = True,
+    meets: Callable[[int, Check], bool] = lambda number, check: True,
 ) -> ImplementationReport:
-    """Run the checks of a class, or only those of some names; ``jobs`` says whether those of jobs, with whole crawls, too."""
+    """Run the checks of a class, or only those of some names, and which ``meets`` says of their numbers and of themselves."""
     names = {only} if isinstance(only, str) else only
     given = SETTINGS.get(path, {}) if settings is None else settings
 
     def choose(examination: Examination) -> list[Check]:
-        checks = [check for check in examination.checks if names is None or check.name in names]
-        return [check for check in checks if jobs or not check.function.__module__.startswith("queue_conformance.suites.jobs.")]
+        checks = [check for number, check in enumerate(examination.checks) if meets(number, check)]
+        return [check for check in checks if names is None or check.name in names]
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory))
         run.examine(Target(path, "", path, given, claims or {}, server), choose)
         (report,) = run.report().implementations
         return report
+
+
+def without_jobs(_number: int, check: Check) -> bool:
+    """Whether a check crawls no whole jobs; say ``meets=without_jobs``."""
+    return not check.function.__module__.startswith("queue_conformance.suites.jobs.")
 
 
 def broken(report: ImplementationReport) -> set[str]:
@@ -121,6 +130,13 @@ def bench(path: str) -> Iterator[Bench]:
     """Give a bench for a class, in this process."""
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         yield Bench(implementation(path), Path(directory), FlightRecorder())
+
+
+def alone(function: Callable[[], T]) -> T:
+    """Call a function in a process of its own, lest a reactor that it imports be in the way of other tests."""
+    ended = isolation.run(lambda flight: function(), time_limit=300.0)
+    assert isinstance(ended, isolation.Answer), ended
+    return ended.value
 
 
 def scratch_root() -> str | None:

@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import DUPEFILTER, STATE, TESTS, bench, broken, examine
+from kit import DUPEFILTER, STATE, TESTS, alone, bench, broken, examine
 
 from queue_conformance.models.dupefilter import DupeFilterModel
 from queue_conformance.models.state import StateModel
@@ -104,10 +104,9 @@ def test_long_campaigns_ask_for_many_requests():
 
 @pytest.mark.parametrize("path", [DUPEFILTER, STATE, "scrapy.dupefilters.BaseDupeFilter"])
 def test_a_right_component_passes_as_a_state_machine(path):
-    run_state_machine_as_test(state_machine(path), settings=QUICK)
+    alone(lambda: run_state_machine_as_test(state_machine(path), settings=QUICK))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files that a failure leaves open
 @pytest.mark.parametrize(
     ("path", "rule"),
     [
@@ -118,10 +117,13 @@ def test_a_right_component_passes_as_a_state_machine(path):
     ],
 )
 def test_a_failing_state_machine_names_the_rule(path, rule):
+    assert alone(lambda: rules_broken_by_the_machine_of(path)) == {rule}
+
+
+def rules_broken_by_the_machine_of(path):
     with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
         run_state_machine_as_test(state_machine(path), settings=settings(QUICK, max_examples=200, derandomize=True))
-    failures = getattr(caught.value, "exceptions", [caught.value])
-    assert {failure.rule for failure in failures} == {rule}
+    return {failure.rule for failure in getattr(caught.value, "exceptions", [caught.value])}
 
 
 def test_what_a_class_keeps_in_memory_is_not_persistent():

@@ -11,7 +11,7 @@ from scrapy.core.scheduler import Scheduler
 from queue_conformance.implementations.crawling import make_crawler
 from queue_conformance.implementations.engine import Downloader, Engine
 from queue_conformance.implementations.priorityqueue import MARKED, PLACES
-from queue_conformance.reports.terminal import describe_found
+from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.pqueues.pair import run
@@ -113,7 +113,7 @@ def test_other_right_classes_keep_every_rule(name):
 
 def test_the_report_tells_what_was_found():
     found = implementation(SLOT_PRIORITY).capabilities
-    assert describe_found(Kind.PRIORITY_QUEUE, found) == "persistent, peek, slots"
+    assert describe(Kind.PRIORITY_QUEUE, found) == "persistent, peek, slots"
 
 
 @pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.ForgetsAtClose", "persistent")])

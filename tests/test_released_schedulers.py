@@ -1,7 +1,7 @@
 """Scrapy's scheduler over its priority queues and disk queues: every broken rule of this table was looked at by hand."""
 
 import pytest
-from kit import broken, examine
+from kit import broken, examine, without_jobs
 
 from queue_conformance.verdicts import Verdict
 
@@ -36,7 +36,7 @@ def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
         "SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{pqueue}",
         "SCHEDULER_DISK_QUEUE": f"scrapy.squeues.{queue}",
     }
-    report = examine(SCHEDULER, settings=settings, jobs=False)
+    report = examine(SCHEDULER, settings=settings, meets=without_jobs)
     keeps = pqueue != SLOTS and "Fifo" in queue
     assert broken(report) == (ALWAYS if keeps else ALWAYS | TWICE)
     assert ("slots" in report.offers) == (pqueue == SLOTS)
@@ -45,7 +45,7 @@ def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
 
 
 def test_the_scheduler_knows_no_transient_error():
-    report = examine(SCHEDULER, {"profile": "external-queue"}, jobs=False)
+    report = examine(SCHEDULER, {"profile": "external-queue"}, meets=without_jobs)
     assert broken(report) == ALWAYS | TWICE | {"scheduler.enqueue.fallback-transient"}
 
 

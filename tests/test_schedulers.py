@@ -4,11 +4,11 @@ import unittest
 
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
-from kit import SCHEDULER, broken, examine, run_script
+from kit import SCHEDULER, broken, examine, run_script, without_jobs
 from test_stateful import QUICK
 
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.reports.terminal import describe_found
+from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -40,10 +40,10 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
 
 
 def test_a_report_says_what_a_scheduler_offers():
-    assert describe_found(Kind.SCHEDULER, Capabilities()) == "the minimal interface"
+    assert describe(Kind.SCHEDULER, Capabilities()) == "the minimal interface"
     found = Capabilities(configurable=True, persistent=True, slots=True)
     said = "takes its queues from the settings, persistent, serves the slots of the downloader in turn"
-    assert describe_found(Kind.SCHEDULER, found) == said
+    assert describe(Kind.SCHEDULER, found) == said
 
 
 def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():
@@ -68,7 +68,7 @@ def test_a_server_that_goes_away_is_no_end_of_the_requests():
 
 
 def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
-    report = examine(SCHEDULER, {"profile": "external-queue", "crash-safe": "yes"}, settings=CRASH_SAFE, jobs=False)
+    report = examine(SCHEDULER, {"profile": "external-queue", "crash-safe": "yes"}, settings=CRASH_SAFE, meets=without_jobs)
     assert not broken(report)
     assert not unexamined(report)
     kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
@@ -78,7 +78,7 @@ def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
 
 @pytest.mark.parametrize("settings", [FIFO, {"SCHEDULER_START_DISK_QUEUE": "", "SCHEDULER_START_MEMORY_QUEUE": ""}])
 def test_the_reference_keeps_every_rule_with_other_queues(settings):
-    report = examine(SCHEDULER, settings=settings, jobs=False)
+    report = examine(SCHEDULER, settings=settings, meets=without_jobs)
     assert not broken(report)
     assert not unexamined(report)
 

@@ -182,6 +182,11 @@ class AsyncSchedulerDriver(AsyncDriver):
             "loop.call(scheduler.task_done)",
             "getting = loop.start(scheduler.get())",
             "loop.stays(getting)",
+        ):
+            self.do(line, self.interface_rule)
+        if self.variables["getting"].done():
+            return  # it does not wait, which a clock that runs faster shows sooner
+        for line in (
             'loop.run(scheduler.add("https://example.com/2"))',
             "loop.settle(getting)",
             "got = getting.result()",

@@ -84,5 +84,5 @@ EXPERIMENTS = (
         _but(*_UNMOVED, "aqueue.get.blocks", *_CLOSED, otherwise="aqueue.get.concurrent"),
     ),
     Experiment(drop("size"), _but(*_UNMOVED, otherwise="aqueue.size")),
-    Experiment(drop("limit"), _but(*_UNMOVED, "aqueue.bound.usable", otherwise="aqueue.put.failed-no-trace")),
+    Experiment(drop("limit"), _but(*_UNMOVED, *_CLOSED, "aqueue.bound.usable", otherwise="aqueue.put.failed-no-trace")),
 )
