@@ -17,7 +17,7 @@ demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the r
 test: $(STAMP) browser lint types  ## everything that must hold
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out two of three that should say nothing
+gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out three of four that should say nothing
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --whole-gallery tests/test_gallery.py
 
 browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so

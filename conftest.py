@@ -10,3 +10,8 @@ os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no r
 def pytest_addoption(parser):
     """Declare what the project's own tests are asked besides."""
     parser.addoption("--whole-gallery", action="store_true", help="let every exhibit of the gallery meet every check")
+
+
+def pytest_collection_modifyitems(items):
+    """Let whole crawls come first: in a process in which another test has imported a reactor each one takes a new interpreter."""
+    items.sort(key=lambda item: "jobs" not in item.nodeid)

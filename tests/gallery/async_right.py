@@ -59,7 +59,7 @@ class Impatient(MemoryQueue):
 
 
 class Throttled(MemoryQueue):
-    """It hands out a request every 10 ms at most, by the clock of the machine."""
+    """It hands out a request every 50 ms at most, by the clock of the machine."""
 
     def __init__(self, maxsize=0):
         super().__init__(maxsize)
@@ -70,7 +70,7 @@ class Throttled(MemoryQueue):
             if self._closed and not self._heap:
                 raise asyncio.CancelledError
             await (asyncio.sleep(0.01) if self._heap else self._something_arrives())
-        self.next = time.monotonic() + 0.01
+        self.next = time.monotonic() + 0.05
         return heapq.heappop(self._heap)[2]
 
 
