@@ -17,7 +17,7 @@ demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the r
 test: $(STAMP) browser lint types  ## everything that must hold
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out three of four that should say nothing
+gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out five of six that should say nothing
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --whole-gallery tests/test_gallery.py
 
 browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so
@@ -39,7 +39,7 @@ docs: $(STAMP)  ## the documentation, in docs/_build/html
 
 matrix: $(STAMP)  ## examine the released implementations again, for the conformance matrix of the documentation
 	mkdir -p build
-	-$(BIN)/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider --tb=no --conformance --conformance-report=build/matrix.jsonl
+	-$(BIN)/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider --tb=no --conformance --conformance-report=build/matrix.jsonl docs/matrix
 	$(BIN)/python docs/matrix/condense.py build/matrix.jsonl docs/matrix/verdicts.json
 
 build: $(STAMP)  ## the wheel and the source distribution, in dist/

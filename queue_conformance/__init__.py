@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 from queue_conformance.errors import SerializationError, TransientError
 
 if TYPE_CHECKING:
-    from queue_conformance.api import examine as examine
+    from queue_conformance.entrances.api import examine as examine
+    from queue_conformance.entrances.stateful import state_machine as state_machine
+    from queue_conformance.entrances.testcases import AsyncQueueSuite as AsyncQueueSuite
+    from queue_conformance.entrances.testcases import AsyncSchedulerSuite as AsyncSchedulerSuite
+    from queue_conformance.entrances.testcases import BytePriorityQueueSuite as BytePriorityQueueSuite
+    from queue_conformance.entrances.testcases import ByteQueueSuite as ByteQueueSuite
+    from queue_conformance.entrances.testcases import DownstreamQueueSuite as DownstreamQueueSuite
+    from queue_conformance.entrances.testcases import DupeFilterSuite as DupeFilterSuite
+    from queue_conformance.entrances.testcases import PriorityQueueSuite as PriorityQueueSuite
+    from queue_conformance.entrances.testcases import RoundRobinQueueSuite as RoundRobinQueueSuite
+    from queue_conformance.entrances.testcases import SchedulerSuite as SchedulerSuite
+    from queue_conformance.entrances.testcases import SpiderStateSuite as SpiderStateSuite
     from queue_conformance.implementations.loading import LoadError as LoadError
     from queue_conformance.options import UsageError as UsageError
     from queue_conformance.reports import Report as Report
-    from queue_conformance.suites.stateful import state_machine as state_machine
-    from queue_conformance.testcases import AsyncQueueSuite as AsyncQueueSuite
-    from queue_conformance.testcases import AsyncSchedulerSuite as AsyncSchedulerSuite
-    from queue_conformance.testcases import BytePriorityQueueSuite as BytePriorityQueueSuite
-    from queue_conformance.testcases import ByteQueueSuite as ByteQueueSuite
-    from queue_conformance.testcases import DownstreamQueueSuite as DownstreamQueueSuite
-    from queue_conformance.testcases import DupeFilterSuite as DupeFilterSuite
-    from queue_conformance.testcases import PriorityQueueSuite as PriorityQueueSuite
-    from queue_conformance.testcases import RoundRobinQueueSuite as RoundRobinQueueSuite
-    from queue_conformance.testcases import SchedulerSuite as SchedulerSuite
-    from queue_conformance.testcases import SpiderStateSuite as SpiderStateSuite
 
 _SUITES = (
     "AsyncQueueSuite",
@@ -47,9 +47,9 @@ _MODULES = {
     "LoadError": "implementations.loading",
     "Report": "reports",
     "UsageError": "options",
-    "examine": "api",
-    "state_machine": "suites.stateful",
-    **dict.fromkeys(_SUITES, "testcases"),
+    "examine": "entrances.api",
+    "state_machine": "entrances.stateful",
+    **dict.fromkeys(_SUITES, "entrances.testcases"),
 }
 """Where the other public names are; they are imported when they are used, because pytest imports this package in every run."""
 

@@ -55,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end
         return CLOSED_PIPE
+    except OSError as error:  # what concerns a file that was named is a CommandError
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"{PROGRAM}: cannot write the output: {error.strerror}", file=sys.stderr)
+        return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
@@ -116,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add("matrix", _matrix, "write one page that shows the implementations of several reports side by side")
     _reports(command)
-    command.add_argument("-o", "--output", type=Path, default=Path("matrix.html"), metavar="FILE", help="default: matrix.html")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the page (default: matrix.html)")
 
     command = add(
         "replay",
@@ -159,13 +163,12 @@ def _reports(command: argparse.ArgumentParser) -> None:
 
 
 def _seconds(text: str) -> float:
+    from queue_conformance.options import seconds_of
+
     try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"write a number of seconds above 0, not {text!r}")
-    return seconds
+        return seconds_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}, not {text!r}") from error
 
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
@@ -219,7 +222,10 @@ def _compare(asked: argparse.Namespace) -> int:
 def _matrix(asked: argparse.Namespace) -> int:
     from importlib import import_module
 
-    _write(asked.output, import_module("queue_conformance.reports.matrix").render([_read(path) for path in asked.reports]))
+    output = asked.output or Path("matrix.html")
+    _write(output, import_module("queue_conformance.reports.matrix").render([_read(path) for path in asked.reports]))
+    if not asked.output:
+        print(f"{output} is written")
     return 0
 
 

@@ -94,7 +94,8 @@ def chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
     known = {target.name: target for target in targets}
     for name in names:
         if name not in known:
-            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{meant(name, known)}")
+            near = meant(name, known) or (f"; there is {', '.join(known)}" if known else "")
+            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{near}")
     return [known[name] for name in names] if names else list(known.values())
 
 
@@ -108,9 +109,16 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("queue_conformance", {})
-    except tomllib.TOMLDecodeError as error:
+        tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{file.name}: {error}") from error
+    tool = tool if isinstance(tool, Mapping) else {}
+    other = TABLE.rpartition(".")[2].replace("_", "-")
+    if other in tool:
+        raise UsageError(f"{file.name}: write [{TABLE}], not [tool.{other}]")
+    table = tool.get("queue_conformance", {})
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{file.name}: write a table [{TABLE}], not {table!r}")
     table = {name.replace("_", "-"): value for name, value in table.items()}
     names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
     _know(table, [*names, DESCRIBED], f"[{TABLE}]")

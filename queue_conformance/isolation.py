@@ -7,6 +7,7 @@ in shared memory, so that the parent still knows the operations when the child c
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -18,11 +19,11 @@ import signal
 import struct
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic, sleep  # now: an implementation may replace them in their module
 from typing import IO, Any, ClassVar, Generic, TypeVar
 
 T = TypeVar("T")
@@ -32,6 +33,9 @@ AVAILABLE = hasattr(os, "fork")
 
 _GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
+
+SILENCE = 120.0
+"""Seconds, plus three time limits, without a sign of life between operations; no wait of the kit's own is as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,9 @@ class Tally:
 class FlightRecorder:
     """What the child is doing, in memory that the parent can read while it runs and after it is gone.
 
-    The layout is one double (when the operation in flight began, 0 between operations), the numbers of the tally, then one
-    slot of UTF-8 text for each of the names in ``_SIZES``, each preceded by its length.
+    The layout is one double (when the operation in flight began, or between operations the time of the last sign of life,
+    negative), the numbers of the tally, then one slot of UTF-8 text for each of the names in ``_SIZES``, each preceded by its
+    length.
     """
 
     _SIZES: ClassVar = {"unit": 64, "owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
@@ -75,6 +80,7 @@ class FlightRecorder:
             offset += self._LENGTH.size + size
         self._memory = mmap.mmap(-1, offset)
         self._end = 0
+        self.leave()
 
     def enter(self, step: str, owner: str) -> None:
         """Note that an operation begins.
@@ -85,7 +91,7 @@ class FlightRecorder:
         """
         self.write("owner", owner)
         self.note(step)
-        self._CLOCK.pack_into(self._memory, 0, time.monotonic())
+        self._CLOCK.pack_into(self._memory, 0, monotonic())
 
     def note(self, step: str) -> None:
         """Add a line of Python to the steps."""
@@ -99,7 +105,12 @@ class FlightRecorder:
 
     def leave(self) -> None:
         """Note that the operation in flight ended."""
-        self._CLOCK.pack_into(self._memory, 0, 0.0)
+        self._CLOCK.pack_into(self._memory, 0, -monotonic())
+
+    def _live(self) -> None:
+        """Give a sign of life between operations."""
+        if not self.in_flight_since:
+            self.leave()
 
     def restart(self, program: str = "") -> None:
         """Forget the operations so far: a new program begins.
@@ -107,6 +118,7 @@ class FlightRecorder:
         Args:
             program: the program, in a form that can be played again.
         """
+        self._live()
         self._end = 0
         self._LENGTH.pack_into(self._memory, self._offsets["steps"], 0)
         self.write("program", program)
@@ -138,10 +150,11 @@ class FlightRecorder:
         """
         self._count = 0
         self.write("unit", unit)
-        self._TALLY.pack_into(self._memory, self._CLOCK.size, 0, goal, time.monotonic(), ends)
+        self._TALLY.pack_into(self._memory, self._CLOCK.size, 0, goal, monotonic(), ends)
 
     def count(self, number: int = 1) -> None:
         """Note that so many more are done."""
+        self._live()
         self._count += number
         self._COUNT.pack_into(self._memory, self._CLOCK.size, self._count)
 
@@ -153,8 +166,17 @@ class FlightRecorder:
     @property
     def in_flight_since(self) -> float:
         """When the operation in flight began (``time.monotonic``, seconds), or 0.0."""
-        began: float = self._CLOCK.unpack_from(self._memory, 0)[0]
-        return began
+        return max(0.0, self._clock)
+
+    @property
+    def silent_since(self) -> float:
+        """When there was the last sign of life (``time.monotonic``, seconds), or 0.0 if an operation is in flight."""
+        return max(0.0, -self._clock)
+
+    @property
+    def _clock(self) -> float:
+        time: float = self._CLOCK.unpack_from(self._memory, 0)[0]
+        return time
 
     def close(self) -> None:
         """Give the memory back."""
@@ -168,6 +190,7 @@ class Fatality:
     Attributes:
         how: one clause, such as ``did not return within 10 s`` or ``ended the interpreter with status 3``.
         hung: whether it was ended for taking too long.
+        between: whether that was not in an operation, but after the last one had returned.
         stacks: the stacks of all threads, as far as they are known.
         owner: the id of the rule that the operation in flight belongs to, or ``""``.
         steps: the operations, as lines of Python; the last one was in flight.
@@ -180,6 +203,7 @@ class Fatality:
     owner: str
     steps: tuple[str, ...]
     program: str
+    between: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +243,7 @@ def run(
         return Answer(function(flight))
     with tempfile.TemporaryFile() as stacks:
         reader, writer = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        with warnings.catch_warnings():
-            # Python 3.12 warns about fork in a process with threads. The child runs the function and _exits; the only
-            # other threads are those of a distributed run, whose channels it never touches.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
+        pid = fork()
         if pid == 0:
             os.close(reader)
             _child(function, flight, writer, stacks)
@@ -244,10 +262,41 @@ _DEATH_OF_PARENT = 1
 """``PR_SET_PDEATHSIG`` of prctl(2)."""
 
 
-def die_with_parent() -> None:
-    """Let this process be killed when the one that started it ends, where the system can do that (Linux)."""
+def fork() -> int:
+    """Fork; the child is killed when this process ends, where the system can do that (Linux).
+
+    Returns:
+        The number of the child, or 0 in the child.
+    """
+    parent = os.getpid()
+    _flush()
+    with warnings.catch_warnings():
+        # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
+        # run, whose channels they never touch.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        die_with_parent(parent)
+    return pid
+
+
+def _flush() -> None:
+    """Write what was printed; an implementation may have closed or replaced the streams."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def die_with_parent(parent: int) -> None:
+    """Let this process be killed when the one that started it ends, where the system can do that (Linux).
+
+    Args:
+        parent: the number of that process; if it has ended already, this one ends at once.
+    """
     if _LIBRARY is not None:
         _LIBRARY.prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, writer: int, stacks: IO[bytes]) -> None:
@@ -256,7 +305,6 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, wr
 
     code = 1
     try:
-        die_with_parent()
         gc.freeze()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -267,9 +315,8 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, wr
             message = pickle.dumps((False, traceback.format_exc()))
         while message:
             message = message[os.write(writer, message) :]
-        sys.stdout.flush()
-        sys.stderr.flush()
         code = 0
+        _flush()
     finally:
         os._exit(code)
 
@@ -302,24 +349,29 @@ def _watch(
                     data += chunk
                 return bytes(data), status, hung
             watch(flight)
-            began = flight.in_flight_since
-            if began and time.monotonic() - began > time_limit:
+            began, silent = flight.in_flight_since, flight.silent_since
+            if (began and monotonic() - began > time_limit) or (silent and monotonic() - silent > _patience(time_limit)):
                 hung = True
                 break
         if hung:
             os.kill(pid, signal.SIGABRT)
-        deadline = time.monotonic() + _GRACE
-        while time.monotonic() < deadline:
+        deadline = monotonic() + _GRACE
+        while monotonic() < deadline:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 pid = 0
                 return bytes(data), status, hung
-            time.sleep(0.001)
+            sleep(0.001)
     finally:
         if pid:
             os.kill(pid, signal.SIGKILL)
             _, status = os.waitpid(pid, 0)
     return bytes(data), status, hung
+
+
+def _patience(time_limit: float) -> float:
+    """Return the seconds that may pass between operations without any sign of life."""
+    return SILENCE + 3 * time_limit
 
 
 def _unpack(data: bytes) -> Answer[Any]:
@@ -330,7 +382,10 @@ def _unpack(data: bytes) -> Answer[Any]:
 
 
 def _fatality(flight: FlightRecorder, status: int, hung: bool, time_limit: float, stacks: IO[bytes]) -> Fatality:
-    if hung:
+    between = hung and not flight.in_flight_since
+    if between:
+        how = f"returned, and then nothing went on for {_patience(time_limit):g} s"
+    elif hung:
         how = f"did not return within {time_limit:g} s"
     elif os.WIFSIGNALED(status):
         how = f"killed the process ({signal.Signals(os.WTERMSIG(status)).name})"
@@ -344,4 +399,5 @@ def _fatality(flight: FlightRecorder, status: int, hung: bool, time_limit: float
         owner=flight.read("owner"),
         steps=tuple(flight.read("steps").splitlines()),
         program=flight.read("program"),
+        between=between,
     )

@@ -63,7 +63,12 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """Return the seconds that a text says.
+
+    Raises:
+        ValueError: if that is no number above 0.
+    """
     try:
         seconds = float(text)
     except ValueError:
@@ -139,7 +144,7 @@ OPTIONS = (
     Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
     Option("conformance-examples", "programs and requests to draw (default: 100)", "N", convert=_positive, default=100),
     Option(
-        "conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=_seconds, default=10.0
+        "conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=seconds_of, default=10.0
     ),
     Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
 )

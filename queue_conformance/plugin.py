@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.UsageError: if an option is wrong.
     """
     if options.asked(config):
-        from queue_conformance import session
+        from queue_conformance.entrances import session
 
         session.start(config)
     elif config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
@@ -54,7 +54,7 @@ class Controller:
             self._session().pytest_testnodedown(node)
 
     def _session(self) -> Any:
-        from queue_conformance import session
+        from queue_conformance.entrances import session
 
         self._config.pluginmanager.unregister(self)
         return session.session_of(self._config)

@@ -16,13 +16,13 @@ from typing import TypeVar
 
 from gallery import QCRAWL
 from queue_conformance import isolation
+from queue_conformance.entrances.runs import Run
 from queue_conformance.faults import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import ImplementationReport
-from queue_conformance.runs import Run
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.suites import Check
 from queue_conformance.suites.bench import Bench

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import broken, examine
 
-from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.entrances.stateful import state_machine
+from queue_conformance.implementations.loading import LoadError, load_class, path_of
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference import async_scheduler
 
@@ -149,3 +149,28 @@ def test_what_is_found_on_the_simulated_loop_happens_on_the_stock_one():
     right = async_scheduler.Scheduler(queue=MemoryPriorityQueue(), fingerprinter=RequestFingerprinter())
     assert asyncio.run(lose(released))
     assert not asyncio.run(lose(right))
+
+
+class FailsTheSecondTime(async_scheduler.Scheduler):
+    """Its second add raises."""
+
+    adds = 0
+
+    async def add(self, request):
+        self.adds += 1
+        if self.adds == 2:
+            raise self.error("no")
+        await super().add(request)
+
+
+class RaisesNoException(BaseException):
+    """What nobody catches."""
+
+
+@pytest.mark.parametrize("error", [RuntimeError, RaisesNoException])
+def test_a_task_that_raises_breaks_a_rule(monkeypatch, error):
+    monkeypatch.setattr(FailsTheSecondTime, "error", error, raising=False)
+    report = examine(path_of(FailsTheSecondTime), only="machine", examples=10)
+    assert broken(report) == {"ascheduler.add.forms"}
+    (shown,) = [verdict.violation.actual for verdict in report.verdicts if verdict.violation]
+    assert shown == f"{error.__name__}('no') raised"

@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from datetime import date
+from importlib.metadata import version
 
 import pytest
 
@@ -161,7 +162,8 @@ def test_what_does_not_fail_the_run_is_not_new():
 
 
 def test_what_is_known_for_other_releases_is_new():
-    assert lines(entry(versions='"scrapy<1"'), examined(empty=BROKEN))[0].startswith(f"new: {EMPTY}")
+    (line,) = lines(entry(versions='"scrapy<1"'), examined(empty=BROKEN))
+    assert line.startswith(f"new: {EMPTY} of mine is broken (its entry is only for scrapy<1, and scrapy {version('scrapy')} is ")
 
 
 def test_what_is_kept_is_fixed():
@@ -323,6 +325,24 @@ def test_evidence_that_is_the_same_is_not_refreshed():
     text, _ = updated(ENTRY, examined(empty=BROKEN))
     assert updated(text, examined(empty=BROKEN)) == (text, [])
     assert updated(text, examined(empty=BROKEN, seed=5)) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "changes"),
+    [
+        ("<Queue object at 0x7f2ec567b310>", "<Queue object at 0x7fe004cc1d10>", []),
+        ("connecting to 127.0.0.1:41279.", "connecting to 127.0.0.1:37323.", []),
+        ("no '/dev/shm/queue-conformance-ab1/x/0'", "no '/dev/shm/queue-conformance-yz2/x/0'", []),
+        ("<Queue object at 0x7f2ec567b310>", "<Stack object at 0x7f2ec567b310>", [f"refreshed: {EMPTY} of mine"]),
+        ("0x10", "0x11", [f"refreshed: {EMPTY} of mine"]),
+    ],
+)
+def test_evidence_is_not_refreshed_for_addresses_ports_and_directories(first, then, changes):
+    text, _ = updated(ENTRY, examined(empty=violation(EMPTY, "queue.pop()", actual=first, played=program("pop"))))
+    found = violation(EMPTY, "queue.pop()", actual=then, played=program("pop"))
+    again, told = updated(text, examined(empty=found))
+    assert told == changes
+    assert (again == text) == (not changes)
 
 
 @pytest.mark.parametrize("before", ["", "# mine\n", ENTRY.rstrip(), ENTRY, ENTRY + "\n", ENTRY.replace("\n", "\r\n")])

@@ -319,6 +319,13 @@ def test_a_page_is_no_wider_than_its_window(browser, name, width):
     assert browser.one("h1").is_displayed()
 
 
+def test_the_table_of_counts_breaks_no_word_on_a_phone(browser):
+    browser.open("three.html", width=320, height=800)
+    rows = browser.run("return [...document.querySelectorAll('.counts tr')].map((row) => row.offsetHeight)")
+    assert len(rows) > 10
+    assert max(rows) < 40  # one line each
+
+
 def test_landmarks_and_labels_are_there(browser):
     for name in ("three.html", "tables.html"):
         browser.open(name)

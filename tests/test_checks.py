@@ -1,11 +1,14 @@
 """Every rule has a check and a broken implementation, and no check speaks of rules that do not exist."""
 
+import importlib
+
 import pytest
 
 from gallery import QCRAWL, exhibits
 from queue_conformance.specification import Kind, Profile, load
 from queue_conformance.suites import check, checks_of
 from queue_conformance.suites.preflight import claims_of, preflight_of
+from queue_conformance.suites.queues import length
 
 CHECKS = {kind: [preflight_of(kind), claims_of(kind), *checks_of(kind)] for kind in Kind}
 
@@ -46,3 +49,9 @@ def test_the_gallery_names_only_rules_that_are_examined():
 def test_two_checks_of_one_kind_cannot_have_one_name():
     with pytest.raises(ValueError, match="two checks are called"):
         check("queue.pop.fifo", kinds=[Kind.BYTE_QUEUE])(lambda bench: None)
+
+
+def test_a_module_with_checks_may_be_imported_again():
+    names = [found.name for found in checks_of(Kind.BYTE_QUEUE)]
+    importlib.reload(length)  # as after a run of pytest in a run of pytest
+    assert [found.name for found in checks_of(Kind.BYTE_QUEUE)] == names

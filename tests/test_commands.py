@@ -172,7 +172,12 @@ def test_every_rule_can_be_explained(run):
     [
         (
             ["explain", "queue.pop.fif"],
-            "there is no rule 'queue.pop.fif'; did you mean queue.pop.fifo or queue.pop.lifo or queue.pop.no-wait? "
+            "there is no rule 'queue.pop.fif'; did you mean queue.pop.fifo or queue.pop.lifo or queue.pop? "
+            "(python -m queue_conformance rules lists all)",
+        ),
+        (
+            ["rules", "queue.pek"],
+            "there is no rule 'queue.pek'; did you mean queue.peek or queue.pop or queue.len? "
             "(python -m queue_conformance rules lists all)",
         ),
         (["rules", "nothing.*"], "there is no rule 'nothing.*' (python -m queue_conformance rules lists all)"),
@@ -265,7 +270,7 @@ def test_several_reports_become_one(run, written, tmp_path):
 def test_reports_that_do_not_belong_together_are_refused(wrong, written):
     one, two = written(FIFO_MEMORY, name="1.jsonl"), written(MUST, name="2.jsonl", origin=Origin(seed=7))
     assert wrong("report", one, two) == "report: the reports do not belong together: seed is 0 here and 7 there"
-    assert wrong("report", one, one) == f"report: {FIFO_MEMORY} is in two of the reports"
+    assert wrong("report", one, one) == f"report: {FIFO_MEMORY} is in two of the reports; matrix and compare show both"
 
 
 def test_a_form_that_does_not_exist_is_one_line(wrong, written):
@@ -286,9 +291,9 @@ def test_a_matrix_is_written(run, written, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, page.__name__, page)
     monkeypatch.chdir(tmp_path)
     one, two = written(FIFO_MEMORY, name="1.jsonl"), written(MUST, name="2.jsonl")
-    assert run("matrix", one, two)[0] == 0
+    assert run("matrix", one, two) == (0, ["matrix.html is written"], [])
     assert (tmp_path / "matrix.html").read_text() == f"{FIFO_MEMORY},{MUST}"
-    run("matrix", one, "-o", "other.html")
+    assert run("matrix", one, "-o", "other.html") == (0, [], [])
     run("matrix", two, "-o", "other.html")
     assert (tmp_path / "other.html").read_text() == MUST
 
@@ -439,6 +444,17 @@ def test_a_reader_that_goes_away_is_no_error():
         command, shell=True, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=60
     )
     assert (ended.stdout, ended.stderr) == ("[\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_output_that_cannot_be_written_is_one_line():
+    paths = os.pathsep.join(map(str, (TESTS.parent, TESTS)))
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "queue_conformance", "explain", "queue.pop.fifo"]
+        ended = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": paths}, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (ended.returncode, ended.stderr) == (2, f"{PROGRAM}: cannot write the output: No space left on device\n")
 
 
 def test_the_current_directory_needs_no_package(tmp_path):

@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from kit import FIFO_BYTES, FIFO_MEMORY, bench, examine
+from kit import FIFO_BYTES, FIFO_MEMORY, bench, broken, examine
 
 from gallery.right import LogByteQueue
 from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Kill, When
+from queue_conformance.implementations.loading import path_of
 from queue_conformance.suites.queues.aftermath import Crash, account, look, suffer
 from queue_conformance.suites.queues.campaign import campaign, evenly
 
@@ -213,3 +214,20 @@ def test_scratch_directories_of_crashes_are_removed():
     with bench(LOG) as b:
         suffer(b, Crash(("open", "push:10")))
         assert not Path(b.driver.directory).exists()
+
+
+class InterruptedByItsThirdPop(LogByteQueue):
+    """Its third pop raises what Ctrl-C raises, so that no longer story can be crashed."""
+
+    pops = 0
+
+    def pop(self):
+        self.pops += 1
+        if self.pops == 3:
+            raise KeyboardInterrupt
+        return super().pop()
+
+
+def test_a_queue_that_raises_what_ctrl_c_raises_is_no_mistake_of_the_kit():
+    report = examine(path_of(InterruptedByItsThirdPop), only={"queue.persist.crash-no-phantom", "queue.persist.crash-open"})
+    assert broken(report) <= {"queue.persist.crash-open"}

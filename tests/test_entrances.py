@@ -10,8 +10,8 @@ from kit import ASYNC_MEMORY, FIFO_BYTES, FIFO_MEMORY, SCHEDULER, SETTINGS, TEST
 
 from gallery import QCRAWL
 from queue_conformance import Report, examine
+from queue_conformance.entrances.testcases import SUITES
 from queue_conformance.reports import jsonl
-from queue_conformance.testcases import SUITES
 
 BROKEN = "gallery.memory.PeeksAtTheNewest"
 

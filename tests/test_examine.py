@@ -1,11 +1,12 @@
 """The entrance for programs."""
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from kit import FIFO_BYTES, FIFO_MEMORY, PRIORITY, RELEASES, REQUEST_PRIORITY, STATE, broken, run_script
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, PRIORITY, RELEASES, REQUEST_PRIORITY, STATE, broken, run_script
 
 from gallery.memory import ClosesOnce, PeeksAtTheNewest
 from queue_conformance import LoadError, UsageError, examine
@@ -62,7 +63,7 @@ def test_only_the_rules_that_are_named_are_examined(report):
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr("queue_conformance.runs._scratch_root", lambda: str(tmp_path))
+    monkeypatch.setattr("queue_conformance.entrances.runs._scratch_root", lambda: str(tmp_path))
     examine(FifoMemoryQueue, rules="preflight")
     with pytest.raises(LoadError):
         examine("queue_reference.memory.Nothing")
@@ -299,6 +300,20 @@ def test_a_script_says_what_nobody_can_quote():
     )
 
 
+def opening_beside(suffix):
+    def open_queue(cls, crawler, key):
+        return cls.from_crawler(crawler, f"{key}{suffix}")
+
+    return open_queue
+
+
+def test_what_nobody_can_quote_breaks_nothing_in_another_process():
+    report = examine(FIFO_DISK, open_queue=opening_beside("-q"), rules="queue.persist.new-process")
+    verdicts = {verdict.rule.id: verdict for verdict in report.implementations[0].verdicts}
+    assert verdicts["queue.persist.new-process"].verdict is Verdict.NOT_EXERCISED
+    assert verdicts["queue.persist.new-process"].reason == "another process cannot import suffix"
+
+
 def test_two_classes_of_one_path_are_told_apart():
     assert examine(make(1), **QUICK).failed
     assert not examine(make(0), **QUICK).failed
@@ -362,3 +377,45 @@ def test_type_checkers_know_every_public_name():
     source = Path(queue_conformance.__file__).read_text()
     for name in set(queue_conformance.__all__) - {"SerializationError", "TransientError"}:
         assert f" import {name} as {name}\n" in source
+
+
+class Uncommitted:
+    """Stores in a database, and never commits."""
+
+    def __init__(self, path):
+        self.connection = sqlite3.connect(path)
+        self.connection.execute("CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, item BLOB)")
+
+    def push(self, item):
+        self.connection.execute("INSERT INTO queue (item) VALUES (?)", (item,))
+
+    def peek(self):
+        row = self.connection.execute("SELECT item FROM queue ORDER BY id LIMIT 1").fetchone()
+        return row and row[0]
+
+    def pop(self):
+        item = self.peek()
+        self.connection.execute("DELETE FROM queue WHERE id = (SELECT min(id) FROM queue)")
+        return item
+
+    def close(self):
+        self.connection.close()
+
+    def __len__(self):
+        return self.connection.execute("SELECT count(*) FROM queue").fetchone()[0]
+
+
+FORGETS = "what it stores is gone once it is closed, so no rule on persistence applies; "
+
+
+@pytest.mark.parametrize(("claims", "told"), [([], True), (["persistent"], False), (["persistent=no"], False)])
+def test_a_queue_that_writes_files_and_forgets_is_told_of(claims, told):
+    (found,) = examine(Uncommitted, claims=claims, rules=["claims.true"]).implementations
+    assert any(note.startswith(FORGETS) for note in found.notes) == told
+    assert [v.rule.id for v in found.broken("MUST")] == (["claims.true"] if "persistent" in claims else [])
+
+
+@pytest.mark.parametrize("cls", [FIFO_MEMORY, FIFO_DISK])
+def test_a_queue_in_memory_or_one_that_keeps_is_not(cls):
+    (found,) = examine(cls, rules=["claims.true"]).implementations
+    assert not any(note.startswith(FORGETS) for note in found.notes)

@@ -32,7 +32,9 @@ def run(pytester, monkeypatch):
 
     def run(*arguments, queues=("--queue-class=mine.Queue", "--conformance-level=SHOULD")):
         arguments = ("--conformance-baseline=known.toml", *queues, *arguments)
-        return pytester.runpytest_subprocess("-p", "no:randomly", "-p", "no:cacheprovider", *arguments)
+        return pytester.runpytest_subprocess(
+            "-p", "no:randomly", "-p", "no:cacheprovider", "--conformance-examples=20", *arguments
+        )
 
     return run
 

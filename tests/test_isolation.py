@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, run
+from queue_conformance import isolation
+from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, die_with_parent, fork, run
 
 
 def test_the_result_comes_back():
@@ -172,3 +173,74 @@ def test_the_flight_recorder_drops_a_text_that_is_too_long():
     flight = FlightRecorder()
     flight.restart("x" * 1_000_000)
     assert flight.read("program") == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has ended")
+@pytest.mark.parametrize("late", [False, True])
+def test_no_child_outlives_its_parent(late):
+    """Neither one that waits when its parent ends, nor one that begins only then."""
+    reader, writer = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        parent = os.getpid()
+        if (os.fork() if late else fork()) == 0:
+            while late and os.getppid() == parent:
+                time.sleep(0.01)
+            if late:
+                die_with_parent(parent)
+            else:
+                time.sleep(10)
+            os.write(writer, b"alive")
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(middle, 0)
+    with open(reader, "rb") as pipe:
+        assert pipe.read() == b""
+
+
+def test_a_hang_between_operations_is_ended_and_told(monkeypatch):
+    monkeypatch.setattr(isolation, "SILENCE", 0.3)
+
+    def fatal(flight):
+        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        flight.leave()
+        hang_deaf()
+
+    ended = run(fatal, time_limit=0.1)
+    assert isinstance(ended, Fatality)
+    assert ended.between
+    assert ended.how == "returned, and then nothing went on for 0.6 s"
+    assert (ended.owner, ended.steps) == ("queue.pop.exactly-once", ("queue.pop()",))
+
+
+@pytest.mark.parametrize("sign", [lambda flight: flight.count(), lambda flight: flight.restart()])
+def test_work_that_gives_signs_of_life_is_no_hang(monkeypatch, sign):
+    monkeypatch.setattr(isolation, "SILENCE", 0.6)
+
+    def work(flight):
+        for _ in range(12):
+            time.sleep(0.1)
+            sign(flight)
+        return "done"
+
+    assert run(work, time_limit=0.1) == Answer("done")
+
+
+def test_a_hang_is_told_although_the_clock_was_stopped():
+    def fatal(flight):
+        time.monotonic = lambda: 0.0
+        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        hang_deaf()
+
+    ended = run(fatal, time_limit=0.3)
+    assert isinstance(ended, Fatality)
+    assert ended.how == "did not return within 0.3 s"
+
+
+def test_the_result_comes_back_from_a_process_whose_streams_were_closed():
+    def close(flight):
+        sys.stdout.close()
+        sys.stderr.close()
+        return "done"
+
+    assert run(close, time_limit=5) == Answer("done")

@@ -1,6 +1,8 @@
 """A dotted path becomes a class and a kind, and every mistake becomes one line that says what to do."""
 
 import queue
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -83,7 +85,7 @@ def test_the_kind_is_told_from_the_class(path, kind):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("scrapy.core.scheduler.Scheduler", "is a scheduler: give it by --scheduler-class"),
+        ("scrapy.core.scheduler.Scheduler", "^scrapy.core.scheduler.Scheduler is a scheduler: give it by --scheduler-class"),
         ("scrapy.dupefilters.RFPDupeFilter", "is a dupefilter: give it by --dupefilter-class"),
         ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue: give it by --priority-queue-class"),
         ("queue.Queue", "is no queue: it has no push and no pop"),
@@ -93,6 +95,12 @@ def test_the_kind_is_told_from_the_class(path, kind):
 def test_what_is_not_examined_is_said(path, message):
     with pytest.raises(LoadError, match=message):
         tell_kind(load_class(path), "queue-class")
+
+
+def test_a_class_is_called_as_its_author_called_it():
+    path = "scrapy.squeues.FifoMemoryQueue"  # made in a function
+    with pytest.raises(LoadError, match=f"^{path} is a downstream queue: give it by --queue-class"):
+        tell_kind(load_class(path), "scheduler-class", path)
 
 
 def test_the_version_of_the_package_is_found():
@@ -119,3 +127,16 @@ def test_a_setting_that_names_no_class_is_one_line():
     assert str(caught.value) == (
         "the setting SCHEDULER_DISK_QUEUE: scrapy.squeues has no class 'PickleLifoDiskQeue'; did you mean 'PickleLifoDiskQueue'?"
     )
+
+
+def test_a_module_that_cannot_look_a_class_up_is_one_line(monkeypatch):
+    def look_up(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise LookupError("not today")
+
+    module = ModuleType("moody")
+    module.__getattr__ = look_up
+    monkeypatch.setitem(sys.modules, "moody", module)
+    with pytest.raises(LoadError, match="looking up MyQueue in moody raised LookupError: not today"):
+        load_class("moody.MyQueue")

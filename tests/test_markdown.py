@@ -17,7 +17,7 @@ MANY = "scrapy.squeues.PickleLifoDiskQueue"
 
 @pytest.fixture(scope="module")
 def found():
-    return {path: examine(path) for path in (FIFO_MEMORY, MUST, SHOULD, MANY)}
+    return {path: examine(path, examples=20) for path in (FIFO_MEMORY, MUST, SHOULD, MANY)}
 
 
 @pytest.fixture(scope="module")

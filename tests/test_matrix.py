@@ -51,3 +51,13 @@ def test_what_was_not_examined_replaces_nothing(tmp_path, text, message):
     with pytest.raises(SystemExit, match=message):
         CONDENSE["main"](tmp_path / "report.jsonl", tmp_path / "verdicts.json")
     assert (tmp_path / "verdicts.json").read_text("utf-8") == "before"
+
+
+def test_it_tells_the_release_of_all_that_it_compares(monkeypatch):
+    pytest.importorskip("sphinx", reason="needs the dependency group docs")
+    monkeypatch.syspath_prepend(str(DOCS))
+    from parts import matrix
+
+    releases = {found["version"] for found in VERDICTS["implementations"] if found["name"].startswith(("scrapy", "q"))}
+    told = matrix.origin().casefold()
+    assert not {release for release in releases if release.casefold() not in told}

@@ -1,7 +1,7 @@
 """The oracle of a scheduler allows what the rules permit, and nothing else."""
 
 from queue_conformance.implementations.capabilities import Order
-from queue_conformance.implementations.scheduler import traits
+from queue_conformance.implementations.drivers.scheduler import traits
 from queue_conformance.models.scheduler import Layout, Place, SchedulerModel
 
 PLAIN, URGENT, START, ELSEWHERE, REFUSED = 0, 3, 8, 20, 15

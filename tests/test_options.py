@@ -198,6 +198,8 @@ def test_a_wrong_description_is_explained(read, table, message):
 def test_an_unknown_name_is_explained(read):
     with pytest.raises(options.UsageError, match=r"nothing is called 'fif' in .*; did you mean 'fifo'"):
         read("--conformance-only=fif", table=DESCRIBED)
+    with pytest.raises(options.UsageError, match=r"nothing is called 'redis' in .*; there is fifo, lifo$"):
+        read("--conformance-only=redis", table=DESCRIBED)
 
 
 # --- What is wrong ---------------------------------------------------------------------------------------------------
@@ -250,6 +252,26 @@ def test_a_wrong_table_is_explained(pytester, table, message):
     pytester.makepyprojecttoml("")
     config = pytester.parseconfig("--conformance")
     pytester.makepyprojecttoml(f"[tool.queue_conformance]\n{table}\n")
+    with pytest.raises(options.UsageError) as caught:
+        options.read(config)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[tool]\nqueue_conformance = 3\n", "pyproject.toml: write a table [tool.queue_conformance], not 3"),
+        (
+            b'[tool.queue-conformance]\nqueue-class = ["a.B"]\n',
+            "pyproject.toml: write [tool.queue_conformance], not [tool.queue-conformance]",
+        ),
+        (b"tool = 1\n", "nothing to examine: give --queue-class"),
+        (b"name = '\xe9'\n", "pyproject.toml: 'utf-8' codec can't decode byte 0xe9 in position 8"),
+    ],
+)
+def test_a_file_that_holds_no_such_table_is_explained(pytester, content, message):
+    config = pytester.parseconfig("--conformance", f"--rootdir={pytester.path}")
+    (pytester.path / "pyproject.toml").write_bytes(content)
     with pytest.raises(options.UsageError) as caught:
         options.read(config)
     assert str(caught.value).startswith(message)

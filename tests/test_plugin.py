@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from kit import examine
 
+from queue_conformance.entrances.session import INCONCLUSIVE, exit_status
 from queue_conformance.reports import Report
-from queue_conformance.session import INCONCLUSIVE, exit_status
 from queue_conformance.verdicts import RunVerdict
 
 FIFO = "queue_reference.memory.FifoMemoryQueue"
@@ -21,7 +21,7 @@ def run(pytester, monkeypatch):
     """Run pytest as a stranger would, in an empty directory; the gallery can be imported."""
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    return lambda *arguments: pytester.runpytest_subprocess("-p", "no:randomly", *arguments)
+    return lambda *arguments: pytester.runpytest_subprocess("-p", "no:randomly", "--conformance-examples=30", *arguments)
 
 
 def left_in(pytester):
@@ -55,6 +55,27 @@ def test_a_right_queue_is_conformant(run, pytester):
         ]
     )
     assert left_in(pytester) <= {".pytest_cache"}
+
+
+def test_what_a_queue_prints_does_not_bury_the_result(run, pytester):
+    pytester.makepyfile(
+        talkative="""
+        import sys
+        from gallery.memory import LosesTheEighth
+
+        sys.stdout.reconfigure(encoding="utf-8")  # as many modules do
+        sys.stdout.buffer.write(b"imported")
+
+        class Talkative(LosesTheEighth):
+            def push(self, request):
+                super().push(request)
+                print("pushed " * 1000)
+        """
+    )
+    result = run("--queue-class=talkative.Talkative", "--conformance-examples=10")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["... and * more characters, which -s shows", "  note: *printed when imported: 'imported'"])
+    assert len(result.stdout.str()) < 60_000
 
 
 def test_a_broken_must_rule_fails_the_run(run):

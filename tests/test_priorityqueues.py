@@ -8,9 +8,9 @@ from packaging.version import Version
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 
-from queue_conformance.implementations.crawling import make_crawler
-from queue_conformance.implementations.engine import Downloader, Engine
-from queue_conformance.implementations.priorityqueue import MARKED, PLACES
+from queue_conformance.implementations.drivers.crawling import make_crawler
+from queue_conformance.implementations.drivers.priorityqueue import MARKED, PLACES
+from queue_conformance.implementations.quoted.engine import Downloader, Engine
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken

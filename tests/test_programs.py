@@ -1,8 +1,10 @@
 """Programs are read, played and attributed; the machine draws, shrinks and counts them."""
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench, broken, examine
 
+from gallery import QCRAWL, exhibits, memory
+from queue_conformance.implementations.loading import path_of
 from queue_conformance.suites import player_of
 from queue_conformance.suites.machine import explore
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
@@ -108,7 +110,83 @@ def test_a_machine_that_never_popped_proves_nothing():
             explore(player, needed=("push", "pop"))
 
 
-EIGHT = program(" ".join(f"push:{n}" for n in range(9)))
+class Falsy:
+    """Every other program on such a queue fails, because it is never true."""
+
+    def __bool__(self):
+        return False
+
+
+class FalsyAndSwapping(Falsy, memory.SwapsAfterTheThird): ...
+
+
+class FalsyAndDoubling(Falsy, memory.DeliversTwice): ...
+
+
+class FalsyAndOverwriting(Falsy, memory.PushAfterPeekOverwrites): ...
+
+
+class FalsyAndCounting(Falsy, memory.PeekCounts): ...
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("cls", "rule"),
+    [
+        (FalsyAndSwapping, "queue.pop.fifo"),
+        (FalsyAndDoubling, "queue.pop.exactly-once"),
+        (FalsyAndOverwriting, "queue.peek.then-push"),
+        (FalsyAndCounting, "queue.peek.no-effect"),
+    ],
+)
+def test_a_failure_that_most_programs_meet_hides_no_other_one(cls, rule, seed):
+    with bench(path_of(cls)) as found:
+        found.seed = seed
+        explore(player_of(found), needed=())
+        assert set(found.broken) == {"queue.len.truth", rule}
+
+
+@pytest.mark.parametrize(
+    ("path", "seed"),
+    [
+        ("pqueues_state.NamesWhatWasUsed", 1),
+        ("pqueues_slots.NamesTheFirstSlot", 2),
+        ("schedulers_resumed.PrefersTheDisk", 1),
+        ("schedulers_resumed.StartsFirst", 1),
+        ("schedulers_resumed.TakesNoneForTheEnd", 3),
+        ("schedulers_resumed.PutsTheLastBack", 3),
+        ("schedulers.ForgivesNothing", 3),
+        *(
+            [
+                ("async_disk.DeletesTooEarly", 1),
+                ("async_queues.StoresWhenClosed", 4),
+                ("async_queues.DropsEveryFourth", 4),
+                ("async_accounting.CountsQueuedAsPending", 1),
+                ("async_schedulers.WaitsForTheDead", 2),
+                ("async_schedulers.FirstComeFirstServed", 3),
+            ]
+            if QCRAWL
+            else ()
+        ),
+    ],
+)
+def test_what_one_mistake_brings_about_is_blamed_on_no_other_rule(path, seed):
+    (exhibit,) = [exhibit for exhibit in exhibits() if exhibit.path == f"gallery.{path}"]
+    claims, settings = exhibit.claims, exhibit.settings
+    report = examine(exhibit.path, claims, seed=seed, examples=25, settings=settings, only="machine")
+    assert broken(report) <= exhibit.rules
+
+
+class RaisesWhileUsed(memory.PopRaises, memory.CountsBelowNothing):
+    """Its pop raises for two reasons, neither of which has to do with close."""
+
+
+def test_what_raises_while_close_is_examined_is_blamed_on_its_own_rule():
+    report = examine(path_of(RaisesWhileUsed), only="queue.close.releases", examples=25)
+    assert broken(report) == {"queue.pop.exactly-once"}
+
+
+EIGHT = program(" ".join(f"push:{n % 4}" for n in range(9)))
 
 
 def test_the_machine_replays_what_failed_before():

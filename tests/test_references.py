@@ -28,20 +28,20 @@ def test_a_reference_that_keeps_its_items_is_safe_against_crashes(path):
     assert {"queue.persist.crash-push", "queue.persist.crash-pop", "queue.persist.torn"} <= kept
 
 
-@pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize("rule", ["queue.persist.crash-push", "queue.persist.torn"])
 @pytest.mark.parametrize("path", CRASH_SAFE)
 def test_a_reference_is_safe_against_other_crashes(path, rule, seed):
     assert not broken(examine(path, {"crash-safe": "yes"}, seed=seed, only=rule))
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_reference_keeps_every_rule_on_other_seeds(path, seed):
     assert not broken(examine(path, seed=seed, only="machine"))
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_every_request_survives_on_other_seeds(seed):
     assert not broken(examine("queue_reference.disk.FifoDiskQueue", seed=seed, only="queue.pop.roundtrip"))
 

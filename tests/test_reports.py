@@ -96,6 +96,14 @@ def test_counts_are_given_per_level_and_verdict(lines):
     assert any(line.startswith("  MUST: ") and " kept, 1 broken, " in line for line in lines)
 
 
+def test_the_broken_rules_of_a_level_are_asked_for_by_its_name_too(reports):
+    broken = reports[1].broken(Level.MUST)
+    assert broken
+    assert reports[1].broken("MUST") == broken
+    with pytest.raises(ValueError, match="'must' is not a valid Level"):
+        reports[1].broken("must")
+
+
 def test_a_class_that_could_not_be_examined_is_an_error_line(lines):
     assert lines[-1] == "ERROR: --queue-class: no class"
 
@@ -290,13 +298,18 @@ def test_a_report_is_read_back_as_it_was(reports):
         ("queue,pop\n", "no report of JSON lines, or one that was cut off"),
         ('{"type": "rule"}\n', "no report: it does not begin with a header"),
         ('{"type": "header", "schema": 99}\n', "its schema is 99, and this release of the kit reads 1"),
+        (
+            '{"type": "header", "schema": 99, "kit": "7.0"}\n',
+            "its schema is 99, and this release of the kit reads 1; kit 7.0 wrote it, and reads it",
+        ),
+        ("\udcff\n", "no report of JSON lines, or one that was cut off"),
         ('{"type": "header", "schema": 1}\n', "incomplete: it has no footer; the run that wrote it did not end"),
         ('{"type": "header", "schema": 1}\n{"type": "footer"}\n', "a record is not as schema 1 has it: KeyError('seed')"),
     ],
 )
 def test_a_file_that_is_no_report_is_refused(tmp_path, text, message):
     file = tmp_path / "report.jsonl"
-    file.write_text(text)
+    file.write_text(text, "utf-8", "surrogateescape")
     with pytest.raises(jsonl.ReportError) as caught:
         jsonl.read(file)
     assert str(caught.value) == f"{file}: {message}"

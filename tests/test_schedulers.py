@@ -7,10 +7,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import SCHEDULER, broken, examine, run_script, without_jobs
 from test_stateful import QUICK
 
+from queue_conformance.entrances.stateful import state_machine
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
-from queue_conformance.suites.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 REDIS = {"settings": {"REDIS_URL": "redis://{host}:{port}/0"}, "server": "redis"}
@@ -83,7 +83,7 @@ def test_the_reference_keeps_every_rule_with_other_queues(settings):
     assert not unexamined(report)
 
 
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("profile", ["scrapy", "external-queue"])
 def test_the_reference_keeps_every_rule_in_other_programs(profile, seed):
     assert not broken(examine(SCHEDULER, {"profile": profile}, seed=seed, only="machine", settings=FIFO if seed % 2 else {}))

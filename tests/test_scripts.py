@@ -1,11 +1,12 @@
 """Recorded operations become short, stand-alone scripts."""
 
 import ast
+import weakref
 
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, bench, run_script
 
-from queue_conformance.implementations import example
+from queue_conformance.implementations.quoted import example
 from queue_conformance.implementations.recording import OperationRaised, Recorder, Step, describe
 from queue_conformance.implementations.scripts import assemble, lines_of, namespace, quoted
 from queue_conformance.isolation import FlightRecorder
@@ -45,6 +46,14 @@ def test_a_long_title_is_wrapped():
 
 def test_a_step_that_raised_does_not_end_the_script():
     assert lines_of([Step("queue.pop()", error=ValueError())]) == ["with suppress(Exception):", "    queue.pop()"]
+
+
+def test_a_step_that_comes_many_times_in_a_row_becomes_a_loop():
+    push, pop = Step("queue.push(1)", result=None), Step("popped = queue.pop()", result=1)
+    assert lines_of([push, push, push, pop]) == ["queue.push(1)"] * 3 + ["popped = queue.pop()"]
+    assert lines_of([pop, *[push] * 50]) == ["popped = queue.pop()", "for _ in range(50):", "    queue.push(1)"]
+    define = Step("def f():\n    return 1")
+    assert lines_of([define] * 5) == [define.source] * 5
 
 
 def test_a_step_that_may_be_refused_ends_the_script_well(tmp_path):
@@ -110,3 +119,17 @@ class Hostile:
 )
 def test_a_value_is_described_in_one_short_line(value, text):
     assert describe(value) == text
+
+
+def test_what_was_raised_keeps_nothing_alive_as_in_a_script():
+    recorder, seen = Recorder(FlightRecorder()), []
+
+    def fail():
+        opened = FlightRecorder()
+        seen.append(weakref.ref(opened))
+        raise RuntimeError("no")
+
+    with pytest.raises(OperationRaised):
+        recorder.call("queue.push(1)", "queue.push.accept", fail)
+    recorder.call("queue.pop()", "queue.pop.fifo", lambda: None)
+    assert seen[0]() is None

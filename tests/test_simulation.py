@@ -6,9 +6,16 @@ import time
 
 import pytest
 
-from queue_conformance.realtime import RealLoop
-from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, NeverReturns, SimulatedLoop
-from queue_conformance.tasks import outcome_of, place_of, table_of
+from queue_conformance.loops import (
+    NeedsRealLoop,
+    NeverAtRest,
+    NeverReturns,
+    RealLoop,
+    SimulatedLoop,
+    outcome_of,
+    place_of,
+    table_of,
+)
 
 
 @pytest.fixture

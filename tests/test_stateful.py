@@ -6,11 +6,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import InMemoryExampleDatabase
 from hypothesis.stateful import run_state_machine_as_test
+from kit import FIFO_MEMORY
 
 from gallery.memory import PeeksAtTheNewest
+from queue_conformance.entrances.stateful import DatabaseOfClass, state_machine
 from queue_conformance.implementations.loading import LoadError
+from queue_conformance.options import UsageError
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.stateful import DatabaseOfClass, state_machine
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -51,6 +53,25 @@ def test_the_machine_can_be_collected_by_pytest():
 def test_a_class_that_cannot_be_loaded_is_explained():
     with pytest.raises(LoadError, match="did you mean 'FifoMemoryQueue'"):
         state_machine("queue_reference.memory.FifoMemoryQeue")
+
+
+@pytest.mark.parametrize("claims", [["order=FIFO", "peek"], {"order": "FIFO", "peek": True}])
+def test_claims_are_written_as_elsewhere(claims):
+    assert state_machine(FIFO_MEMORY, claims=claims).implementation.claims == {"order": "FIFO", "peek": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cls": 3}, "^name a class, or its dotted path, not 3$"),
+        ({"cls": FIFO_MEMORY, "claims": ["ordr=FIFO"]}, "^claims: unknown claim 'ordr'; did you mean 'order'"),
+        ({"cls": FIFO_MEMORY, "queue_settings": ["A"]}, "^settings: write NAME=VALUE, not 'A'$"),
+        ({"cls": FIFO_MEMORY, "server": "mysql"}, "^server: write redis, redis-server, fakeredis, or "),
+    ],
+)
+def test_an_argument_that_makes_no_sense_is_explained(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        state_machine(**arguments)
 
 
 def test_the_examples_of_two_classes_do_not_mix():

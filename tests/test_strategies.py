@@ -9,7 +9,7 @@ from scrapy import Request
 
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.implementations.equality import difference
-from queue_conformance.implementations.example import Point, same
+from queue_conformance.implementations.quoted.example import Point, same
 from queue_conformance.strategies import CALLBACKS, ODD_VALUES, request_sources
 
 DRAWN = settings(max_examples=200, database=None, deadline=None, suppress_health_check=list(HealthCheck))

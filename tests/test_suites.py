@@ -4,10 +4,10 @@ import os
 
 import pytest
 
+from queue_conformance.entrances.testcases import SUITES
 from queue_conformance.reports import jsonl
 from queue_conformance.specification import Kind
 from queue_conformance.suites.examination import all_checks_of
-from queue_conformance.testcases import SUITES
 
 HEAD = """
 import pytest
@@ -266,6 +266,22 @@ DEFINED = "must not be defined in a suite, which runs every check of its kind: c
             "write a fixture queue_class that returns the class to examine, not scheduler_class *",
         ),
         ("    pass", "write a fixture queue_class that returns the class to examine (a base of *"),
+        (
+            "    queue_class = FifoMemoryQueue\n    claim = ['persistent']",
+            "a suite has no attribute 'claim'; did you mean 'claims'?",
+        ),
+        (
+            "    @pytest.fixture\n    def queue_cls(self): return FifoMemoryQueue",
+            "a suite has no attribute 'queue_cls'; did you mean 'queue_class'?",
+        ),
+        (
+            "    queue_class = FifoMemoryQueue\n    examples = 10",
+            "examples holds for a whole run, not for one suite: say --conformance-examples, or conformance-examples in *",
+        ),
+        (
+            "    @pytest.fixture(params=[1, 2])\n    def queue_class(self): return FifoMemoryQueue",
+            "queue_class: a fixture with params describes several classes; write a suite for each",
+        ),
     ],
 )
 def test_a_suite_that_says_too_much_or_too_little_is_one_line_at_collection(run, source, message):
@@ -275,6 +291,12 @@ def test_a_suite_that_says_too_much_or_too_little_is_one_line_at_collection(run,
     assert len(lines) == 1
     result.stdout.fnmatch_lines([f"test_suites.py::TestMine: {message.replace('[', '[[]')}"])
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_attributes_and_fixtures_of_ones_own_are_left_alone(run):
+    own = "    hosts = ['a']\n    my_settings = {}\n    def seed(self): pass\n    @pytest.fixture\n    def report(self): pass\n"
+    result = run(f"class TestMine(DownstreamQueueSuite):\n    queue_class = FifoMemoryQueue\n{own}", only="queue.pop.fifo")
+    assert result.ret == pytest.ExitCode.OK
 
 
 @pytest.mark.parametrize(
@@ -322,6 +344,7 @@ def test_a_wrong_description_is_told_once(run, body, message):
     assert result.parseoutcomes()["failed"] == 1
     result.stdout.fnmatch_lines([message, f"ERROR: test_suites.py::TestMine: {message}", f"SKIPPED * not examined: {message}"])
     result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*another exception occurred*")
 
 
 @pytest.mark.parametrize(

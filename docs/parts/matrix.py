@@ -30,10 +30,13 @@ _SHOWN = {"kept", "broken", "blocked", "not exercised"}
 def origin() -> str:
     """Say where the verdicts come from."""
     found = _read()
-    releases = listed(f"{LIBRARIES[name]} {release}" for name, release in found["releases"].items())
+    named = (*found["releases"], "pytest-queue-conformance", "")
+    releases = [f"{LIBRARIES[name]} {release}" for name, release in found["releases"].items()]
+    others = dict.fromkeys(one["version"] for one in found["implementations"])
+    releases += [other for other in others if other.partition(" ")[0].lower() not in named]
     return (
-        f"Examined on {found['created'][:10]} by release {found['kit']} of the kit, with {releases}, on Python {found['python']} "
-        f"({found['platform']}), seed {found['seed']}, {found['examples']} examples, and nothing claimed."
+        f"Examined on {found['created'][:10]} by release {found['kit']} of the kit, with {listed(releases)}, on Python "
+        f"{found['python']} ({found['platform']}), seed {found['seed']}, {found['examples']} examples, and nothing claimed."
     )
 
 

@@ -187,12 +187,15 @@ def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
 
 def _new(baseline: Baseline, examined: Examined) -> Iterator[Finding]:
     """Yield the broken rules that fail the run and are not listed; an expired entry is a finding of its own."""
-    listed = {entry.rule for entry in baseline.entries if entry.implementation == examined.name and not entry.unmet()}
+    entries = [entry for entry in baseline.entries if entry.implementation == examined.name]
+    listed = {entry.rule for entry in entries if not entry.unmet()}
+    elsewhere = {entry.rule: f" (its entry is {entry.unmet()})" for entry in entries}
     for verdict in examined.verdicts:
         rule = verdict.rule
         if verdict.verdict is Verdict.BROKEN and rule.gates(examined.level) and rule.id not in listed:
-            advice = f"{rule.id} of {examined.name} is broken: repair it, or accept it with {UPDATE} and give"
-            yield Finding(Trouble.NEW, f"{advice} the reason in {baseline.name}", None, verdict, examined)
+            advice = f"repair it, or accept it with {UPDATE} and give the reason in {baseline.name}"
+            where = f"{rule.id} of {examined.name} is broken{elsewhere.get(rule.id, '')}"
+            yield Finding(Trouble.NEW, f"{where}: {advice}", None, verdict, examined)
 
 
 def _meant(name: str, names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ import os
 import tempfile
 from pathlib import Path
 from types import TracebackType
+from uuid import uuid4
 
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy, redirected
@@ -159,6 +160,10 @@ class Backend:
     def thaw_server(self) -> None:
         """Let the server go on."""
         self._redis.thaw()
+
+    def demand_password(self) -> None:
+        """Let the server refuse whoever has not given a password that nobody knows; it wants none after a restart."""
+        ask(self._redis.address, "CONFIG", "SET", "requirepass", uuid4().hex)
 
     def fill_memory(self) -> None:
         """Let the server have no memory left: it refuses to store."""

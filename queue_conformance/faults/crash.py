@@ -14,15 +14,14 @@ import struct
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
-from queue_conformance.implementations.kills import kill_at_line, kill_in_write
-from queue_conformance.isolation import die_with_parent
+from queue_conformance.implementations.quoted.kills import kill_at_line, kill_in_write
+from queue_conformance.isolation import fork
 
 AVAILABLE = hasattr(os, "fork")
 """Whether this platform can end a process and go on."""
@@ -120,19 +119,14 @@ def run(function: Callable[[Say], None], *, time_limit: float) -> Ended:
     Raises:
         RuntimeError: if the function raised; the text is the traceback there.
     """
-    parent = os.getpid()
     reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads: the child uses none of them
-        pid = os.fork()
+    pid = fork()
     if pid == 0:
         code = 1
         try:
             os.close(reader)
-            die_with_parent()
-            if os.getppid() == parent:
-                _child(function, writer)
-                code = 0
+            _child(function, writer)
+            code = 0
         finally:
             os._exit(code)
     os.close(writer)

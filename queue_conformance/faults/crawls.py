@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from queue_conformance.faults import network
-from queue_conformance.implementations.site import Site, make_project
-from queue_conformance.isolation import die_with_parent
+from queue_conformance.implementations.quoted.site import Site, make_project
+from queue_conformance.isolation import fork
 
 AVAILABLE = hasattr(os, "fork")
 """Whether this platform can send signals to crawls."""
@@ -214,16 +214,10 @@ class Process:
     def __init__(self, directory: Path, arguments: Sequence[str]) -> None:
         self.status = 0
         self.killed = False
-        parent = os.getpid()
         reader, writer = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        with warnings.catch_warnings():
-            # Of a fork beside threads: those of the site; the child touches nothing of them.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid = os.fork()
+        self._pid = fork()
         if self._pid == 0:
-            _crawl(parent, directory, ["scrapy", *arguments], writer)
+            _crawl(directory, ["scrapy", *arguments], writer)
         os.close(writer)
         self.stdout: IO[str] = open(reader, encoding="utf-8", errors="replace")  # noqa: SIM115
 
@@ -245,14 +239,11 @@ class Process:
         self.stdout.close()
 
 
-def _crawl(parent: int, directory: Path, command: list[str], writer: int) -> NoReturn:
+def _crawl(directory: Path, command: list[str], writer: int) -> NoReturn:
     """Make this process look like a new one, and run the command in it."""
     status = 1
     try:
         os.setsid()
-        die_with_parent()
-        if os.getppid() != parent:
-            os._exit(status)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(writer, 1)
         os.dup2(writer, 2)

@@ -10,11 +10,12 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from queue_conformance.faults.network import Address, connected
-from queue_conformance.isolation import die_with_parent
+from queue_conformance.isolation import die_with_parent, fork
 
 PATIENCE = 10.0
 """Seconds that a server gets to start."""
@@ -75,9 +76,9 @@ class RedisServer(Server):
         path = str(self.address)
         command = [self._executable, "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "yes"]
         command += ["--appendfsync", "no", "--dir", str(self._directory)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=die_with_parent
-        )
+        null = subprocess.DEVNULL
+        ends_with_us = partial(die_with_parent, os.getpid())
+        self._process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, preexec_fn=ends_with_us)
         deadline = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(OSError, ServerError):  # not there yet, or still loading
@@ -115,7 +116,7 @@ class FakeRedisServer(Server):
     def __init__(self, directory: Path) -> None:
         self.name = "fakeredis"
         reader, writer = os.pipe()
-        self._pid = os.fork()
+        self._pid = fork()
         if self._pid == 0:
             os.close(reader)
             _serve_fake(writer)
@@ -135,7 +136,6 @@ class FakeRedisServer(Server):
 
 def _serve_fake(writer: int) -> None:
     """Serve until killed."""
-    die_with_parent()
     try:
         from fakeredis import TcpFakeServer
 

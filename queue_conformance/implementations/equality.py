@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.implementations.example import same
+from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import describe
 
 

@@ -41,7 +41,11 @@ def load_class(path: str) -> type[Any]:
     module, rest = _import_longest(parts)
     found: Any = module
     for depth, name in enumerate(rest):
-        if not hasattr(found, name):
+        try:
+            missing = not hasattr(found, name)
+        except Exception as error:
+            raise LoadError(f"looking up {name} in {module.__name__} raised {_describe(error)}") from error
+        if missing:
             where = ".".join([module.__name__, *rest[:depth]])
             what = "class" if depth == len(rest) - 1 else "module"
             raise LoadError(f"{where} has no {what} {name!r}{_suggestion(found, name, what)}")
@@ -164,17 +168,18 @@ def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
 
 
-def tell_kind(cls: type[Any], option: str = "") -> Kind:
+def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
     """Tell what a class is from its methods and its constructor.
 
     Args:
         cls: the class.
         option: the option that named it, without dashes; without one, only the class counts.
+        path: the dotted path that named it.
 
     Raises:
         LoadError: if it is nothing that this version examines, or nothing that the option is for.
     """
-    name = path_of(cls)
+    name = path or path_of(cls)
     found = evident_kind(cls)
     allowed = _KINDS_OF_OPTIONS.get(option, frozenset(Kind))
     if found in allowed:

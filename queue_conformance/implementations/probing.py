@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from queue_conformance.implementations.capabilities import Capabilities, Order
-from queue_conformance.implementations.driver import Driver
-from queue_conformance.implementations.example import same
+from queue_conformance.implementations.drivers.base import Driver
+from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
 
@@ -178,11 +178,7 @@ class Probe:
         self._driver.recorder.restart()
         try:
             return experiment()
-        except OperationRaised as raised:
-            if not isinstance(raised.error, Exception):
-                raise
-            return default
-        except Exception:  # what came out is nothing that an item could be
+        except Exception:  # of an operation, or because what came out is nothing that an item could be
             return default
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.implementations.engine import Slot
-from queue_conformance.implementations.misbehaving import Trouble
-from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.quoted.engine import Slot
+from queue_conformance.implementations.quoted.misbehaving import Trouble
 
 NOTED = 'misbehaving("scrapy.squeues.FifoMemoryQueue")'
 """A queue that notes what is pushed."""
@@ -28,11 +27,7 @@ def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
         driver.recorder.restart()
         try:
             return bool(experiment(driver))
-        except OperationRaised as raised:
-            if not isinstance(raised.error, Exception):
-                raise
-            return False
-        except Exception:  # what came out is nothing that a request could be
+        except Exception:  # of an operation, or because what came out is nothing that a request could be
             return False
 
     on_disk = attempt(_configurable_disk)

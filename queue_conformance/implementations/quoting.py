@@ -22,10 +22,12 @@ class Quotation:
     Attributes:
         imports: lines that import one name each.
         lines: the definitions, and comments that say what nobody can quote.
+        missing: the names of that, without which a script does not run.
     """
 
     imports: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def quote(defined: Any, name: str) -> Quotation:
@@ -43,7 +45,7 @@ def quote(defined: Any, name: str) -> Quotation:
     except (OSError, TypeError, SyntaxError, KeyError, AttributeError):
         bound = set()
     if name not in bound:
-        return Quotation((), (f"# {where} cannot be imported, and its source cannot be quoted: define {name} here.", ""))
+        return Quotation((), (f"# {where} cannot be imported, and its source cannot be quoted: define {name} here.", ""), (name,))
     wanted, imports, kept = used - bound, {}, set[int]()
     todo = list(wanted)
     while todo:
@@ -57,11 +59,12 @@ def quote(defined: Any, name: str) -> Quotation:
                 todo += statement.uses - wanted
                 wanted |= statement.uses
     known = set().union(*(statement.binds for statement in statements), vars(builtins))
-    comments = [f"# {unknown} belongs to what is around {where}: set it here." for unknown in sorted(used - bound - known)]
+    missing = tuple(sorted(used - bound - known))
+    comments = [f"# {unknown} belongs to what is around {where}: set it here." for unknown in missing]
     blocks = [statements[number].text for number in sorted(kept)]
     future = [line for statement in statements for line in statement.imports.values() if line.startswith("from __future__ ")]
     lines = [line for block in [*blocks, *filter(None, ["\n".join(comments)]), source] for line in ["", "", *block.splitlines()]]
-    return Quotation((*future, *imports.values()), (*lines[1:], "", ""))
+    return Quotation((*future, *imports.values()), (*lines[1:], "", ""), missing)
 
 
 @dataclass(frozen=True, slots=True)

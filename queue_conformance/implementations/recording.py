@@ -71,6 +71,7 @@ class Recorder:
         self.flight = flight
         self.steps: list[Step] = []
         self._blamed: str | None = None
+        self._raised: BaseException | None = None
 
     def restart(self, program: str = "") -> None:
         """Forget the steps so far: a new sequence begins.
@@ -96,6 +97,9 @@ class Recorder:
         Raises:
             OperationRaised: if it raised anything at all.
         """
+        if self._raised is not None:
+            _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
+            self._raised = None
         owner = self._blamed or owner
         step = Step(source)
         self.steps.append(step)
@@ -103,7 +107,7 @@ class Recorder:
         try:
             step.result = function(*arguments)
         except BaseException as error:
-            step.error = error
+            step.error = self._raised = error
             raise OperationRaised(owner, step, error) from error
         finally:
             self.flight.leave()
@@ -118,10 +122,8 @@ class Recorder:
         """Hold on to no object that an operation returned or raised, so that one which nobody else holds is gone."""
         for step in self.steps:
             step.result = NOTHING
-            error = step.error
-            while error is not None:
-                error.__traceback__ = None
-                error = error.__context__
+            if step.error is not None:
+                _release_frames(step.error)
 
     @contextmanager
     def blame(self, rule: str) -> Iterator[None]:
@@ -131,6 +133,13 @@ class Recorder:
             yield
         finally:
             self._blamed = previous
+
+
+def _release_frames(error: BaseException | None) -> None:
+    """Let an exception hold on to nothing that the functions it went through held."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__context__
 
 
 def describe(value: object, limit: int = 100) -> str:
@@ -150,6 +159,6 @@ def describe(value: object, limit: int = 100) -> str:
 
 
 def shortened(text: str, limit: int = 100) -> str:
-    """Return a text on one line of so many characters at most."""
-    text = " ".join(text.split())
+    """Return a text on one line of so many characters at most, all of which can be shown."""
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in " ".join(text.split()))
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

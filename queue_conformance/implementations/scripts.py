@@ -8,6 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -26,11 +27,11 @@ _IMPORTS: Mapping[str, str] = {
     "Path": "from pathlib import Path",
     "PickleFifoDiskQueue": "from scrapy.squeues import PickleFifoDiskQueue",
     "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",
-    "RealLoop": "from queue_conformance.realtime import RealLoop",
+    "RealLoop": "from queue_conformance.loops import RealLoop",
     "Request": "from scrapy import Request",
     "Selector": "from scrapy.selector import Selector",
     "SerializationError": "from queue_conformance.errors import SerializationError",
-    "SimulatedLoop": "from queue_conformance.simulation import SimulatedLoop",
+    "SimulatedLoop": "from queue_conformance.loops import SimulatedLoop",
     "Spider": "from scrapy import Spider",
     "ThreadingHTTPServer": "from http.server import ThreadingHTTPServer",
     "TransientError": "from queue_conformance.errors import TransientError",
@@ -60,7 +61,7 @@ _IMPORTS: Mapping[str, str] = {
     "multiprocessing": "import multiprocessing",
     "nan": "from math import nan",
     "os": "import os",
-    "outcome_of": "from queue_conformance.tasks import outcome_of",
+    "outcome_of": "from queue_conformance.loops import outcome_of",
     "re": "import re",
     "resource": "import resource",
     "shutil": "import shutil",
@@ -190,16 +191,31 @@ def source_of_backend(server: str) -> list[str]:
 
 
 def lines_of(steps: Sequence[Step]) -> list[str]:
-    """Turn recorded steps into lines of a script; steps that raised are wrapped so that the script goes on."""
+    """Turn recorded steps into lines of a script.
+
+    Steps that raised are wrapped so that the script goes on, and one that comes many times in a row becomes a loop.
+    """
     lines: list[str] = []
-    for step in steps:
-        if step.refusable:
-            lines += ["try:", f"    {step.source}", "except Exception:", "    sys.exit()  # refused, which is right too"]
-        elif step.error is None and not step.tolerated:
-            lines.append(step.source)
+    for wrapped, alike in groupby(map(_wrapped, steps)):
+        count = len(list(alike))
+        if count < _MANY or len(wrapped) > 1 or "\n" in wrapped[0]:
+            lines += wrapped * count
         else:
-            lines += ["with suppress(Exception):", textwrap.indent(step.source, "    ")]
+            lines += [f"for _ in range({count}):", f"    {wrapped[0]}"]
     return lines
+
+
+_MANY = 4
+"""How often a line has to come in a row to be written as a loop."""
+
+
+def _wrapped(step: Step) -> list[str]:
+    """Return the lines of one step."""
+    if step.refusable:
+        return ["try:", f"    {step.source}", "except Exception:", "    sys.exit()  # refused, which is right too"]
+    if step.error is None and not step.tolerated:
+        return [step.source]
+    return ["with suppress(Exception):", textwrap.indent(step.source, "    ")]
 
 
 def defined_in(module: ModuleType) -> list[str]:

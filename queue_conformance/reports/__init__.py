@@ -87,8 +87,13 @@ class ImplementationReport:
                 counts[verdict.rule.level][verdict.verdict] += 1
         return counts
 
-    def broken(self, level: Level) -> list[RuleVerdict]:
-        """Return the broken rules of a level; provisional rules do not count."""
+    def broken(self, level: Level | str) -> list[RuleVerdict]:
+        """Return the broken rules of a level; provisional rules do not count.
+
+        Raises:
+            ValueError: if there is no such level.
+        """
+        level = Level(level)
         return [v for v in self.verdicts if v.verdict is Verdict.BROKEN and v.rule.level is level and v.rule.counts]
 
     def gates(self, verdict: RuleVerdict) -> bool:

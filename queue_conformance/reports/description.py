@@ -16,6 +16,18 @@ _OF_SCHEDULERS = {
 }
 """What is said of a scheduler that offers something."""
 
+_OF_ASYNC_QUEUES = {
+    "persistent": "persistent",
+    "filesystem": "in files",
+    "server": "behind a server",
+    "bounded": "bounded",
+    "serializes": "serializes",
+    "dedupe": "stores no request twice if told so",
+    "ttl": "forgets requests after a time if told so",
+    "real_loop": "needs the stock event loop",
+}
+"""What is said of an asynchronous queue that offers something."""
+
 
 def describe(kind: Kind, found: Capabilities) -> str:
     """Return what was found by probing, in one line; nothing for a kind that is not probed."""
@@ -31,7 +43,9 @@ def describe(kind: Kind, found: Capabilities) -> str:
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         parts = []
     elif kind is Kind.ASYNC_QUEUE:
-        return ", ".join(sorted(found.names - {"clear"})) or "nothing beyond the interface"
+        return (
+            ", ".join(text for name, text in _OF_ASYNC_QUEUES.items() if getattr(found, name)) or "nothing beyond the interface"
+        )
     else:
         parts = ["no order" if found.order is Order.NONE else str(found.order)]
         parts.append("persistent" if found.persistent else "not persistent")

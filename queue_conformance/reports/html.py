@@ -177,22 +177,26 @@ def _broken(found: ImplementationReport, prefix: str) -> str:
 
 
 def _counts(found: ImplementationReport, name: str) -> str:
-    """Return the number of rules per level and verdict; each number leads to these rules."""
+    """Return the number of rules per verdict and level; each number leads to these rules.
+
+    A level is a column, because there are three of them, which fit a phone.
+    """
     counts = found.counts()
-    shown = [verdict for verdict in Verdict if any(counts[level][verdict] for level in Level)]
-    head = "".join(f'<th scope="col"><span aria-hidden="true">{SYMBOLS[verdict]}</span> {verdict}</th>' for verdict in shown)
+    levels = [level for level in Level if any(counts[level].values())]
+    head = "".join(f'<th scope="col">{level}</th>' for level in levels)
     where = {"in": name} if name else {}
     rows = []
-    for level in Level:
+    for verdict in Verdict:
         cells = []
-        for verdict in shown:
+        for level in levels:
             count = counts[level][verdict]
             states = {_value(v) for v in found.verdicts if v.rule.level is level and v.verdict is verdict}
             link = link_to_filter(verdict=",".join(sorted(states)), level=level, **where)
             inside = f'<a href="{link}">{count}</a>' if count else ""
             cells.append(f'<td class="number{f" {css_of(verdict, level)}" if count else ""}">{inside}</td>')
-        if any(counts[level].values()):
-            rows.append(f'<tr><th scope="row">{level}</th>{"".join(cells)}</tr>')
+        if any(counts[level][verdict] for level in levels):
+            symbol = f'<span aria-hidden="true">{SYMBOLS[verdict]}</span>'
+            rows.append(f'<tr><th scope="row">{symbol} {verdict}</th>{"".join(cells)}</tr>')
     return (
         f'<table class="counts" aria-label="Rules"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )

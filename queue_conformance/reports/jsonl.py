@@ -18,6 +18,8 @@ from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 SCHEMA = 1
 """The version of the records; another one means that a program which reads them must be changed."""
 
+_NO_REPORT = "no report of JSON lines, or one that was cut off"
+
 
 class ReportError(ValueError):
     """A file is no report that can be read; the message is one line."""
@@ -141,8 +143,10 @@ def read(path: Path) -> Report:
     """
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ReportError(f"{path}: {_NO_REPORT}") from error
     try:
         return parse(text)
     except ReportError as error:
@@ -159,11 +163,12 @@ def parse(text: str) -> Report:
     try:
         found = [json.loads(line) for line in lines]
     except json.JSONDecodeError as error:
-        raise ReportError("no report of JSON lines, or one that was cut off") from error
+        raise ReportError(_NO_REPORT) from error
     if not found or not all(isinstance(record, dict) for record in found) or found[0].get("type") != "header":
         raise ReportError("no report: it does not begin with a header")
     if found[0].get("schema") != SCHEMA:
-        raise ReportError(f"its schema is {found[0].get('schema')!r}, and this release of the kit reads {SCHEMA}")
+        wrote = f"; kit {found[0]['kit']} wrote it, and reads it" if "kit" in found[0] else ""
+        raise ReportError(f"its schema is {found[0].get('schema')!r}, and this release of the kit reads {SCHEMA}{wrote}")
     if found[-1].get("type") != "footer":
         raise ReportError("incomplete: it has no footer; the run that wrote it did not end")
     try:

@@ -29,7 +29,7 @@ def merge(reports: Sequence[Report]) -> Report:
     names = [found.name for report in reports for found in report.implementations]
     for name in names:
         if names.count(name) > 1:
-            raise MergeError(f"{name} is in two of the reports")
+            raise MergeError(f"{name} is in two of the reports; matrix and compare show both")
     return replace(
         reports[0],
         implementations=tuple(found for report in reports for found in report.implementations),

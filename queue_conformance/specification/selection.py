@@ -27,9 +27,15 @@ def matching(specification: Specification, patterns: Iterable[str]) -> list[Rule
     for pattern in patterns:
         found = {name for name in specification if fnmatchcase(name, pattern) or name.startswith(f"{pattern}.")}
         if not found:
-            raise UnknownRuleError(f"there is no rule {pattern!r}{nearest(pattern, specification)}")
+            raise UnknownRuleError(f"there is no rule {pattern!r}{nearest(pattern, _names(specification))}")
         chosen |= found
     return [rule for name, rule in specification.items() if name in chosen]
+
+
+def _names(specification: Specification) -> dict[str, None]:
+    """Return the ids, and what several of them begin with."""
+    parts = [name.split(".") for name in specification]
+    return dict.fromkeys([*specification, *(".".join(part[:end]) for part in parts for end in range(1, len(part)))])
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.driver import Item
 from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.isolation import FlightRecorder

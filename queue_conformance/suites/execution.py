@@ -224,7 +224,7 @@ def fatal_result(
     shorten: bool = True,
 ) -> CheckResult:
     """Turn a hang, an exit or a crash into the broken rule of the operation that was in flight."""
-    if shorten and fatality.program and fatality.program != "[]":
+    if shorten and not fatality.between and fatality.program and fatality.program != "[]":
         fatality = _shorten(implementation, conditions, fatality)
     rule = fatality.owner if fatality.owner in rules else next(name for name in check.rules if name in rules)
     violation = fatal_violation(implementation, conditions, rule, fatality)

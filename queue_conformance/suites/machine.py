@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ LONGEST = 50
 
 BUDGET = 20.0
 """Seconds, for each hundred examples, after which no further program is played; only slow implementations come near."""
+
+SECOND_LOOK = 2
+"""Programs, for each example, that are played at most to look for others beside broken rules that are known."""
 
 
 def our_settings(examples: int) -> settings:
@@ -78,6 +82,9 @@ def programs(table: Sequence[Operation]) -> st.SearchStrategy[list[Operation]]:
 def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) -> None:
     """Play drawn programs, or the one that the bench is to replay, and keep the shortest failure of each rule on the bench.
 
+    A failure that most programs meet would hide others, because Hypothesis draws few programs after a first failure. So the same
+    seed is drawn from again, with the rules that are known to be broken only ending a program, until no other is found.
+
     Args:
         player: plays the programs.
         needed: operations without which the programs prove nothing.
@@ -94,12 +101,12 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
     other: list[Exception] = []
     slower: list[TooSlow] = []
     deadline = time.monotonic() + BUDGET * max(1.0, bench.examples / 100)
-    count = 0
+    count, most = 0, math.inf
     coverage = ""  # until the first failure: what follows are variations of it
 
     def attempt(operations: Program) -> None:
         nonlocal count, coverage, deadline
-        if time.monotonic() > deadline:
+        if count >= most or time.monotonic() > deadline:
             return
         count += 1
         bench.flight.count()
@@ -114,28 +121,37 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
                 shortest[failure.rule] = failure
             if bench.flight.tally.goal:  # from here on Hypothesis plays as many as it takes to find a shorter one
                 bench.flight.aim("programs after the first failure", ends=deadline)
-            raise
+            if failure.rule not in player.known:
+                raise
         except TooSlow as slow:
             slower.append(slow)
         except Exception as error:
             other.append(error)
             raise
 
-    @seed(bench.seed)
-    @our_settings(bench.examples)
-    @given(programs(player.table))
-    def drawn(operations: list[Operation]) -> None:
-        attempt(tuple(operations))
+    def play_round() -> None:
+        @seed(bench.seed)
+        @our_settings(bench.examples)
+        @given(programs(player.table))
+        def drawn(operations: list[Operation]) -> None:
+            attempt(tuple(operations))
+
+        try:
+            with repeatable():
+                drawn()
+        except (RuleBroken, HypothesisException, BaseExceptionGroup):
+            # Several failures come as a group, and a flaky one as an error of Hypothesis: all of them were seen in attempt().
+            if other or not shortest:
+                raise
 
     bench.flight.aim("programs", bench.examples, deadline)
-    try:
-        with repeatable():
-            drawn()
-    except (RuleBroken, HypothesisException, BaseExceptionGroup):
-        # Several failures come as a group, and a flaky one as an error of Hypothesis: all of them were seen in attempt().
-        if other or not shortest:
-            raise
+    play_round()
+    most = count + SECOND_LOOK * bench.examples
+    while shortest.keys() - player.known and count < most and time.monotonic() < deadline:
+        player.known = frozenset(shortest)
+        play_round()
     bench.notes.append(coverage or _coverage(f"{count} programs", player))
+    _drop_explained(shortest, player)
     for failure in shortest.values():
         bench.keep(failure)
     if slower:
@@ -146,6 +162,20 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
         raise NotExercised(f"no program contained {', '.join(missing)}")
 
 
+def _drop_explained(failures: dict[str, RuleBroken], player: Player) -> None:
+    """Judge failures again, long ones first, now that all broken rules are known; leave out those that another one explains."""
+    for rule, failure in sorted(failures.items(), key=lambda item: _size(item[1]), reverse=True):
+        player.known = player.excused = failures.keys() - {rule}
+        if failure.final or not player.known:
+            continue  # it is certain, or there is nothing else that could explain it
+        try:
+            player.play(failure.program or ())
+        except RuleBroken as again:
+            if again.rule != rule:
+                del failures[rule]
+                failures.setdefault(again.rule, again)
+
+
 def replay(player: Player, operations: Program) -> None:
     """Play one program that failed before, and keep its failure on the bench.
 
@@ -153,12 +183,12 @@ def replay(player: Player, operations: Program) -> None:
         player: plays the program.
         operations: the program; another release of the kit, or another machine, may have drawn it.
     """
+    if not set(player.table).issuperset(operations):
+        return  # this machine draws no such operations, and so the program says nothing
     try:
         player.play(operations)
     except RuleBroken as failure:
         player.bench.keep(failure)
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return  # it has operations that this machine does not know, and so it says nothing
 
 
 def _size(failure: RuleBroken) -> tuple[int, str]:

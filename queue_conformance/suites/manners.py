@@ -11,11 +11,29 @@ import tempfile
 from collections.abc import Iterator
 
 
+class _Swallowed(io.TextIOWrapper):
+    """Stands for the standard output, with all that a real one has; who closes it closes nothing."""
+
+    def __init__(self) -> None:
+        self._bytes = io.BytesIO()
+        super().__init__(self._bytes, encoding="utf-8", errors="backslashreplace", write_through=True)
+
+    def fileno(self) -> int:
+        return 1
+
+    def close(self) -> None:
+        pass
+
+    def text(self) -> str:
+        """Return what was written."""
+        return self._bytes.getvalue().decode(errors="replace")
+
+
 @contextlib.contextmanager
 def quietly() -> Iterator[list[str]]:
     """Swallow what is printed, from Python and from below; the list holds it afterwards."""
     said: list[str] = []
-    stream = io.StringIO()
+    stream = _Swallowed()
     sys.stdout.flush()
     sys.stderr.flush()
     with tempfile.TemporaryFile() as file:
@@ -30,7 +48,7 @@ def quietly() -> Iterator[list[str]]:
                 os.dup2(copy, number)
                 os.close(copy)
             file.seek(0)
-            said += [stream.getvalue(), file.read().decode(errors="replace")]
+            said += [stream.text(), file.read().decode(errors="replace")]
 
 
 @contextlib.contextmanager

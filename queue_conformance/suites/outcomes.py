@@ -66,7 +66,7 @@ class RuleBroken(Exception):
         self.program: tuple[Any, ...] | None = None
         self.shown_by = ""
 
-    def as_rule(self, rule: str) -> RuleBroken:
+    def as_rule(self, rule: str, *, final: bool = True) -> RuleBroken:
         """Return the same failure, attributed to another rule."""
         other = rule_broken(rule)(
             rule,
@@ -75,7 +75,7 @@ class RuleBroken(Exception):
             steps=self.steps,
             tail=self.tail,
             replaces=self.replaces,
-            final=True,
+            final=final,
             body=self.body,
         )
         other.program = self.program

@@ -28,8 +28,10 @@ def expect_in_another_process(bench: Bench, rule: str, lines: Sequence[str], exp
 
     Raises:
         RuleBroken: if it finds something else, or does not end.
-        NotExercised: if it cannot import the class.
+        NotExercised: if it cannot import the class, or does not know how it is built.
     """
+    if missing := bench.driver.missing:
+        raise NotExercised(f"another process cannot import {', '.join(missing)}")
     file = bench.directory / "reader.py"
     file.write_text(bench.driver.script(rule, lines), "utf-8")
     server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}

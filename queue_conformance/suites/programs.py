@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
 from queue_conformance.implementations.recording import OperationRaised
@@ -68,7 +68,7 @@ class Play:
 
     Attributes:
         played: the operations so far.
-        empty_pops: the positions of the pops that found nothing.
+        results: what they returned; nothing of one that failed, which is the last.
         at: the operation in progress.
     """
 
@@ -78,7 +78,7 @@ class Play:
         self._waiting = list(queues)
         self._pairs: dict[int, Any] = {}
         self.played: list[Operation] = []
-        self.empty_pops: set[int] = set()
+        self.results: list[Any] = []
         self.at: Operation | None = None
 
     @property
@@ -96,11 +96,15 @@ class Play:
         self.played.append(operation)
         try:
             self._open([*self._waiting, operation.queue])
-            result = getattr(self._pairs[operation.queue], operation.name)(operation.item)
+            self.results.append(getattr(self._pairs[operation.queue], operation.name)(operation.item))
         except OperationRaised as raised:
             raise self._bench.unexpected(raised) from raised
-        if operation.name == "pop" and result is None:
-            self.empty_pops.add(len(self.played) - 1)
+
+    def without(self, name: str, result: object) -> Program:
+        """Return what was played without the operations of a name that returned that result."""
+        results = [*self.results, *[...] * (len(self.played) - len(self.results))]
+        pairs = zip(self.played, results, strict=True)
+        return tuple(operation for operation, found in pairs if operation.name != name or found is not result)
 
     def finish(self) -> None:
         """Compare everything that is left in the queues, and close them.
@@ -149,6 +153,8 @@ class Player:
         bench: where the check works.
         table: what programs are drawn from.
         played: how many operations of each name were played.
+        known: rules that are known to be broken; what one of them may explain is not blamed on another.
+        excused: rules whose failures do not count in an experiment.
     """
 
     def __init__(
@@ -161,6 +167,8 @@ class Player:
         self.bench = bench
         self.table = table
         self.played: Counter[str] = Counter()
+        self.known: Set[str] = frozenset()
+        self.excused: Set[str] = frozenset()
         self._make_pair = make_pair
         self._experiments = experiments
 
@@ -205,18 +213,26 @@ class Player:
         failure.program = tuple(play.played)
         if failure.shown_by and play.at is not None:
             play.at = play.at._replace(name=failure.shown_by)
-        if failure.final:
+        if failure.final or failure.rule in self.known:
             return failure
+        found = None
         for experiment in self._experiments:
-            reduced = experiment.without(play)
-            if reduced != failure.program and self.passes(reduced, None if experiment.alone else play.queues):
-                rule = experiment.rule(self, play, failure)
-                if rule is not None and self.bench.applies(rule):
-                    return failure.as_rule(rule)
-        return failure
+            if rule := self._named_by(experiment, play, failure):
+                found = found or rule
+                if not self.known or rule in self.known:
+                    return failure.as_rule(rule, final=False)
+        return failure.as_rule(found, final=False) if found else failure
+
+    def _named_by(self, experiment: Experiment, play: Play, failure: RuleBroken) -> str | None:
+        """Return the rule that an experiment attributes a failure to."""
+        reduced = experiment.without(play)
+        if reduced == failure.program or not self.passes(reduced, None if experiment.alone else play.queues):
+            return None
+        rule = experiment.rule(self, play, failure)
+        return rule if rule is not None and self.bench.applies(rule) else None
 
     def passes(self, operations: Program, queues: Iterable[int] | None = None) -> bool:
-        """Whether a program plays without a failure; what it examines does not count.
+        """Whether a program plays without a failure, excused ones aside; what it examines does not count.
 
         Args:
             operations: the program.
@@ -228,8 +244,8 @@ class Player:
             for operation in operations:
                 play.step(operation)
             play.finish()
-        except RuleBroken:
-            return False
+        except RuleBroken as failure:
+            return failure.rule in self.excused
         finally:
             self.bench.examined.clear()
             self.bench.examined.update(examined)
@@ -255,7 +271,7 @@ def without_reopening(play: Play) -> Program:
 
 def without_empty_pops(play: Play) -> Program:
     """Leave out the pops that found nothing."""
-    return tuple(operation for index, operation in enumerate(play.played) if index not in play.empty_pops)
+    return play.without("pop", None)
 
 
 def always(rule: str) -> Callable[[Player, Play, RuleBroken], str]:

@@ -20,8 +20,8 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected, redirected
 from queue_conformance.implementations import BUILT_BY_AUTHORS, Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, apply_claims, nearest
-from queue_conformance.implementations.driver import OPENER_ARGUMENTS
 from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.drivers.base import OPENER_ARGUMENTS
 from queue_conformance.implementations.loading import (
     PROFILES,
     LoadError,
@@ -37,6 +37,7 @@ from queue_conformance.implementations.recording import OperationRaised, Recorde
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
+from queue_conformance.suites import QUEUES
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, fatal_result, observe, on_bench
 from queue_conformance.suites.manners import keeping_signal_handlers, noting, quietly
@@ -204,6 +205,8 @@ def survey(
     offered = apply_claims(found, claims)
     if offered.server and not found.server:
         known = replace(known, notes=(*known.notes, _UNREACHED))
+    if (offered.filesystem or offered.server) and not offered.persistent and known.kind in QUEUES and "persistent" not in claims:
+        known = replace(known, notes=(*known.notes, _FORGETS))
     profile = known.profile
     if known.kind is Kind.DOWNSTREAM_QUEUE and offered.server and "profile" not in claims:
         profile = Profile.EXTERNAL_QUEUE
@@ -216,6 +219,12 @@ def survey(
 _UNREACHED = (
     "nothing of what it sends passes the kit, so faults of the network cannot be tried: "
     "write {host} and {port} in the setting that holds the address, as in --queue-setting URL=redis://{host}:{port}/0"
+)
+
+
+_FORGETS = (
+    "what it stores is gone once it is closed, so no rule on persistence applies; "
+    "if it is meant to stay, say so: --conformance-claim=persistent"
 )
 
 
@@ -266,7 +275,7 @@ def _loaded(
     try:
         with noting(notes, path, "imported"):
             cls = cls or load_class(path)
-        kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls, option)
+        kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls, option, path)
         for name in ERRORS:
             if name in claims:
                 load_error(claims[name])
@@ -314,7 +323,7 @@ def _expect_settings(implementation: Implementation, opener: Callable[..., Any] 
     Raises:
         LoadError: if there are any.
     """
-    from queue_conformance.implementations.bytequeue import keywords
+    from queue_conformance.implementations.drivers.bytequeue import keywords
 
     names, any_name = keywords(opener or implementation.cls)
     what = f"the constructor of {implementation.path}" if opener is None else "the function that opens the queue"

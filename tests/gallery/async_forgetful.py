@@ -77,6 +77,17 @@ class ForgetsNothing(Forgetful):
         pass
 
 
+@breaks("aqueue.redis.ttl", right=FORGETFUL)
+class ForgetsTooSoon(Forgetful):
+    """Its requests live for a quarter of their time."""
+
+    async def put(self, request, priority=0):
+        done = await super().put(request, priority)
+        if request.url in self.ends:
+            self.ends[request.url] -= self.item_ttl * 3 / 4
+        return done
+
+
 @breaks("claims.true", right=FORGETFUL, claims={"dedupe": "yes"})
 class ClaimsToFilter(MemoryQueue):
     """It is said to filter duplicates, and does not."""

@@ -30,6 +30,26 @@ class WithoutPeek(FifoMemoryByteQueue):
     peek = None
 
 
+@breaks("queue.ctor.base-queue", right=MEMORY)
+class Wrapper:
+    """It passes most things on to another queue, so its class has not all methods."""
+
+    def __init__(self):
+        self._queue = FifoMemoryByteQueue()
+
+    def push(self, item):
+        self._queue.push(item)
+
+    def pop(self):
+        return self._queue.pop()
+
+    def __getattr__(self, name):
+        return getattr(self._queue, name)
+
+    def __len__(self):
+        return len(self._queue)
+
+
 @breaks("queue.push.bytes-only", right=FIFO)
 class EncodesText(FifoByteQueue):
     """It accepts text, and stores it encoded."""

@@ -214,6 +214,31 @@ class PopRaises(FifoMemoryQueue):
 
 
 @breaks("queue.pop.exactly-once", right=FIFO)
+class PopInterrupts(FifoMemoryQueue):
+    """It raises what Ctrl-C raises when three requests are stored."""
+
+    def pop(self):
+        if len(self) == 3:
+            raise KeyboardInterrupt
+        return super().pop()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
+class ReturnsWhatCannotBeShown(FifoMemoryQueue):
+    """When three requests are stored, it returns an object whose text moves the cursor and has no encoding."""
+
+    class Unprintable:
+        def __repr__(self):
+            return "\x1b[2J\udcff\u202e"
+
+    def pop(self):
+        if len(self) == 3:
+            super().pop()
+            return self.Unprintable()
+        return super().pop()
+
+
+@breaks("queue.pop.exactly-once", right=FIFO)
 class PopExits(FifoMemoryQueue):
     """It ends the interpreter, with the status of success, when nine requests are stored."""
 
@@ -420,6 +445,22 @@ class CountsToThree(FifoMemoryQueue):
 
     def __len__(self):
         return min(3, super().__len__())
+
+
+@breaks("queue.len.count", right=FIFO)
+class CountsBelowNothing(FifoMemoryQueue):
+    """Its length is negative when two requests are stored, so that bool() raises as well as len()."""
+
+    def __len__(self):
+        return -1 if super().__len__() == 2 else super().__len__()
+
+
+@breaks("queue.len.count", right=FIFO)
+class ForgetsTheLast(FifoMemoryQueue):
+    """It counts one too few, so that it is false with one request in it."""
+
+    def __len__(self):
+        return max(0, super().__len__() - 1)
 
 
 @breaks("queue.len.truth", right=FIFO)

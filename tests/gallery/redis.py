@@ -34,6 +34,17 @@ class ConnectsLater(FifoRedisQueue):
             self._length = 1
 
 
+@served("queue.ctor.fail-early")
+class AsksWithoutAPassword(FifoRedisQueue):
+    """Takes a server that wants a password for one that is there."""
+
+    def __init__(self, crawler, key):
+        try:
+            super().__init__(crawler, key)
+        except exceptions.AuthenticationError:
+            self._length = 0
+
+
 @served("queue.len.restart-outage")
 class MakesUpALength(FifoRedisQueue):
     """Takes what it knew of a key before for granted while its server cannot be reached."""

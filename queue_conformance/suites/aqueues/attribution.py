@@ -18,9 +18,23 @@ def one_after_another(play: Play) -> Program:
 
 
 def without_reopening(play: Play) -> Program:
-    """Do not close and open again."""
-    return tuple(Operation("size") if o.name == "reopen" else o for o in play.played)
+    """Do not close and open again; what is closed at last stays closed."""
+    last = max((number for number, o in enumerate(play.played) if o.name == "reopen"), default=-1)
+    kept = (o for number, o in enumerate(play.played) if o.name != "close" or number > last)
+    return tuple(Operation("size") if o.name == "reopen" else o for o in kept)
 
+
+def without_late_puts(play: Play) -> Program:
+    """Put nothing into a closed queue."""
+    kept, closed = [], False
+    for operation in play.played:
+        closed = operation.name == "close" or (closed and operation.name != "reopen")
+        if not closed or operation.name not in ("put", "start_put"):
+            kept.append(operation)
+    return tuple(kept)
+
+
+_CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
 
 _UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-signal", "aqueue.bound.limit")
 """What is broken where it shows, whatever else a program does."""
@@ -41,7 +55,8 @@ def _after_clearing(player: Player, play: Play, failure: RuleBroken) -> str | No
     last = max(number for number, operation in enumerate(play.played) if operation.name == "clear")
     before = [operation for operation in play.played[:last] if operation.name not in ("put", "start_put", "clear")]
     without = (*before, *play.played[last + 1 :])
-    return "aqueue.clear" if failure.rule not in (*_UNMOVED, "aqueue.bound.usable") and player.passes(without) else None
+    kept = (*_UNMOVED, *_CLOSED, "aqueue.bound.usable")
+    return "aqueue.clear" if failure.rule not in kept and player.passes(without) else None
 
 
 def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str | None]:
@@ -58,7 +73,7 @@ AGAIN = 2
 
 
 def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | None:
-    if failure.rule in ("aqueue.bound.full-signal", "aqueue.bound.limit"):
+    if failure.rule in ("aqueue.bound.full-signal", "aqueue.bound.limit", "aqueue.put.closed", "aqueue.get.close-wakes"):
         return None
     if failure.rule == "aqueue.order.fifo":
         player.passes(program("put:0 " * 8))  # which keeps the failure on the bench, if there is no order at all
@@ -68,12 +83,11 @@ def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | N
     return "aqueue.persist.reopen" if steady else None
 
 
-_CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
-
 EXPERIMENTS = (
     _cancelling("cancel_get", "start_get", "aqueue.get.cancel-safe"),
     _cancelling("cancel_put", "start_put", "aqueue.put.failed-no-trace"),
     Experiment(drop("clear"), _after_clearing),
+    Experiment(without_late_puts, _but(*_UNMOVED, otherwise="aqueue.put.closed")),
     Experiment(without_reopening, _after_reopening),
     Experiment(
         drop("close"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from queue_conformance.realtime import RealLoop
+from queue_conformance.loops import RealLoop
 from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, stays
 from queue_conformance.suites.aqueues.pair import run

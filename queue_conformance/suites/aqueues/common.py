@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Ended, Say
-from queue_conformance.implementations.asyncqueue import Pending
+from queue_conformance.implementations.drivers.asyncqueue import Pending
 from queue_conformance.implementations.recording import describe
 from queue_conformance.implementations.scripts import quoted
 from queue_conformance.specification import Kind

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from queue_conformance.implementations.asyncqueue import Pending
-from queue_conformance.implementations.consumers import each
+from queue_conformance.implementations.drivers.asyncqueue import Pending
+from queue_conformance.implementations.quoted.consumers import each
 from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, expect_outcome, finish, stays
 from queue_conformance.suites.aqueues.pair import run
@@ -13,6 +13,9 @@ from queue_conformance.suites.programs import program
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
 """What makes a task go on, a little at a time."""
+
+MOMENTS = 20
+"""How many moments a task gets at most on the stock loop, which is long enough for a few answers of a server."""
 
 
 @check("aqueue.get.blocks", kinds=ASYNC)
@@ -43,7 +46,7 @@ def cancelled_gets_lose_nothing(bench: Bench) -> None:
         ("start_get start_get settle start_put:0", "cancel_get:0 settle"),
         ("put:0 get start_get settle start_put:0 start_put:0", "cancel_get:0 settle size"),
     ):
-        for count in range(len(STEPS) + 1 if simulated else 6):
+        for count in range(len(STEPS) + 1 if simulated else MOMENTS):
             steps = " ".join(STEPS[:count] if simulated else ("tick",) * count)
             run(bench, program(f"{before} {steps} {after}"))
     if bench.offers("persistent") and simulated:

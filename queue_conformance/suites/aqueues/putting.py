@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from queue_conformance.implementations.asyncqueue import Given
+from queue_conformance.implementations.drivers.asyncqueue import Given
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.strategies import TEXT
 from queue_conformance.suites import check

@@ -28,8 +28,9 @@ def _over_memory(play: Play) -> Program:
     return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
 
 
-def _after_cancelling(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return None if "close" in failure.rule else "ascheduler.add.direct-cancel"
+def _after_cancelling(player: Player, play: Play, _failure: RuleBroken) -> str | None:
+    """Blame cancellations, unless the same fails without the consumers."""
+    return "ascheduler.add.direct-cancel" if player.passes(drop("cancel", "get")(play)) else None
 
 
 def _after_joining(_player: Player, _play: Play, failure: RuleBroken) -> str | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from queue_conformance.loops import outcome_of
 from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
 from queue_conformance.suites.aschedulers.attribution import EXPERIMENTS, LOST
 from queue_conformance.suites.aschedulers.scene import Scene, request
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import Operation, Player
-from queue_conformance.tasks import outcome_of
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
 """The priorities of the items that programs add."""

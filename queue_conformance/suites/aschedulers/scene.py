@@ -9,11 +9,10 @@ from typing import Any
 
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.implementations.scripts import quoted
-from queue_conformance.simulation import NeverAtRest, NeverReturns
+from queue_conformance.loops import NeverAtRest, NeverReturns, outcome_of, place_of
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
-from queue_conformance.tasks import outcome_of, place_of
 
 KINDS = frozenset({Kind.ASYNC_SCHEDULER})
 
@@ -96,9 +95,14 @@ class Scene:
         """
         value, rule = self.bench.driver.value, rule or self.rule
         self.bench.examined[rule] += 1
-        if not value(assertion):
-            tail = [f"assert {assertion}, {quoted(f'expected {expected}, got ')} + str({shown})"]
-            self.bench.fail(rule, expected, value(shown), tail)
+        try:
+            if value(assertion):
+                return
+            actual = value(shown)
+        except BaseException as error:  # of a task whose result is asked for
+            actual = f"{describe(error)} raised"
+        tail = [f"assert {assertion}, {quoted(f'expected {expected}, got ')} + str({shown})"]
+        self.bench.fail(rule, expected, actual, tail)
 
     def expect_done(self, task: str, expected: str, *, rule: str | None = None) -> None:
         """Examine a rule which says that a task has ended, whichever way."""

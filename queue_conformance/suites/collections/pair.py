@@ -141,8 +141,10 @@ class CollectionPair:
 
     def truth(self, _item: int = 0) -> None:
         """Compare ``bool()``."""
-        truth, expected = self.queue.truth(), bool(self.model.items)
-        self._compare("queue.len.truth", truth, expected, f"truth is {expected}")
+        rule = self.queue.rule_of_truth()
+        truth, expected = self.queue.truth(rule), bool(self.model.items)
+        self._compare(rule, truth, expected, f"truth is {expected}")
+        self.bench.examined["queue.len.truth"] += 1
 
     def clear(self, _item: int = 0) -> None:
         """Clear, where the queue can, and compare ``len()``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.implementations import inner
+from queue_conformance.implementations.quoted import inner
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.collections.common import BY_PRIORITY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS

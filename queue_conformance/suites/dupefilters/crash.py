@@ -7,8 +7,8 @@ from typing import Any
 
 from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Kill, Say, When
-from queue_conformance.implementations import running
-from queue_conformance.implementations.component import files_in
+from queue_conformance.implementations.drivers.component import files_in
+from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench

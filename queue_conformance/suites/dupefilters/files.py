@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from queue_conformance.implementations.running import files_below
+from queue_conformance.implementations.quoted.running import files_below
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS

@@ -7,10 +7,10 @@ from typing import Any
 
 from scrapy.exceptions import ScrapyDeprecationWarning
 
-from queue_conformance.implementations.driver import Item
-from queue_conformance.implementations.dupefilter import OpenFilter
+from queue_conformance.implementations.drivers.base import Item
+from queue_conformance.implementations.drivers.dupefilter import OpenFilter
+from queue_conformance.implementations.quoted.running import FingerprintFromMeta
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.implementations.running import FingerprintFromMeta
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS

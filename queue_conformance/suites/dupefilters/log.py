@@ -8,8 +8,8 @@ from typing import Any
 
 from scrapy.dupefilters import BaseDupeFilter
 
-from queue_conformance.implementations.dupefilter import OpenFilter
-from queue_conformance.implementations.running import Records
+from queue_conformance.implementations.drivers.dupefilter import OpenFilter
+from queue_conformance.implementations.quoted.running import Records
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS

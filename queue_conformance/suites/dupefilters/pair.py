@@ -6,9 +6,9 @@ from typing import Any
 
 from scrapy.dupefilters import BaseDupeFilter
 
-from queue_conformance.implementations import running
-from queue_conformance.implementations.component import files_in
-from queue_conformance.implementations.dupefilter import OpenFilter
+from queue_conformance.implementations.drivers.component import files_in
+from queue_conformance.implementations.drivers.dupefilter import OpenFilter
+from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.dupefilter import DupeFilterModel
 from queue_conformance.suites.bench import Bench

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 from queue_conformance.faults.backend import VARIABLE
-from queue_conformance.implementations import running
-from queue_conformance.implementations.dupefilter import Requests
+from queue_conformance.implementations.drivers.dupefilter import Requests
+from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check

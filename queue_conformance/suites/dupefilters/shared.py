@@ -7,12 +7,11 @@ import pickle
 import select
 import signal
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from queue_conformance.faults import crash
-from queue_conformance.isolation import die_with_parent
+from queue_conformance.isolation import fork
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
@@ -97,9 +96,7 @@ def side_by_side(function: Callable[[int, Callable[[], None]], Any], processes: 
     children: list[tuple[int, int]] = []
     for number in range(processes):
         reader, writer = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks while the proxy's thread runs
-            pid = os.fork()
+        pid = fork()
         if pid == 0:
             _child(function, number, (gate, opener, writer))
         os.close(writer)
@@ -124,7 +121,6 @@ def _child(function: Callable[[int, Callable[[], None]], Any], number: int, pipe
         os.read(gate, 1)
 
     try:
-        die_with_parent()
         os.close(opener)
         try:
             result = function(number, together)

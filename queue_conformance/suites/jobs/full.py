@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from queue_conformance.faults import crash, disk
 from queue_conformance.faults.crash import Say
 from queue_conformance.faults.disk import Fault, NoFault, SizeLimit
-from queue_conformance.implementations.kills import kill_in_write
+from queue_conformance.implementations.quoted.kills import kill_in_write
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench

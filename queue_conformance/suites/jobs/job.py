@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.implementations.scripts import quoted
 from queue_conformance.suites.bench import Bench

@@ -85,9 +85,12 @@ def _factor_that_matters(player: Player, play: Play, failure: RuleBroken) -> str
     if failure.rule == "pq.close.state-nonempty":  # whether a failed push is named, or something that was used before
         rule = "pq.push.failed-no-trace"
         return None if player.passes(_without_all_but(rule, play), play.queues) else rule
+    program = tuple(play.played)
     alone = (rule for rule in FACTORS if not player.passes(_without_all_but(rule, play), play.queues))
-    needed = (rule for rule, change in FACTORS.items() if player.passes(change(tuple(play.played)), play.queues))
-    found = next(alone, None) or next(needed, None)
+    needed = [rule for rule, change in FACTORS.items() if player.passes(change(program), play.queues)]
+    used = [rule for rule, change in FACTORS.items() if change(program) != program]
+    known = (rule for rule in (*needed, *used) if rule in player.known)
+    found = next(alone, None) or next(known, None) or next(iter(needed), None)
     if found == "pq.pop.transient" and player.passes(_pushes_first(play), play.queues):
         return _after_late_push(player, play, failure) or found  # a pop is a pop, whatever it returns
     return found

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from queue_conformance.implementations.driver import Item
-from queue_conformance.implementations.priorityqueue import through_json
+from queue_conformance.implementations.drivers.base import Item
+from queue_conformance.implementations.drivers.priorityqueue import through_json
 from queue_conformance.implementations.recording import NOTHING
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench

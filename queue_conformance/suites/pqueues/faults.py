@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench

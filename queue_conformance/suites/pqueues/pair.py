@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any, NoReturn
 
-from queue_conformance.implementations.priorityqueue import MARKED, PLACES, SLOTS, PriorityQueueDriver
+from queue_conformance.implementations.drivers.priorityqueue import MARKED, PLACES, SLOTS, PriorityQueueDriver
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.priorityqueue import Place, PriorityQueueModel
 from queue_conformance.specification import load
@@ -59,7 +59,7 @@ class PriorityQueuePair:
         self._pushes = 0
         self._peeked: Any = None
         self._seen: set[str] = set()
-        self._used: set[int] = set()
+        self._used: set[Place] = set()
         self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
 
     # --- Operations --------------------------------------------------------------------------------------------------
@@ -69,10 +69,7 @@ class PriorityQueuePair:
         number = self._number(item)
         self.queue.push(self.driver.item(number))
         self.model.push(number, self._place(number))
-        priority = self._place(number).priority
-        self._used.add(priority)
-        failed = "pq.push.failed-no-trace"
-        self._suspects[failed] = {place for place in self._suspects[failed] if place.priority != priority}
+        self._used.add(self._place(number))
         self._peeked = None
 
     def push_refused(self, item: int) -> None:
@@ -96,9 +93,7 @@ class PriorityQueuePair:
             else:
                 self._error_is_lost("no exception")
         self._seen.add("refused")
-        place = self._place(number)
-        if place.priority not in self._used:
-            self._suspects["pq.push.failed-no-trace"].add(place)
+        self._suspects["pq.push.failed-no-trace"].add(self._place(number))
 
     def pop(self, _item: int = 0) -> int | None:
         """Pop, and judge what came."""
@@ -162,7 +157,9 @@ class PriorityQueuePair:
 
     def truth(self, _item: int = 0) -> None:
         """Compare ``bool()``."""
-        self._compare("pq.len.truth", self.queue.truth(), len(self.model) > 0, "truth is {}")
+        rule = self.queue.rule_of_truth("pq.len.truth", "pq.len.sum")
+        self._compare(rule, self.queue.truth(rule), len(self.model) > 0, "truth is {}")
+        self._examined["pq.len.truth"] += 1
 
     def activity(self, item: int) -> None:
         """Let the downloader be busy with more or fewer requests of a slot."""
@@ -215,9 +212,9 @@ class PriorityQueuePair:
         if not self.bench.offers("persistent") or not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
-        state = save(self.bench, self.queue, places, self._suspects)
+        state = save(self.bench, self.queue, places, self._suspects, self._used)
         self._suspects = {rule: set() for rule in self._suspects}
-        self._used = {place.priority for place in self.model.places}
+        self._used = self.model.places
         if marker is not None:
             self.driver.discard(marker)
             self._suspects["pq.resume.stale"].add(self._place(marker.number))

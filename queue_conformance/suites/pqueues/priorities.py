@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from queue_conformance.faults.disk import AVAILABLE
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check

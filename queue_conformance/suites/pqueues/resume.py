@@ -8,7 +8,7 @@ from typing import Any
 
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
-from queue_conformance.implementations.priorityqueue import MARKED, PriorityQueueDriver
+from queue_conformance.implementations.drivers.priorityqueue import MARKED, PriorityQueueDriver
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check

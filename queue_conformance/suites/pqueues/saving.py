@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any
 
-from queue_conformance.implementations.priorityqueue import MARKERS, PLACES, through_json
+from queue_conformance.implementations.drivers.priorityqueue import MARKERS, PLACES, through_json
 from queue_conformance.implementations.recording import NOTHING
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites.bench import Bench
@@ -18,7 +18,13 @@ Suspects = Mapping[str, Collection[Place]]
 """Where other rules say that nothing may be left, by the ids of these rules."""
 
 
-def save(bench: Bench, queue: Any, places: Collection[Place], suspects: Suspects = MappingProxyType({})) -> Any:
+def save(
+    bench: Bench,
+    queue: Any,
+    places: Collection[Place],
+    suspects: Suspects = MappingProxyType({}),
+    used: Collection[Place] = (),
+) -> Any:
     """Close a priority queue, and judge the state that it returns.
 
     Args:
@@ -26,6 +32,7 @@ def save(bench: Bench, queue: Any, places: Collection[Place], suspects: Suspects
         queue: the open queue.
         places: where requests are left.
         suspects: what else may be wrong if something empty is named.
+        used: where requests were, which may be the reason that it is named just as well.
 
     Returns:
         The state after a trip through JSON; scripts call it ``state``.
@@ -40,7 +47,7 @@ def save(bench: Bench, queue: Any, places: Collection[Place], suspects: Suspects
         bench.examined[rule] += 1
         bench.fail(rule, "state that JSON can store", left, ["json.dumps(left)"], final=True)
     if places:
-        _judge_names(bench, left, set(places), suspects)
+        _judge_names(bench, left, set(places), suspects, used)
     bench.recorder.note("state = json.loads(json.dumps(left))")
     return state
 
@@ -57,27 +64,30 @@ def close(bench: Bench, queue: Any, *, nothing_left: bool) -> Any:
     return left
 
 
-def _judge_names(bench: Bench, left: Any, places: set[Place], suspects: Suspects) -> None:
+def _judge_names(bench: Bench, left: Any, places: set[Place], suspects: Suspects, used: Collection[Place]) -> None:
     """Nothing empty is named, as far as state of the released forms tells: priorities, or priorities by slot."""
     if isinstance(left, Mapping):
         slots = {place.slot for place in places}
         named_slots = left.keys() & KNOWN
-        suspected = {rule: {place.slot for place in found} for rule, found in suspects.items()}
+        suspected = {rule: {place.slot for place in found} - {place.slot for place in used} for rule, found in suspects.items()}
         expected = f"no other slots than {', '.join(sorted(slots))}"
         _expect_only(bench, left, named_slots, slots, suspected, expected, f"set(left) <= {slots!r}")
         for slot in sorted(named_slots):
             mine = {place for place in places if place.slot == slot}
             theirs = {rule: [place for place in found if place.slot == slot] for rule, found in suspects.items()}
-            _judge_numbers(bench, left, left[slot], mine, theirs, f"left[{slot!r}]")
+            mine_used = [place for place in used if place.slot == slot]
+            _judge_numbers(bench, left, left[slot], mine, theirs, mine_used, f"left[{slot!r}]")
     else:
-        _judge_numbers(bench, left, left, places, suspects, "left")
+        _judge_numbers(bench, left, left, places, suspects, used, "left")
 
 
-def _judge_numbers(bench: Bench, left: Any, named: Any, places: set[Place], suspects: Suspects, source: str) -> None:
+def _judge_numbers(
+    bench: Bench, left: Any, named: Any, places: set[Place], suspects: Suspects, used: Collection[Place], source: str
+) -> None:
     """Only priorities of requests are named, if numbers are named at all."""
     if isinstance(named, Collection) and not isinstance(named, str) and all(isinstance(number, int) for number in named):
         mine = _numbers(places)
-        suspected = {rule: _numbers(found) for rule, found in suspects.items()}
+        suspected = {rule: _numbers(found) - _numbers(used) for rule, found in suspects.items()}
         expected = f"no other priorities than {', '.join(map(str, sorted({abs(number) for number in mine})))} (or negated)"
         _expect_only(bench, left, set(named), mine, suspected, expected, f"set({source}) <= {mine!r}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench

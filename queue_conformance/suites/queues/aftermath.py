@@ -127,7 +127,7 @@ def _live(bench: Bench, planned: Crash, say: Say) -> None:
         for operation in before:
             say(life.do(operation))
         planned.kill.strike(bench.implementation.cls, bench.driver.directory, lambda: life.do(last), say)
-    except Exception:
+    except BaseException:
         sys.settrace(None)  # the queue refuses to work: that is for other checks, and this crash does not happen
 
 

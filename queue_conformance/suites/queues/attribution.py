@@ -86,7 +86,9 @@ def _after_refused(player: Player, play: Play, _failure: RuleBroken) -> str:
 
 
 def _after_other_queues(player: Player, play: Play, _failure: RuleBroken) -> str:
-    return "queue.ctor.key-identity" if _needs_reopening(player, play) else "queue.ctor.key-isolation"
+    """Other queues matter: are they mixed up when they are opened again, or are they one store anyway?"""
+    isolation = "queue.ctor.key-isolation"
+    return isolation if isolation in player.known or not _needs_reopening(player, play) else "queue.ctor.key-identity"
 
 
 def _after_measuring(_player: Player, _play: Play, failure: RuleBroken) -> str | None:

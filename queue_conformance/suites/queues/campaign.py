@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Kill, Say, When
-from queue_conformance.implementations.kills import trace_lines
+from queue_conformance.implementations.quoted.kills import trace_lines
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues.aftermath import Account, Crash, Life, suffer
 
@@ -87,7 +87,7 @@ def _rehearsal(bench: Bench, story: Story) -> list[_Passed]:
             trace_lines(bench.implementation.cls, lambda frame, add=lines.append: add((frame.f_code.co_filename, frame.f_lineno)))
             try:
                 life.do(operation)
-            except Exception:
+            except BaseException:
                 return  # what comes later in the story is not crashed
             finally:
                 sys.settrace(None)

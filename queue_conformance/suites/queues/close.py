@@ -32,7 +32,12 @@ def close_releases_everything(bench: Bench) -> None:
     rule = "queue.close.releases"
     source, cycle = _cycle(bench)
     bench.recorder.call("kept = []", rule, list)
-    bench.recorder.call(f"for _ in range(3):\n{source}", rule, cycle, 3)  # a cache or a pool is made once
+    try:
+        bench.recorder.call(f"for _ in range(3):\n{source}", rule, cycle, 3)  # a cache or a pool is made once
+    except OperationRaised as raised:
+        failure = bench.unexpected(raised)
+        run(bench, program("push:1 push:2 pop reopen pop"))  # which names the rule, if it is another one
+        raise failure from raised
     gc.collect()
     descriptors, threads = _descriptors(), threading.active_count()
     bench.recorder.note(f"files, threads = len(os.listdir({_DESCRIPTORS!r})), threading.active_count()")

@@ -7,6 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
+from queue_conformance.faults.servers import RedisServer
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -154,10 +155,21 @@ def _length_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
 
 
 @check("queue.ctor.fail-early", kinds=REQUESTS_ONLY)
-def an_unreachable_server_is_found_when_building(bench: Bench) -> None:
-    backend_of(bench)
-    hurt(bench, Fault("refuse"))
-    bench.expect_raises("queue.ctor.fail-early", (Exception,), bench.open, why=": the server cannot be reached")
+def an_unusable_server_is_found_when_building(bench: Bench) -> None:
+    backend = backend_of(bench)
+    with bench.collecting():
+        hurt(bench, Fault("refuse"))
+        bench.expect_raises("queue.ctor.fail-early", (Exception,), bench.open, why=": the server cannot be reached")
+    if not isinstance(backend.server, RedisServer):
+        return
+    bench.restart()
+    bench.recorder.note("backend.demand_password()")
+    backend.demand_password()
+    try:
+        bench.expect_raises("queue.ctor.fail-early", (Exception,), bench.open, why=": the server wants a password")
+    finally:
+        backend.stop_server()
+        backend.start_server()
 
 
 @check("queue.len.restart-outage", kinds=REQUESTS_ONLY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from queue_conformance.implementations.driver import VARIABLES, Item
+from queue_conformance.implementations.drivers.base import VARIABLES, Item
 from queue_conformance.implementations.recording import describe
 from queue_conformance.models.queue import QueueModel
 from queue_conformance.specification import Kind
@@ -40,8 +40,8 @@ class QueuePair:
 
     # --- Operations --------------------------------------------------------------------------------------------------
 
-    def push(self, item: int) -> None:
-        """Push an item of the pool."""
+    def push(self, item: int) -> bool:
+        """Push an item of the pool; return whether that went well."""
         self._ensure_open()
         number = item + self.number * SPREAD
         self.queue.push(self.bench.driver.item(number))
@@ -52,6 +52,7 @@ class QueuePair:
             self._seen.add("push after peek")
         self.model.push(number)
         self._peeked = NOTHING_PEEKED
+        return True
 
     def push_refused(self, cause: int) -> None:
         """Push something that must be refused."""
@@ -136,12 +137,13 @@ class QueuePair:
     def truth(self, _item: int = 0) -> None:
         """Compare ``bool()``."""
         self._ensure_open()
-        truth = self.queue.truth()
+        rule = self.queue.rule_of_truth()
+        truth = self.queue.truth(rule)
         expected = bool(self.model.items)
         if truth != expected:
             self._contents_or(
                 lambda: self.bench.fail(
-                    "queue.len.truth",
+                    rule,
                     str(expected),
                     truth,
                     [f"assert truth is {expected}, f'expected {expected}, got {{truth}}'"],
@@ -209,7 +211,7 @@ class QueuePair:
             self._examined["queue.pop.empty-none"] += 1
             return None
         number: int | None = driver.identify(value)
-        expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
+        expected = " or ".join(driver.describe_item(n) for n in [*dict.fromkeys(allowed)][:3]) or "None"
         if number is not None and number in allowed:
             if driver.same(value, driver.item(number)):
                 return number
@@ -230,7 +232,7 @@ class QueuePair:
         """Whether an item out of turn is only that, and no item is missing or doubled; nothing of this is recorded."""
         try:
             rest = [number, *(self.bench.driver.identify(self.queue.raw.pop()) for _ in range(len(self.model)))]
-        except Exception:
+        except BaseException:
             return False
         return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
 

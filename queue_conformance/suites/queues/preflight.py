@@ -19,17 +19,15 @@ def preflight(bench: Bench) -> None:
         RuleBroken: for the first thing that fails.
     """
     driver = bench.driver
-    cls = bench.implementation.cls
     queue = driver.open()
     bench.expect(driver.constructor_rule, queue.raw is not None, "a queue", queue.raw, "queue is not None")
-    missing = [name for name in METHODS if not callable(getattr(queue.raw, name, None))]
-    rule = driver.interface_rule
-    if bench.implementation.kind is not Kind.DOWNSTREAM_QUEUE and not callable(getattr(cls, "peek", None)):
-        missing.append("peek")
-    if "__len__" not in missing and not hasattr(type(queue.raw), "__len__"):
-        missing.append("__len__")
+    # What queuelib asks for must be there before there is an object; `__len__` always, because len() looks at the class alone.
+    on_class = bench.implementation.kind is not Kind.DOWNSTREAM_QUEUE
+    names = (*METHODS, "peek") if on_class else METHODS
+    looked_at = {name: type(queue.raw) if on_class or name == "__len__" else queue.raw for name in names}
+    missing = [name for name, where in looked_at.items() if not callable(getattr(where, name, None))]
     assertion = f"all(callable(getattr(type(queue), name, None)) for name in {missing!r})"
-    bench.expect(rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)
+    bench.expect(driver.interface_rule, not missing, f"the methods {', '.join(names)}", f"no {', '.join(missing)}", assertion)
     item = driver.item(1)
     if bench.implementation.kind in COLLECTIONS:
         queue.push(item, driver.places[0])

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import Any
 
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites import check

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.faults.disk import Fault, NoFault
-from queue_conformance.implementations.driver import Item, OpenQueue
+from queue_conformance.implementations.drivers.base import Item, OpenQueue
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench, call_of

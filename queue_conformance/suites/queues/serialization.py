@@ -10,9 +10,9 @@ from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL, Cause
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.equality import difference
-from queue_conformance.implementations.example import ExampleSpider, OtherSpider
+from queue_conformance.implementations.quoted.example import ExampleSpider, OtherSpider
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.strategies import ODD_VALUES, RequestSource, request_sources
 from queue_conformance.suites import check
@@ -309,7 +309,5 @@ def falsy_requests_are_delivered(bench: Bench) -> None:
     except OperationRaised as raised:
         raise NotExercised(f"push refused a subclass of Request: {describe(raised.error)}") from raised
     with bench.recorder.blame(rule):
-        length = queue.length()
-        bench.expect(rule, length == 1, "len 1", length, "length == 1")
         bench.pop_item(queue, bench.driver.item(1), rule)
         queue.close()

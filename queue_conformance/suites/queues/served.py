@@ -12,7 +12,7 @@ from queue_conformance.implementations.recording import OperationRaised, describ
 from queue_conformance.models.uncertain import UncertainQueueModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, drop, without_empty_pops
+from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop, without_empty_pops
 from queue_conformance.suites.queues.attribution import FAULTS, SPREAD
 from queue_conformance.suites.queues.fallback import is_transient
 from queue_conformance.suites.queues.faulting import IMPATIENCE, Fault, expect_transient, hurt, patiently, recover
@@ -65,15 +65,16 @@ class ServedQueuePair(QueuePair):
 
     # --- Operations --------------------------------------------------------------------------------------------------
 
-    def push(self, item: int) -> None:
+    def push(self, item: int) -> bool:
         """Push an item of the pool; while the server is away it may fail, and if the push was cut it may be there or not."""
         if self.model.lost_track:
-            return
+            return True
         if not self.backend.faulty:
             self._push_in_peace(partial(super().push, item))
-            return
+            return True
         number, proxy = item + self.number * SPREAD, self.backend.proxy
         self._ensure_open()
+        self._peeked = NOTHING_PEEKED
         requested, cuts = proxy.requested, proxy.cuts
         try:
             self.queue.push(self.bench.driver.item(number), owner="queue.push.transient-error")
@@ -86,14 +87,15 @@ class ServedQueuePair(QueuePair):
                 self.model.push_late(number)
             elif sent:
                 self.model.push(number, certain=False)
-        else:
-            self.model.push(number)
-            if proxy.requested == requested or proxy.cuts > cuts:
-                self._failed.add("push")
-                self._drain_as(_rule_of_push(proxy.cuts > cuts))
+            return False
+        self.model.push(number)
+        if proxy.requested == requested or proxy.cuts > cuts:
+            self._failed.add("push")
+            self._drain_as(_rule_of_push(proxy.cuts > cuts))
         self._peeked = NOTHING_PEEKED
+        return True
 
-    def _push_in_peace(self, push: Callable[[], None]) -> None:
+    def _push_in_peace(self, push: Callable[[], object]) -> None:
         try:
             patiently(self.bench, push)
         except OperationRaised as raised:
@@ -191,7 +193,9 @@ class ServedQueuePair(QueuePair):
         except OperationRaised as raised:
             if faulty:
                 self._raised("queue.len.transient-no-raise", raised)
-            raise
+            failure = self.bench.unexpected(raised)
+            self.bench.recorder.steps.pop()  # first look whether it had a reason
+            self._contents_or(partial(_throw, failure))
         least, most = self.model.least, len(self.model)
         if faulty and least:
             self.bench.expect("queue.len.transient-nonzero", length != 0, f"{least}", length, "length != 0", final=True)
@@ -235,18 +239,32 @@ class ServedQueuePair(QueuePair):
         return not self._failed and super()._rest_is_complete(number)
 
 
+def _throw(failure: RuleBroken) -> NoReturn:
+    raise failure
+
+
 def _rule_of_push(sent: bool) -> str:
     """Return the rule on a push that failed on its way, or that found no server any more."""
     return "queue.push.transient-error" if sent else "queue.push.transient-after-success"
+
+
+def _without_pops(play: Play) -> Program:
+    """Leave out all pops, because without one of them its fault would hit the next one; and lengths, which tell of themselves."""
+    return tuple(operation for operation in play.played if operation.name not in ("pop", "length"))
 
 
 def _after_faults(player: Player, play: Play, failure: RuleBroken) -> str:
     """Faults matter: is it the pops that failed, or the pushes?"""
     if failure.rule.startswith("queue.len."):
         return "queue.len.last-known"
+    of_pushes, of_pops = "queue.push.failed-no-trace", "queue.pop.transient-keeps"
+    if of_pushes in player.known and player.passes(play.without("push", False), play.queues):
+        return of_pushes
+    if of_pops in player.known and player.passes(_without_pops(play), play.queues):
+        return of_pops
     pushed = any(operation.name == "push" for operation in play.played)
     pops_matter = player.passes(without_empty_pops(play), play.queues)
-    return "queue.pop.transient-keeps" if pops_matter or not pushed else "queue.push.failed-no-trace"
+    return of_pops if pops_matter or not pushed else of_pushes
 
 
 EXPERIMENTS = (Experiment(drop(*FAULTS), _after_faults),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.implementations.scheduler import traits
+from queue_conformance.implementations.drivers.scheduler import traits
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import Experiment, Play, Player, Program, always, drop
 
@@ -18,16 +18,8 @@ def _after_reopening(_player: Player, _play: Play, failure: RuleBroken) -> str |
 
 
 def _without_repeats(play: Play) -> Program:
-    """Leave out the requests that are rejected."""
-    seen: set[int] = set()
-    kept = []
-    for operation in play.played:
-        if operation.name == "enqueue" and not traits(operation.item).dont_filter:
-            if operation.item in seen:
-                continue
-            seen.add(operation.item)
-        kept.append(operation)
-    return tuple(kept)
+    """Leave out the requests that were rejected."""
+    return play.without("enqueue", False)
 
 
 def _after_repeats(_player: Player, _play: Play, failure: RuleBroken) -> str | None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Kill, Say, When
+from queue_conformance.implementations.drivers.scheduler import OpenScheduler, traits
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.implementations.scheduler import OpenScheduler, traits
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised

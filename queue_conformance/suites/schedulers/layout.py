@@ -8,7 +8,7 @@ from packaging.version import Version
 from scrapy.utils.misc import load_object
 
 from queue_conformance.implementations.capabilities import Order
-from queue_conformance.implementations.scheduler import traits
+from queue_conformance.implementations.drivers.scheduler import traits
 from queue_conformance.models.scheduler import Layout, Place, SchedulerModel
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.suites.bench import Bench
@@ -56,7 +56,8 @@ def order_rule(bench: Bench, model: SchedulerModel, number: int, allowed: list[i
         allowed: what should have come.
     """
     mine = traits(number)
-    same_slot = [n for n in allowed if traits(n).slot == mine.slot] or allowed
+    same_slot = [n for n in allowed if traits(n).slot == mine.slot] if bench.offers("slots") else []
+    same_slot = same_slot or list(allowed)
     same_slot.sort(key=lambda n: traits(n).priority != mine.priority)
     first = traits(same_slot[0])
     if mine.priority != first.priority or not bench.offers("configurable"):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from twisted.internet.defer import Deferred
 
-from queue_conformance.implementations.misbehaving import NotedFilter, Trouble
+from queue_conformance.implementations.quoted.misbehaving import NotedFilter, Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench

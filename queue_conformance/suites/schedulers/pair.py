@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from queue_conformance.implementations.misbehaving import Trouble
+from queue_conformance.implementations.drivers.scheduler import POOL, OpenScheduler, traits
+from queue_conformance.implementations.quoted.misbehaving import Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.implementations.scheduler import POOL, OpenScheduler, traits
 from queue_conformance.models.scheduler import Place, SchedulerModel
 from queue_conformance.specification import Profile
 from queue_conformance.suites.bench import Bench
@@ -53,10 +53,10 @@ class SchedulerPair:
 
     # --- Operations --------------------------------------------------------------------------------------------------
 
-    def enqueue(self, number: int) -> None:
-        """Enqueue the request of a number, and judge the answer."""
+    def enqueue(self, number: int) -> bool | None:
+        """Enqueue the request of a number, and judge the answer; return whether it was accepted, ``None`` if that failed."""
         if self._lost_sight:
-            return
+            return None
         waiting = list(Trouble.pushes)
         try:
             result = self.scheduler.enqueue(self.bench.driver.fresh(number))
@@ -69,7 +69,7 @@ class SchedulerPair:
             self._examined["scheduler.enqueue.other-propagates"] += 1
             self.model.fail(number)
             self._failed.add(number)
-            return
+            return None
         error = waiting[0] if len(Trouble.pushes) < len(waiting) else None
         if error is not None and not self._falls_back(error):
             tail = _must_raise(self.bench.recorder.steps[-1].source, type(error).__name__)
@@ -80,11 +80,12 @@ class SchedulerPair:
         self._judge_answer(number, result, error)
         if not result:
             self._rejected.add(number)
-            return
+            return False
         if refused:
             self._examined["scheduler.enqueue.fallback-serialization"] += 1
         on_disk = self.keeps_all or (self.on_disk and not refused and error is None)
         self.model.enqueue(number, Place.DISK if on_disk else Place.MEMORY)
+        return True
 
     def next(self, _item: int = 0) -> int | None:
         """Take out the next request, and judge what came."""
@@ -141,8 +142,8 @@ class SchedulerPair:
             return
         self.length()
         self._count()
-        self.scheduler.close()
         self._no_trouble()
+        self.scheduler.close()
         self.scheduler = self.bench.open(self.settings, job=self.job, owner="scheduler.resume.all")
         Trouble.stored, Trouble.refusals = [], 0
         in_memory = list(self.model.stored(Place.MEMORY))
@@ -196,9 +197,6 @@ class SchedulerPair:
         """Compare what ``enqueue_request`` returned with what it should."""
         accepted, either = self.model.accepts(number), number in self.model.unsure and not traits(number).dont_filter
         if either:
-            if not result:
-                self.model.seen.add(number)
-                self.model.unsure.discard(number)
             return
         again = number in self.model.seen
         if accepted and not result:

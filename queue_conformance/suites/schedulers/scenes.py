@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from scrapy.settings import default_settings
 
-from queue_conformance.implementations.misbehaving import Trouble
-from queue_conformance.implementations.scheduler import OpenScheduler, traits
+from queue_conformance.implementations.drivers.scheduler import OpenScheduler, traits
+from queue_conformance.implementations.quoted.misbehaving import Trouble
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 

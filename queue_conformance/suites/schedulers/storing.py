@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.faults import disk
-from queue_conformance.implementations.misbehaving import Records, Trouble
+from queue_conformance.implementations.drivers.scheduler import OpenScheduler
+from queue_conformance.implementations.quoted.misbehaving import Records, Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.implementations.scheduler import OpenScheduler
 from queue_conformance.specification import Profile
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench

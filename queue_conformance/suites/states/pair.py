@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from queue_conformance.implementations import running
-from queue_conformance.implementations.example import same
+from queue_conformance.implementations.drivers.spiderstate import Run
+from queue_conformance.implementations.quoted import running
+from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.implementations.spiderstate import Run
 from queue_conformance.models.state import StateModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop

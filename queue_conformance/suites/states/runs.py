@@ -11,9 +11,9 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Say
-from queue_conformance.implementations.example import same
+from queue_conformance.implementations.quoted.example import same
+from queue_conformance.implementations.quoted.running import files_below
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.implementations.running import files_below
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import program

@@ -17,10 +17,11 @@ from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from queue_conformance.errors import SerializationError, TransientError
-from queue_conformance.implementations import Implementation, engine, example, kills, misbehaving, site
+from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.implementations.crawling import CrawlerDriver
-from queue_conformance.implementations.driver import Item
+from queue_conformance.implementations.drivers.base import Item
+from queue_conformance.implementations.drivers.crawling import CrawlerDriver
+from queue_conformance.implementations.quoted import engine, example, kills, misbehaving, site
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
 

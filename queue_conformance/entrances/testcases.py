@@ -13,6 +13,7 @@ the run, as for ``pytest --queue-class=...``.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -20,17 +21,20 @@ from typing import Any, ClassVar
 import pytest
 
 from queue_conformance.described import describe
+from queue_conformance.entrances.items import run_check
+from queue_conformance.entrances.joining import Described
+from queue_conformance.entrances.session import session_of
 from queue_conformance.implementations.loading import LoadError, evident_kind, load_class, path_of
-from queue_conformance.items import run_check
-from queue_conformance.joining import Described
-from queue_conformance.options import CLASS_OPTIONS, UsageError
-from queue_conformance.session import session_of
+from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE, UsageError
 from queue_conformance.specification import Kind
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import all_checks_of
 
 _RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
 """What no subclass may say, lest checks be gone and nobody notice."""
+
+_DESCRIBING = ("settings", "claims", "server", "level", "profile", "open_queue")
+"""The attributes that say how to examine the class."""
 
 _FIXTURE = type(pytest.fixture(lambda: None))
 
@@ -112,7 +116,7 @@ class ConformanceSuite:
             UsageError: if something makes no sense.
             LoadError: if the class is not of the kind of the suite.
         """
-        names = ("settings", "claims", "server", "level", "profile", "open_queue", fixture_of(type(self)))
+        names = (*_DESCRIBING, fixture_of(type(self)))
         *values, opener, cls = (self._value(name, request) for name in names)
         if isinstance(cls, str):
             path, cls = cls, load_class(cls)
@@ -165,7 +169,22 @@ def _mistake_of(cls: type[ConformanceSuite]) -> str:
                 f"{name} must not be defined in a suite, which runs every check of its kind: choose checks with -k, "
                 "give tests of your own other names, and list known failures in the file of --conformance-baseline"
             )
-    return ""
+    return next(filter(None, (_mistake_in(name, value, suites[0]) for name, value in vars(cls).items())), "")
+
+
+def _mistake_in(name: str, value: object, suite: type[ConformanceSuite]) -> str:
+    """Tell what is wrong with one attribute of a subclass, lest it be ignored and nobody notice; or return ``""``."""
+    known = [*_DESCRIBING, fixture_of(suite)]
+    marker = getattr(value, "_fixture_function_marker", None) or getattr(value, "_pytestfixturefunction", None)
+    if name in known:
+        several = getattr(marker, "params", None)
+        return f"{name}: a fixture with params describes several classes; write a suite for each" if several else ""
+    if near := difflib.get_close_matches(name, known, n=1, cutoff=0.88):
+        return f"a suite has no attribute {name!r}; did you mean {near[0]!r}?"
+    option = f"conformance-{name.replace('_', '-')}"
+    if marker or callable(value) or option not in (one.name for one in OPTIONS):
+        return ""
+    return f"{name} holds for a whole run, not for one suite: say --{option}, or {option} in [{TABLE}] of pyproject.toml"
 
 
 def _incomplete(cls: type[ConformanceSuite]) -> str:

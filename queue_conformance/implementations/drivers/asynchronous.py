@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.driver import Driver, Item
+from queue_conformance.implementations.drivers.base import Driver, Item
 from queue_conformance.implementations.loading import NO_QCRAWL, LoadError, load_class
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
-from queue_conformance.realtime import Loop, RealLoop
-from queue_conformance.simulation import NeedsRealLoop, NeverAtRest, SimulatedLoop
+from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
 
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""

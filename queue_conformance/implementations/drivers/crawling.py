@@ -15,8 +15,9 @@ from scrapy.crawler import Crawler
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from queue_conformance.implementations import Implementation, example, kills
-from queue_conformance.implementations.driver import Driver, Item
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers.base import Driver, Item
+from queue_conformance.implementations.quoted import example, kills
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
 

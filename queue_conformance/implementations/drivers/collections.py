@@ -7,8 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.implementations import Implementation, inner
-from queue_conformance.implementations.bytequeue import ByteItems
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers.bytequeue import ByteItems
+from queue_conformance.implementations.quoted import inner
 from queue_conformance.implementations.recording import Recorder
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from queue_conformance.entrances.runs import mistake_of_kit
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Target, UsageError
-from queue_conformance.runs import mistake_of_kit
 from queue_conformance.suites.examination import Examination
 
 
@@ -77,7 +77,7 @@ class Suites:
             line = mistake_of_kit(path, error) if isinstance(error, IsolatedError) else str(error)
             self._refused[name] = line
             self._errors.append(f"{name}: {line}")
-            pytest.fail(line, pytrace=False)
+            raise pytest.fail.Exception(line, pytrace=False) from None  # the line says it all
         except (Exception, pytest.fail.Exception):
             self._refused[name] = "its fixtures failed before, as the first of its tests shows"
             raise

@@ -13,11 +13,10 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.test import get_crawler
 
-from queue_conformance.implementations.engine import Downloader, Engine
+from queue_conformance.implementations.quoted.engine import Downloader, Engine
 
 
 def make_crawler(settings, name="example"):
-    import twisted.internet.reactor  # before Scrapy 2.15 get_crawler wants it to be there
 
     crawler = get_crawler(Spider, settings)
     crawler.spider = Spider.from_crawler(crawler, name=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from queue_conformance.implementations.crawling import CrawlerDriver
+from queue_conformance.implementations.drivers.crawling import CrawlerDriver
 from queue_conformance.implementations.scripts import quoted
 
 

@@ -1,6 +1,6 @@
 """The same machines as ``RuleBasedStateMachine`` of Hypothesis, for authors to extend with rules of their own.
 
-from queue_conformance.suites.stateful import state_machine
+from queue_conformance import state_machine
 
 class MyMachine(state_machine("my_package.MyQueue")):
     @rule()
@@ -23,9 +23,11 @@ from hypothesis import strategies as st
 from hypothesis.database import ExampleDatabase
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from queue_conformance.described import describe
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.isolation import FlightRecorder
+from queue_conformance.options import Common, UsageError
 from queue_conformance.suites import player_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, served
@@ -84,28 +86,33 @@ class QueueMachine(RuleBasedStateMachine):
 def state_machine(
     cls: type[Any] | str,
     *,
-    claims: Mapping[str, str] | None = None,
-    queue_settings: Mapping[str, str] | None = None,
+    claims: Mapping[str, Any] | Iterable[str] = (),
+    queue_settings: Mapping[str, Any] | Iterable[str] = (),
     server: str = "",
 ) -> type[QueueMachine]:
     """Make the state machine of a class.
 
     Args:
         cls: the class, or its dotted path.
-        claims: what its author claims, as for ``--conformance-claim``.
-        queue_settings: what it is built with, as for ``--queue-setting``.
+        claims: what its author claims, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
+        queue_settings: what it is built with, as for ``--queue-setting``; by name, or as ``NAME=VALUE``.
         server: the server that it stores in, as for ``--queue-server``; faults of the connection are then among the rules.
 
     Returns:
         A class to subclass; its ``TestCase`` can be collected by pytest.
 
     Raises:
+        UsageError: if an argument makes no sense; the message is one line that says what to write.
         LoadError: if there is nothing to examine.
     """
+    if not isinstance(cls, type | str):
+        raise UsageError(f"name a class, or its dotted path, not {cls!r}")
     path, given = (path_of(cls), cls) if isinstance(cls, type) else (cls, None)
+    said = {"settings": queue_settings, "claims": claims, "server": server}
+    target = describe(path, "", path, said, Common())
     with tempfile.TemporaryDirectory() as directory:
-        conditions = Conditions(Path(directory), server=server)
-        found = survey(path, queue_settings or {}, claims or {}, conditions, cls=given)
+        conditions = Conditions(Path(directory), server=target.server)
+        found = survey(path, target.settings, target.claims, conditions, cls=given)
         implementation = found.implementation(given)
         with served(implementation, Path(directory)) as (reached, backend):
             table = player_of(Bench(reached, Path(directory), FlightRecorder(), backend=backend)).table

@@ -18,10 +18,11 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler
 
-from queue_conformance.implementations import Implementation, downstreams, engine, example, kills
+from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.implementations.crawling import REACTOR, CrawlerDriver, make_crawler
-from queue_conformance.implementations.driver import Item, OpenQueue
+from queue_conformance.implementations.drivers.base import Item, OpenQueue
+from queue_conformance.implementations.drivers.crawling import REACTOR, CrawlerDriver, make_crawler
+from queue_conformance.implementations.quoted import downstreams, engine, example, kills
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_settings
 from queue_conformance.models.priorityqueue import Place
@@ -126,7 +127,7 @@ class PriorityQueueDriver(CrawlerDriver):
         """Build over downstream queues of the kit from now on.
 
         Args:
-            normal: the name of the class, in :mod:`queue_conformance.implementations.downstreams`.
+            normal: the name of the class, in :mod:`queue_conformance.implementations.quoted.downstreams`.
             start: the same for start requests; ``None`` for no class of their own.
             keeps: what they hold outlives them; otherwise the key is empty, as it is for queues in memory.
 

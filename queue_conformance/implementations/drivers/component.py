@@ -19,8 +19,8 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.reactor import install_reactor
 from twisted.internet.defer import Deferred
 
-from queue_conformance.implementations import example, kills, running
-from queue_conformance.implementations.crawling import NEEDS_REACTOR, CrawlerDriver
+from queue_conformance.implementations.drivers.crawling import NEEDS_REACTOR, CrawlerDriver
+from queue_conformance.implementations.quoted import example, kills, running
 from queue_conformance.implementations.scripts import (
     quoted,
     source_of_backend,

@@ -8,8 +8,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.implementations import Implementation, kills
-from queue_conformance.implementations.driver import OPENER_ARGUMENTS, Driver, Item
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers.base import OPENER_ARGUMENTS, Driver, Item
+from queue_conformance.implementations.quoted import kills
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
-from queue_conformance.implementations import Implementation, consumers, kills
-from queue_conformance.implementations.asynchronous import SIMULATED, AsyncDriver
+from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.implementations.driver import Item
-from queue_conformance.implementations.example import same
+from queue_conformance.implementations.drivers.asynchronous import SIMULATED, AsyncDriver
+from queue_conformance.implementations.drivers.base import Item
+from queue_conformance.implementations.quoted import consumers, kills
+from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import NOTHING, Recorder
 from queue_conformance.implementations.scripts import quoted, source_of_backend, source_of_setting
-from queue_conformance.realtime import Loop
-from queue_conformance.tasks import Task, outcome_of
+from queue_conformance.loops import Loop, Task, outcome_of
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""

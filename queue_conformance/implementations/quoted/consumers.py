@@ -3,7 +3,7 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
-from queue_conformance.tasks import outcome_of
+from queue_conformance.loops import outcome_of
 
 
 def drained(loop, queue, most):

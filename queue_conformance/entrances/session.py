@@ -15,16 +15,16 @@ import pytest
 
 from queue_conformance import options
 from queue_conformance.baseline import BaselineError
-from queue_conformance.gate import Gate
+from queue_conformance.baseline.gate import Gate
+from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
+from queue_conformance.entrances.joining import Described, Suites
+from queue_conformance.entrances.progress import DistributedProgress, Progress, display_of
+from queue_conformance.entrances.runs import Run, mistake_of_kit, new_scratch
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
-from queue_conformance.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
-from queue_conformance.joining import Described, Suites
 from queue_conformance.options import Options, Target
-from queue_conformance.progress import DistributedProgress, Progress, display_of
 from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place
-from queue_conformance.runs import Run, mistake_of_kit, new_scratch
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.programs import Operation, Program
 
@@ -37,6 +37,9 @@ _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_T
 _CACHE = "queue-conformance/failing-programs"
 _RESULT = "queue_conformance"
 """The attribute of pytest's report on a check that holds what came of it."""
+
+_SAID = 2000
+"""Characters that are shown at most of what an implementation printed during a check."""
 
 _NAME = "queue-conformance-session"
 """The name of the plugin with the hooks of a run."""
@@ -177,6 +180,8 @@ class Session:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         """Attach what came of a check to pytest's report on it."""
         report = yield
+        if check_of(item) is not None:
+            report.sections = [(title, _shortened(text)) for title, text in report.sections]
         if call.when == "call" and RESULT in item.stash:
             name, result = item.stash[RESULT]
             setattr(report, _RESULT, pack((name, result)))
@@ -329,3 +334,8 @@ def exit_status(report: Report, of_pytest: int) -> int:
     if report.failed or of_pytest == pytest.ExitCode.TESTS_FAILED:
         return pytest.ExitCode.TESTS_FAILED
     return INCONCLUSIVE if report.inconclusive else of_pytest
+
+
+def _shortened(text: str) -> str:
+    """Return the beginning of what was printed."""
+    return text if len(text) <= _SAID else f"{text[:_SAID]}\n... and {len(text) - _SAID} more characters, which -s shows\n"

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import pytest
 
+from queue_conformance.entrances.items import check_of
 from queue_conformance.isolation import FlightRecorder, Tally
-from queue_conformance.items import check_of
 
 AFTER, EVERY = 1.0, 0.25
 """Seconds that a check runs before the line in a terminal appears, and between two changes of it."""

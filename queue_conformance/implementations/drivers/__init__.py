@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.driver import Driver
+from queue_conformance.implementations.drivers.base import Driver
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.specification import Kind
 
@@ -21,7 +21,7 @@ def make_driver(implementation: Implementation, directory: Path, recorder: Recor
     """
     # Scrapy takes a quarter of a second to import: only for those who need it.
     module, name = _DRIVERS[implementation.kind]
-    driver: type[Driver] = getattr(import_module(f"queue_conformance.implementations.{module}"), name)
+    driver: type[Driver] = getattr(import_module(f"{__name__}.{module}"), name)
     return driver(implementation, directory, recorder)
 
 

@@ -15,13 +15,13 @@ from types import CodeType, ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.asynchronous import REQUEST, SIMULATED, AsyncDriver
 from queue_conformance.implementations.capabilities import Capabilities
-from queue_conformance.implementations.driver import OpenQueue
+from queue_conformance.implementations.drivers.asynchronous import REQUEST, SIMULATED, AsyncDriver
+from queue_conformance.implementations.drivers.base import OpenQueue
 from queue_conformance.implementations.loading import load_class
 from queue_conformance.implementations.recording import NOTHING, Recorder, Remark
 from queue_conformance.implementations.scripts import assemble, defined_in
-from queue_conformance.tasks import table_of
+from queue_conformance.loops import table_of
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
 """What computes fingerprints for a scheduler that names nothing else."""
@@ -53,7 +53,7 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)  # explains what is missing without qCrawl
-        from queue_conformance.implementations import crawls, schedulerqueues
+        from queue_conformance.implementations.quoted import crawls, schedulerqueues
 
         self._imports = dict(_IMPORTS)
         self._imports["Request"] = _import_of(implementation.claims.get("request", REQUEST))

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.quoting import quote
+from queue_conformance.implementations.quoting import Quotation, quote
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.implementations.scripts import assemble
 
@@ -74,6 +74,10 @@ class OpenQueue:
     def truth(self, owner: str = "queue.len.truth") -> Any:
         """Return ``bool()``."""
         return self._call(f"truth = bool({self.variable})", owner, bool, self.raw)
+
+    def rule_of_truth(self, truth: str = "queue.len.truth", count: str = "queue.len.count") -> str:
+        """Return the rule that a wrong truth value breaks: without a ``__bool__`` of its own, it is that of the length."""
+        return truth if hasattr(type(self.raw), "__bool__") else count
 
     def clear(self, owner: str = "queuelib.clear") -> Any:
         """Remove all items."""
@@ -208,9 +212,7 @@ class Driver(ABC):
         self.recorder.restart()
         try:
             return experiment()
-        except OperationRaised as raised:
-            if not isinstance(raised.error, Exception):
-                raise
+        except OperationRaised:
             return False
 
     @abstractmethod
@@ -295,16 +297,22 @@ class Driver(ABC):
 
     def under_test(self) -> tuple[list[str], list[str]]:
         """Return the lines that import the class, and those that define what cannot be imported."""
-        imports: list[str] = []
-        quoted: list[str] = []
+        quotations = self._quotations()
+        imports = [line for quotation in quotations for line in quotation.imports]
         if self.implementation.importable:
-            imports.append(f"from {self.module_name} import {self.class_name.partition('.')[0]}")
-        else:
-            definition = quote(self.implementation.cls, self.class_name)
-            imports += definition.imports
-            quoted += definition.lines
+            imports.insert(0, f"from {self.module_name} import {self.class_name.partition('.')[0]}")
+        return imports, [line for quotation in quotations for line in quotation.lines]
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of what a script can neither import nor quote, so that it does not run as it is."""
+        return [name for quotation in self._quotations() for name in quotation.missing]
+
+    def _quotations(self) -> list[Quotation]:
+        """Return the definitions of the class and of what builds it, as far as they cannot be imported."""
+        found = []
+        if not self.implementation.importable:
+            found.append(quote(self.implementation.cls, self.class_name))
         if self.implementation.opener is not None:
-            definition = quote(self.implementation.opener, self.opener_name)
-            imports += definition.imports
-            quoted += definition.lines
-        return imports, quoted
+            found.append(quote(self.implementation.opener, self.opener_name))
+        return found

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.baseline import BaselineError
+from queue_conformance.baseline.gate import Gate
 from queue_conformance.described import describe
-from queue_conformance.gate import Gate
+from queue_conformance.entrances.runs import Run, new_scratch
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant
 from queue_conformance.reports import Report
-from queue_conformance.runs import Run, new_scratch
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination, all_checks_of
 

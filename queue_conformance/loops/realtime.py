@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from queue_conformance.simulation import Job, Jobs, Running, SimulatedLoop, run_to_its_end
-from queue_conformance.tasks import Task
+from queue_conformance.loops.simulation import Job, Jobs, Running, SimulatedLoop, run_to_its_end
+from queue_conformance.loops.tasks import Task
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 :class:`SimulatedLoop` has a clock of its own and threads of its own: nothing sleeps, a job of an executor runs and is
 delivered when it is told to, and a wait that nothing can end is known at once. What asyncio guarantees, the order of what is
-ready, is kept, so whatever happens here can happen on the stock loop: ``queue_conformance.realtime.RealLoop``, which has the
+ready, is kept, so whatever happens here can happen on the stock loop: :class:`~queue_conformance.loops.RealLoop`, which has the
 same methods.
 
 Scripts use both::
@@ -26,7 +26,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
-from queue_conformance.tasks import Task, place_of
+from queue_conformance.loops.tasks import Task, place_of
 
 T = TypeVar("T")
 

@@ -1,0 +1,50 @@
+"""The released queues and the scheduler of scrapy-redis: every broken rule of these tables was looked at by hand.
+
+``LifoQueue`` is ``FifoQueue`` with another end.
+"""
+
+import runpy
+
+import pytest
+from kit import broken, without_jobs
+from kit import examine as examine_path
+from pages import DOCS
+
+from queue_conformance import examine
+
+queues = pytest.importorskip("scrapy_redis.queue", reason="needs scrapy-redis")
+
+OPEN = runpy.run_path(str(DOCS / "matrix" / "conftest.py"))["pytest_open_queue"]
+SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0?socket_timeout=0.3&socket_connect_timeout=0.3"}
+
+QUEUE = {
+    # push lets the errors of redis-py through.
+    "queue.push.transient-error",
+    "queue.push.transient-after-success",
+    # push lets the errors of pickle through, and asks nobody whether the request can be rebuilt.
+    "queue.push.serialization-error",
+    "queue.push.serialization-all-causes",
+    "queue.push.rebuildable",
+    # pop and len let the errors of redis-py through, too.
+    "queue.pop.transient-none",
+    "queue.len.transient-no-raise",
+    # RPOP and LPOP remove the request before the reply is there.
+    "queue.pop.transient-keeps",
+}
+BROKEN = {
+    "FifoQueue": QUEUE,
+    # A sorted set holds equal members once.
+    "PriorityQueue": QUEUE | {"queue.push.duplicates"},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
+    (report,) = examine(getattr(queues, name), open_queue=OPEN, settings=SETTINGS, server="redis", examples=30).implementations
+    assert broken(report) == BROKEN[name]
+
+
+def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():
+    settings = {**SETTINGS, "SCHEDULER_PERSIST": "True", "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
+    report = examine_path("scrapy_redis.scheduler.Scheduler", settings=settings, server="redis", examples=15, meets=without_jobs)
+    assert broken(report) == {"scheduler.enqueue.true"}  # equal requests are stored once in its sorted set, dont_filter or not
