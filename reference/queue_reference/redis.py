@@ -11,8 +11,8 @@ next process get the item that was popped last once more. A push without reply r
 stored or not, and pushing it again may store it twice, but never loses it.
 
 There is no transaction, because a server that is out of memory refuses them, and then could not even be emptied. Stored
-requests are as durable as the server is told to make them (``appendonly``). Only one queue object at a time may use a key.
-Requests are pickled, so whoever can write to the server can run code in the crawler.
+requests are as durable as the server is told to make them (``appendonly``). Only one queue object at a time may use a key;
+for several there is ``redis_shared``. Requests are pickled, so whoever can write to the server can run code in the crawler.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def temporary_problems() -> Iterator[None]:
         raise TransientError(f"{type(error).__name__}: {error}") from error
 
 
-class FifoRedisQueue:
-    """The request that was pushed first is popped first.
+class RedisQueue:
+    """What queues on a Redis server share: the client, and values that hold requests.
 
     Settings:
         REDIS_URL: the server, by default ``redis://localhost:6379/0``.
@@ -69,7 +69,7 @@ class FifoRedisQueue:
         redis.RedisError: if the server does not answer or refuses, or the key does not hold a list.
     """
 
-    _signature: ClassVar[bytes] = b"FIFO request "  # begins every value
+    _signature: ClassVar[bytes]  # begins every value
 
     def __init__(self, crawler: Crawler, key: str) -> None:
         timeout = crawler.settings.getfloat("REDIS_TIMEOUT", 1.0)
@@ -77,9 +77,6 @@ class FifoRedisQueue:
             raise ValueError(f"REDIS_TIMEOUT must be a positive number of seconds, not {timeout!r}")
         self._crawler = crawler
         self._key = key.encode(errors="surrogatepass")
-        self._delivered: bytes | None = None  # the value that was popped last, until its removal is confirmed
-        self._length = 0  # what is known to be stored, without the delivered
-        self._uncertain = False  # whether there may be more, because a push had no reply
         self._client: Any = Redis.from_url(  # Any: to the annotations of redis-py, values are text
             crawler.settings.get("REDIS_URL", "redis://localhost:6379/0"),
             socket_timeout=timeout,
@@ -98,6 +95,46 @@ class FifoRedisQueue:
         """Build the queue of a key."""
         return cls(crawler, key)
 
+    def _look(self) -> bytes | None:
+        """Return the next value, and bring the length up to date."""
+        raise NotImplementedError
+
+    def _expect_own(self, value: bytes | None) -> None:
+        """Raise ``WrongStorageError`` if another class wrote a value."""
+        if value is not None and not value.startswith(self._signature):
+            raise WrongStorageError(f"{self._key!r} was not written by {type(self).__name__}")
+
+    def _value_of(self, request: Request) -> bytes:
+        """Return what is stored of a request, which is different each time.
+
+        Raises:
+            SerializationError: if it cannot be serialized, or not be rebuilt.
+        """
+        try:
+            data = pickle.dumps(request.to_dict(spider=self._crawler.spider))
+            self._rebuild(data)  # now the caller still has the request; in pop it would be lost
+        except Exception as error:  # whatever the objects in a request raise
+            raise SerializationError(f"cannot serialize {request}: {error!r}") from error
+        return self._signature + uuid4().bytes + data
+
+    def _request_of(self, value: bytes) -> Request:
+        return self._rebuild(value[len(self._signature) + ID_LENGTH :])
+
+    def _rebuild(self, data: bytes) -> Request:
+        return request_from_dict(pickle.loads(data), spider=self._crawler.spider)
+
+
+class FifoRedisQueue(RedisQueue):
+    """The request that was pushed first is popped first; for its settings see :class:`RedisQueue`."""
+
+    _signature: ClassVar[bytes] = b"FIFO request "
+
+    def __init__(self, crawler: Crawler, key: str) -> None:
+        self._delivered: bytes | None = None  # the value that was popped last, until its removal is confirmed
+        self._length = 0  # what is known to be stored, without the delivered
+        self._uncertain = False  # whether there may be more, because a push had no reply
+        super().__init__(crawler, key)
+
     def push(self, request: Request) -> None:
         """Store a request.
 
@@ -106,14 +143,10 @@ class FifoRedisQueue:
             TransientError: if the server does not answer, likewise. The request may have been stored nevertheless.
             redis.RedisError: if the server refuses: it is out of memory, read-only, wants a password ...
         """
-        try:
-            data = pickle.dumps(request.to_dict(spider=self._crawler.spider))
-            self._rebuild(data)  # now the caller still has the request; in pop it would be lost
-        except Exception as error:  # whatever the objects in a request raise
-            raise SerializationError(f"cannot serialize {request}: {error!r}") from error
+        value = self._value_of(request)
         try:
             with temporary_problems():
-                self._store(self._signature + uuid4().bytes + data)
+                self._store(value)
         except TransientError:
             self._uncertain = True
             raise
@@ -167,16 +200,14 @@ class FifoRedisQueue:
             value = self._look()
         except TransientError:
             return None
-        return None if value is None else (value, self._rebuild(value[len(self._signature) + ID_LENGTH :]))
+        return None if value is None else (value, self._request_of(value))
 
     def _look(self) -> bytes | None:
-        """Return the next value, and bring the length up to date."""
         with temporary_problems():
             self._remove_delivered()
             count = self._client.llen(self._key)
             value: bytes | None = self._client.lindex(self._key, 0)
-        if value is not None and not value.startswith(self._signature):
-            raise WrongStorageError(f"{self._key!r} was not written by {type(self).__name__}")
+        self._expect_own(value)
         missing, self._length, self._uncertain = self._length - count, count, False
         if missing > 0:
             raise LookupError(f"{missing} requests have vanished from {self._key!r}")
@@ -191,9 +222,6 @@ class FifoRedisQueue:
 
     def _store(self, value: bytes) -> None:
         self._client.rpush(self._key, value)  # at the end; the next one is the first of the list
-
-    def _rebuild(self, data: bytes) -> Request:
-        return request_from_dict(pickle.loads(data), spider=self._crawler.spider)
 
 
 class LifoRedisQueue(FifoRedisQueue):
