@@ -88,6 +88,11 @@ class Backend:
         self.faulty = self.harmed = True
         self.proxy.cut_reply(after)
 
+    def hold_reply(self, number: int) -> None:
+        """Let some more replies pass, then hold back what the server says, and end nothing."""
+        self.faulty = self.harmed = True
+        self.proxy.hold_reply(number)
+
     def stall(self) -> None:
         """Pass nothing any more, and end nothing."""
         self.faulty = self.harmed = True

@@ -62,17 +62,20 @@ class FaultProxy:
         requested, replied: bytes passed so far to the server and to its clients.
         cuts: connections that a fault has ended so far.
         stalled: whether nothing passes.
+        held: bytes of replies that are held back.
     """
 
     def __init__(self, upstream: Address) -> None:
         self.upstream = upstream
-        self.accepted = self.requested = self.replied = self.cuts = 0
+        self.accepted = self.requested = self.replied = self.cuts = self.held = 0
         self._lock = threading.RLock()
         self._selector = selectors.DefaultSelector()
         self._links: set[_Link] = set()
         self._room: dict[str, int] = {}  # bytes that may still pass in a direction before the connection is cut
         self._refuse_after_cut = True
         self.stalled = False
+        self._replies: int | None = None  # replies that may still pass before the next one is held
+        self._asked = False  # whether what the server says next is a reply of its own
         self._delay = 0.0
         self._closing = False
         self._wake_reader, self._wake_writer = socket.socketpair()
@@ -118,6 +121,15 @@ class FaultProxy:
         with self._changing():
             self._room, self._refuse_after_cut = {"reply": after}, refuse
 
+    def hold_reply(self, number: int) -> None:
+        """Let some more replies pass, then hold back what the server says, and end nothing: it has done what it was asked for.
+
+        Args:
+            number: replies that still reach the client.
+        """
+        with self._changing():
+            self._replies, self._asked, self.held = number, False, 0
+
     def stall(self) -> None:
         """Pass nothing any more, and end nothing: the server is frozen, or the network swallows what is sent."""
         with self._changing():
@@ -137,7 +149,9 @@ class FaultProxy:
     def recover(self) -> None:
         """End all faults. Connections that were cut stay cut; what was stalled passes."""
         with self._changing():
-            self._room, self._delay = {}, 0.0
+            self._room, self._delay, self._replies = {}, 0.0, None
+            for link in self._links:
+                link.release(self._selector)
             if self.stalled:
                 self.stalled = False
                 for link in self._links:
@@ -262,6 +276,10 @@ class FaultProxy:
 
     def _forward(self, link: _Link, end: Any, data: bytes) -> None:
         direction = "request" if end is link.client else "reply"
+        if self._holds(direction):
+            link.held += data
+            self.held += len(data)
+            return
         room = self._room.get(direction)
         passed = data if room is None else data[:room]
         if room is not None:
@@ -284,11 +302,24 @@ class FaultProxy:
                 self._refuse()
 
 
+    def _holds(self, direction: str) -> bool:
+        """Count replies, and tell whether what goes in a direction is to be held back."""
+        if self._replies is None:
+            return False
+        if direction == "request":
+            self._asked = True
+            return False
+        self._replies -= self._asked
+        self._asked = False
+        return self._replies < 0
+
+
 class _Link:
-    """One connection: the ends towards the client and the server, and what waits to be sent to each."""
+    """One connection: the ends towards the client and the server, and what waits to be sent to each, or is held back."""
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self.client, self.server = client, server
+        self.held = bytearray()
         self._waiting: dict[socket.socket, bytearray] = {client: bytearray(), server: bytearray()}
         for end in self._waiting:
             end.setblocking(False)
@@ -304,6 +335,13 @@ class _Link:
         with contextlib.suppress(BlockingIOError):
             while waiting:
                 del waiting[: end.send(waiting)]
+
+    def release(self, selector: selectors.BaseSelector) -> None:
+        """Send the client what was held back."""
+        if self.held:
+            self._waiting[self.client] += self.held
+            self.held.clear()
+            self.watch(selector, True)
 
     def watch(self, selector: selectors.BaseSelector, wanted: bool) -> None:
         """Register both ends for what they wait for, or neither; reading stops while the other end is behind."""

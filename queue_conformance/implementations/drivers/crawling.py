@@ -17,7 +17,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers.base import Driver, Item
-from queue_conformance.implementations.quoted import example, kills
+from queue_conformance.implementations.quoted import example, kills, processes
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
 
@@ -104,7 +104,7 @@ class CrawlerDriver(Driver):
         names: what the sources of items may use.
     """
 
-    definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills, processes)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)

@@ -21,7 +21,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.crawling import CrawlerDriver
-from queue_conformance.implementations.quoted import engine, example, kills, misbehaving, site
+from queue_conformance.implementations.quoted import engine, example, kills, misbehaving, processes, site
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
 
@@ -149,7 +149,7 @@ class SchedulerDriver(CrawlerDriver):
 
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     interface_rule: ClassVar[str] = "scheduler.iface"
-    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, example, kills, site)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, processes, example, kills, site)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)

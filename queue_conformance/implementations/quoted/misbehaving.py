@@ -4,7 +4,6 @@ Scripts quote the definitions that they need from this file word by word; they h
 """
 
 import logging
-import multiprocessing
 import time
 
 from scrapy import Spider
@@ -192,17 +191,6 @@ class Records(logging.Handler):
 
     def emit(self, record):
         self.texts.append(record.getMessage())
-
-
-def in_processes(functions):
-    """Call functions at once, each in a process of its own and with a barrier for all; return what they return."""
-    context = multiprocessing.get_context("fork")
-    barrier = context.Barrier(len(functions), timeout=10)
-    pipes = [context.Pipe() for _ in functions]
-    for function, (_, end) in zip(functions, pipes, strict=True):
-        context.Process(target=lambda function=function, end=end: end.send(function(barrier)), daemon=True).start()
-        end.close()
-    return [mine.recv() for mine, _ in pipes]
 
 
 class LastingFilter(BaseDupeFilter):

@@ -16,6 +16,7 @@ MODULES = (
     "outages",
     "servers",
     "permanent",
+    "shared",
     "machine",
 )
 """The modules of the suite, in the order in which their checks are run."""

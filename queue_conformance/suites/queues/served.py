@@ -202,13 +202,7 @@ class ServedQueuePair(QueuePair):
         if "pop of nothing" in self._seen:
             self._examined["queue.len.pop-none"] += 1
         rule = "queue.len.last-known" if faulty else rule
-        expected = f"{least}" if least == most else f"{least} to {most}"
-        if least <= length <= most:
-            self._examined[rule] += 1
-            return
-        tail = [f"assert {least} <= length <= {most}, f'expected {expected}, got {{length}}'"]
-        self.recover()
-        self._contents_or(lambda: self.bench.fail(rule, expected, length, tail))
+        self._judge_length(length, rule, least, most)
 
     def truth(self, _item: int = 0) -> None:
         """Compare ``bool()``, while all is well and has been."""
@@ -234,6 +228,10 @@ class ServedQueuePair(QueuePair):
             continue
         self.queue.close()
         self._is_open = False
+
+    def _contents_or(self, fail: Callable[[], object]) -> None:
+        self.recover()
+        super()._contents_or(fail)
 
     def _rest_is_complete(self, number: int) -> bool:
         return not self._failed and super()._rest_is_complete(number)

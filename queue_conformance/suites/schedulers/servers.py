@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from queue_conformance.implementations.quoted.misbehaving import Trouble, drain, in_processes
+from queue_conformance.implementations.quoted.misbehaving import Trouble, drain
+from queue_conformance.implementations.quoted.processes import in_processes
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench

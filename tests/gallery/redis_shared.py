@@ -1,0 +1,169 @@
+"""Broken queues behind a Redis server that several processes use."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+
+from gallery import breaks
+from queue_conformance import TransientError
+from queue_reference.redis import temporary_problems
+from queue_reference.redis_shared import SharedFifoRedisQueue
+
+shared = partial(
+    breaks,
+    right="queue_reference.redis_shared.SharedFifoRedisQueue",
+    claims={"shared": "yes"},
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5", "REDIS_LEASE": "0.3"},
+    server="redis",
+)
+
+
+# --- Each item once --------------------------------------------------------------------------------------------------
+
+
+@shared("queue.shared.once")
+class LooksThenTakes(SharedFifoRedisQueue):
+    """Looks at the next request, and takes one with another command."""
+
+    def _take(self):
+        seen = None if self._holds else self._look()
+        value = super()._take()
+        return value if seen is None else seen
+
+
+@shared("queue.shared.once")
+class RaisesWhenAnotherWasFaster(SharedFifoRedisQueue):
+    """Raises from pop if another process took what it had seen."""
+
+    def _take(self):
+        seen = None if self._holds else self._look()
+        value = super()._take()
+        if seen is not None and value != seen:
+            raise LookupError("somebody else was faster")
+        return value
+
+
+# --- Nothing lost with a process -------------------------------------------------------------------------------------
+
+
+@shared("queue.shared.no-loss", "queue.pop.transient-keeps")
+class RemovesWithTheReply(SharedFifoRedisQueue):
+    """Removes the request with the command that returns it."""
+
+    def _take(self):
+        with temporary_problems():
+            return self._client.lpop(self._key)
+
+    def _confirmation(self):
+        return []
+
+
+@shared("queue.shared.no-loss")
+class LeavesItToTheDead(SharedFifoRedisQueue):
+    """Gives nothing back of what dead processes have taken, and does not count it either."""
+
+    def _recover(self):
+        return False
+
+    def _count(self):
+        waiting, own = self._run(("LLEN", self._key), ("LLEN", self._taken(self._consumer)))
+        self._length = waiting + max(0, own - (self._delivered is not None))
+
+
+@shared("queue.shared.no-loss")
+class ConfirmsTooSoon(SharedFifoRedisQueue):
+    """Removes a request from the list of what it has taken before pop has returned it."""
+
+    _ready = None
+
+    def _take(self):
+        if self._ready is None:
+            self._ready = super()._take()
+        if self._ready is not None:
+            self._run(("LREM", self._taken(self._consumer), 1, self._ready))
+        return self._ready
+
+    def _deliver(self, value):
+        self._ready, self._holds = None, False
+
+    def close(self):
+        if self._ready is not None:
+            with suppress(TransientError):
+                self._run(("LPUSH", self._key, self._ready))
+        super().close()
+
+
+@shared("queue.shared.no-loss")
+class FetchesAhead(SharedFifoRedisQueue):
+    """Fetches five requests at a time, and keeps those that nobody has asked for yet in memory."""
+
+    _ahead = ()
+
+    def _take(self):
+        taken = self._taken(self._consumer)
+        if not self._ahead:
+            moves = [] if self._holds else [("LMOVE", self._key, taken, "LEFT", "RIGHT")] * 5
+            held, self._holds = self._holds, True
+            self._ahead = self._run(*moves, ("LRANGE", taken, 0, -1))[-1]
+            self._holds = bool(self._ahead)
+            if held and not self._ahead:
+                return self._take()
+        if self._holds:
+            self._run(("DEL", taken))
+            self._holds = False
+        return self._ahead[0] if self._ahead else None
+
+    def _deliver(self, value):
+        del self._ahead[0]
+
+    def _count(self):
+        super()._count()
+        self._length += len(self._ahead)
+
+    def close(self):
+        if self._ahead:
+            with suppress(TransientError):
+                self._run(("LPUSH", self._key, *reversed(self._ahead)))
+                self._ahead = []
+        super().close()
+
+
+# --- Seen by others --------------------------------------------------------------------------------------------------
+
+
+@shared("queue.shared.visible")
+class CountsOnItsOwn(SharedFifoRedisQueue):
+    """Counts what was stored when it was opened, and what it pushed and popped itself since then."""
+
+    _counted = False
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except TransientError:
+            self._counted = False  # it may be stored
+            raise
+
+    def _count(self):
+        if not self._counted:
+            super()._count()
+            self._counted = True
+
+
+@shared("queue.shared.visible")
+class BelievesItIsEmpty(SharedFifoRedisQueue):
+    """Asks its server for nothing any more once that had nothing, until it pushes something itself."""
+
+    _empty = False
+
+    def push(self, request):
+        self._empty = False
+        super().push(request)
+
+    def _next(self):
+        if self._empty:
+            return None
+        value = super()._next()
+        self._empty = value is None and not len(self)
+        return value
