@@ -301,7 +301,6 @@ class FaultProxy:
             if self._refuse_after_cut:
                 self._refuse()
 
-
     def _holds(self, direction: str) -> bool:
         """Count replies, and tell whether what goes in a direction is to be held back."""
         if self._replies is None:

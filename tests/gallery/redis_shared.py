@@ -99,11 +99,12 @@ class FetchesAhead(SharedFifoRedisQueue):
     """Fetches five requests at a time, and keeps those that nobody has asked for yet in memory."""
 
     _ahead = ()
+    _most = 5
 
     def _take(self):
         taken = self._taken(self._consumer)
         if not self._ahead:
-            moves = [] if self._holds else [("LMOVE", self._key, taken, "LEFT", "RIGHT")] * 5
+            moves = [] if self._holds else [("LMOVE", self._key, taken, "LEFT", "RIGHT")] * self._most
             held, self._holds = self._holds, True
             self._ahead = self._run(*moves, ("LRANGE", taken, 0, -1))[-1]
             self._holds = bool(self._ahead)
@@ -122,6 +123,7 @@ class FetchesAhead(SharedFifoRedisQueue):
         self._length += len(self._ahead)
 
     def close(self):
+        self._most = 1
         if self._ahead:
             with suppress(TransientError):
                 self._run(("LPUSH", self._key, *reversed(self._ahead)))
