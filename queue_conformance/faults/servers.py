@@ -144,6 +144,8 @@ def _serve_fake(writer: int) -> None:
         for number in (0, 1, 2):
             os.dup2(null, number)
         server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
+        # It sends the replies of a transaction one by one; otherwise each would wait until the one before is acknowledged, 40 ms.
+        server.RequestHandlerClass.disable_nagle_algorithm = True  # type: ignore[attr-defined]
         os.write(writer, f"{server.server_address[1]}\n".encode())
         os.close(writer)
         server.serve_forever()

@@ -45,13 +45,15 @@ def kill_in_reply(backend, child, number):
     """
     backend.hold_reply(number)
     os.kill(child, signal.SIGCONT)
-    ended, end = 0, time.monotonic() + 2
+    ended, held, end = 0, 0, time.monotonic() + 2
     while not ended and not backend.proxy.held and time.monotonic() < end:
         time.sleep(0.001)
         ended = os.waitpid(child, os.WNOHANG)[0]
-    held = backend.proxy.held > 0
+    while held < backend.proxy.held:  # until all of the reply is there
+        held = backend.proxy.held
+        time.sleep(0.005)
     if not ended:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     backend.recover()
-    return held
+    return held > 0
