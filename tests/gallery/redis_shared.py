@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
+from redis import exceptions
+
 from gallery import breaks
 from queue_conformance import TransientError
 from queue_reference.redis import temporary_problems
@@ -169,3 +171,18 @@ class BelievesItIsEmpty(SharedFifoRedisQueue):
         value = super()._next()
         self._empty = value is None and not len(self)
         return value
+
+
+# --- Where a length may be approximate -------------------------------------------------------------------------------
+
+
+@shared("queue.len.truth")
+class EmptyAtTwo(SharedFifoRedisQueue):
+    """Says 0 when its server counts exactly two requests."""
+
+    def __len__(self):
+        try:
+            self._count()
+        except (TransientError, exceptions.RedisError):
+            return self._length
+        return 0 if self._length == 2 else self._length

@@ -6,6 +6,8 @@ import contextlib
 import heapq
 import json
 import os
+import pickle
+import sqlite3
 import struct
 import time
 import zlib
@@ -13,10 +15,12 @@ from collections import deque
 from pathlib import Path
 
 import queuelib.queue
+from scrapy.utils.request import request_from_dict
 
-from queue_conformance import TransientError
+from queue_conformance import SerializationError, TransientError
 from queue_reference.memory import FifoMemoryQueue
 from queue_reference.redis import FifoRedisQueue
+from queue_reference.redis_shared import SharedFifoRedisQueue
 
 
 class WithoutPeek(FifoMemoryQueue):
@@ -260,3 +264,62 @@ class BacksOffForLong(BacksOff):
     """A queue that leaves its server alone for longer than anybody waits for it."""
 
     pause = 60.0
+
+
+class SharedFile:
+    """A table of SQLite that several processes use, each of which takes a request out by one statement."""
+
+    def __init__(self, crawler, key):
+        Path(key).parent.mkdir(parents=True, exist_ok=True)
+        self._spider = crawler.spider
+        self._connection = sqlite3.connect(key, isolation_level=None)
+        self._connection.execute("CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY AUTOINCREMENT, data BLOB)")
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(crawler, key)
+
+    def push(self, request):
+        try:
+            data = pickle.dumps(request.to_dict(spider=self._spider))
+            request_from_dict(pickle.loads(data), spider=self._spider)
+        except Exception as error:
+            raise SerializationError(str(error)) from error
+        self._connection.execute("INSERT INTO requests (data) VALUES (?)", (data,))
+
+    def pop(self):
+        taking = "DELETE FROM requests WHERE id = (SELECT min(id) FROM requests) RETURNING data"
+        found = self._connection.execute(taking).fetchall()
+        return request_from_dict(pickle.loads(found[0][0]), spider=self._spider) if found else None
+
+    def close(self):
+        self._connection.close()
+
+    def __len__(self):
+        return self._connection.execute("SELECT count(*) FROM requests").fetchone()[0]
+
+
+class CountsNowAndThen(SharedFifoRedisQueue):
+    """A shared queue that asks for its length five times a second at most, and knows only of its own operations meanwhile."""
+
+    _next_count = 0.0
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except TransientError:
+            self._next_count = 0.0  # it may be stored
+            raise
+
+    def _count(self):
+        if time.monotonic() >= self._next_count:
+            super()._count()
+            self._next_count = time.monotonic() + 0.2
+
+
+class CountsWhatItGave(SharedFifoRedisQueue):
+    """A shared queue whose length includes what it has returned, until it knows that this was received."""
+
+    def _count(self):
+        super()._count()
+        self._length += self._delivered is not None

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from queue_conformance.faults import crash
 from queue_conformance.implementations.quoted.processes import consume, in_processes, kill_in_reply
-from queue_conformance.implementations.recording import OperationRaised, Remark, describe
+from queue_conformance.implementations.recording import OperationRaised, Remark, shortened
 from queue_conformance.isolation import fork
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -64,13 +64,14 @@ def each_item_goes_to_one_process(bench: Bench) -> None:
         _open_with(bench, waiting)
         bench.recorder.note(f"other = {construction}  # in each of {PROCESSES} processes")
         works = [partial(_work, bench, range(first, first + each)) for first in pushed[waiting.stop :: each]]
-        line = f"found = [consume(other, requests) for requests in {PROCESSES} * [{each} * [Request(...)]]]  # side by side"
+        line = f"found = {PROCESSES} * [consume(other, {each} * [Request(...)])]  # side by side"
         found = bench.recorder.call(line, ONCE, in_processes, works)
+        outcomes = (f"{len(urls)} items" if isinstance(urls, list) else str(urls) for urls in found)
+        bench.recorder.steps[-1].result = Remark(shortened(", ".join(outcomes)))
         if slow := [result for result in found if isinstance(result, TooSlow)]:
             raise slow[0]
         if failed := [result for result in found if isinstance(result, str)]:
             bench.fail(ONCE, "no exception", f"{failed[0]} raised in one of {PROCESSES} processes", [], body=body)
-        bench.recorder.steps[-1].result = Remark(f"{', '.join(str(len(urls)) for urls in found)} items")
         left, known = _drain(bench, ONCE)
     bench.examined[ONCE] += 1
     came = Counter(sum(found, left))
@@ -95,7 +96,7 @@ def _work(bench: Bench, numbers: range, barrier: Any) -> list[str] | str | TooSl
             bench.excuse(error)
         except TooSlow as slow:
             return slow
-        return describe(error)
+        return bench.describe(error)
     return urls
 
 
@@ -275,7 +276,7 @@ def others_see_what_is_pushed(bench: Bench) -> None:
             f"    other = {construction}",
             f"    {_pushes('other', PUSHED)}",
             "    os.write(writer, b'.')",
-            "    time.sleep(60)  # it stays open",
+            "    time.sleep(10)  # it stays open",
             "os.close(writer)",
             "os.read(reader, 1)",
             f"end = time.monotonic() + {bench.patience:g}",
@@ -335,7 +336,7 @@ def _push_and_stay(bench: Bench, writer: int) -> NoReturn:
             other = bench.driver.construction("0")[1]()
             _push_all(other, _requests(bench, PUSHED))
         except BaseException as error:
-            failed = describe(error)
+            failed = bench.describe(error)
         os.write(writer, f"{failed}\n".encode())
         time.sleep(bench.time_limit + 2 * bench.patience)
     finally:
@@ -393,4 +394,4 @@ def _judged(bench: Bench, rule: str, body: Sequence[str]) -> Iterator[None]:
         yield
     except OperationRaised as raised:
         bench.excuse(raised.error)
-        bench.fail(rule, "no exception", f"{describe(raised.error)} raised by {raised.step.source}", [], body=body)
+        bench.fail(rule, "no exception", f"{bench.describe(raised.error)} raised by {raised.step.source}", [], body=body)

@@ -1,0 +1,125 @@
+"""Queues that several processes share: right ones keep every rule, and what cannot be told is said to be so."""
+
+import pytest
+from kit import broken, examine
+
+from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_reference.redis_shared import SharedFifoRedisQueue
+
+ALONE = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
+SETTINGS = ALONE | {"REDIS_LEASE": "0.3"}
+REFERENCE = "queue_reference.redis_shared.SharedFifoRedisQueue"
+RULES = ("queue.shared.once", "queue.shared.no-loss", "queue.shared.visible")
+
+
+class PushRaises(SharedFifoRedisQueue):
+    """Has no room for a third request."""
+
+    def push(self, request):
+        if len(self) == 2:
+            raise RuntimeError("no room")
+        super().push(request)
+
+
+class LengthRaises(SharedFifoRedisQueue):
+    """Cannot count to two."""
+
+    def __len__(self):
+        length = super().__len__()
+        if length == 2:
+            raise RuntimeError("no number")
+        return length
+
+
+class LengthIsNegative(SharedFifoRedisQueue):
+    """Says -1 for two."""
+
+    def __len__(self):
+        length = super().__len__()
+        return -1 if length == 2 else length
+
+
+def examined(path, *, claims=None, server="redis", **options):
+    given = {"settings": SETTINGS, "examples": 25, **options}
+    return examine(path, {"shared": "yes"} | (claims or {}), server=server, **given)
+
+
+def verdicts(report):
+    return {verdict.rule.id: verdict for verdict in report.verdicts}
+
+
+def test_the_reference_keeps_every_rule():
+    report = examined(REFERENCE, examples=15)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+    found = verdicts(report)
+    assert {found[rule].verdict for rule in RULES} == {Verdict.KEPT}
+    assert not [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)]
+
+
+def test_the_reference_keeps_the_rules_on_fakeredis():
+    report = examined(REFERENCE, server="fakeredis", only={"machine", *RULES})
+    found = verdicts(report)
+    assert not broken(report)
+    assert {found[rule].verdict for rule in RULES} == {Verdict.KEPT}
+
+
+@pytest.mark.parametrize("path", ["gallery.right.CountsNowAndThen", "gallery.right.CountsWhatItGave"])
+def test_a_length_that_is_about_right_breaks_nothing(path):
+    names = {"machine", "queue.len.truth", "queue.len.transient-nonzero", "queue.pop.exactly-once", *RULES}
+    report = examined(path, seed=1, only=names)
+    assert not broken(report)
+    assert {"queue.len.truth", "queue.len.transient-nonzero"} <= {
+        rule for rule, found in verdicts(report).items() if found.verdict is Verdict.KEPT
+    }
+
+
+def test_the_reference_is_right_without_the_claim_too():
+    report = examine(REFERENCE, settings=SETTINGS, server="redis", only="machine", examples=25)
+    assert not broken(report)
+    assert verdicts(report)["queue.len.count"].verdict is Verdict.KEPT
+
+
+def test_an_exact_length_is_asked_of_no_shared_queue():
+    found = verdicts(examined(REFERENCE, only="queue.len.truth"))
+    rules = ("queue.push.accept", "queue.len.count", "queue.len.pop-none", "queue.len.last-known", "queue.ctor.stored-length")
+    assert {found[rule].verdict for rule in rules} == {Verdict.NOT_APPLICABLE}
+
+
+def test_a_lease_that_is_too_long_to_wait_for_is_no_loss():
+    found = verdicts(examined(REFERENCE, settings=SETTINGS | {"REDIS_LEASE": "60"}, only=RULES))
+    assert found["queue.shared.no-loss"].verdict is Verdict.NOT_EXERCISED
+    assert "though len() counts it" in found["queue.shared.no-loss"].reason
+    assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.KEPT
+
+
+def test_what_an_operation_raises_among_others_is_named():
+    report = examined("queue_reference.redis.FifoRedisQueue", settings=ALONE, only=RULES)  # a queue for one process
+    assert broken(report) == {"queue.shared.once", "queue.shared.visible"}
+    violation = verdicts(report)["queue.shared.once"].violation
+    assert "LookupError(" in violation.actual
+    assert "raised in one of 4 processes" in violation.actual
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "text"),
+    [
+        ("PushRaises", "queue.pop.exactly-once", "no room"),
+        ("LengthRaises", "queue.len.truth", "no number"),
+        ("LengthIsNegative", "queue.len.truth", "ValueError"),
+    ],
+)
+def test_what_is_wrong_with_one_process_is_not_lost_where_its_rule_does_not_apply(name, rule, text):
+    report = examined(f"{__name__}.{name}", only=rule)
+    assert broken(report) == {rule}
+    assert text in verdicts(report)[rule].violation.actual
+
+
+def test_files_can_be_shared_too():
+    report = examined(
+        "gallery.right.SharedFile", claims={"profile": "external-queue"}, server="", settings={}, only={"machine", *RULES}
+    )
+    found = verdicts(report)
+    assert not broken(report)
+    assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.KEPT
+    assert found["queue.shared.no-loss"].verdict is Verdict.NOT_APPLICABLE
