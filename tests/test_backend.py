@@ -95,6 +95,31 @@ def test_a_cut_request_means_that_the_server_has_not_done_it(backend, client, af
     assert client.llen("key") == 0
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_reply_is_held_once_the_server_has_done_it(backend, client, number):
+    backend.hold_reply(number)
+    for _ in range(number):
+        client.rpush("key", "value")
+    assert backend.proxy.held == 0
+    with pytest.raises(GONE):
+        client.rpush("key", "value")
+    assert backend.proxy.held > 0
+    backend.recover()
+    assert client.llen("key") == number + 1
+
+
+def test_a_held_reply_arrives_after_recovery(backend):
+    with socket.create_connection((backend.host, backend.port), timeout=5) as connection:
+        backend.hold_reply(0)
+        connection.sendall(b"*1\r\n$4\r\nPING\r\n")
+        end = time.monotonic() + 5
+        while not backend.proxy.held:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+        backend.recover()
+        assert connection.recv(100) == b"+PONG\r\n"
+
+
 def test_a_cut_that_is_never_reached_does_not_hit(backend, client):
     backend.cut_reply(1000)
     assert client.ping()

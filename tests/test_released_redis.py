@@ -11,6 +11,7 @@ from kit import examine as examine_path
 from pages import DOCS
 
 from queue_conformance import examine
+from queue_conformance.verdicts import Verdict
 
 queues = pytest.importorskip("scrapy_redis.queue", reason="needs scrapy-redis")
 
@@ -28,8 +29,9 @@ QUEUE = {
     # pop and len let the errors of redis-py through, too.
     "queue.pop.transient-none",
     "queue.len.transient-no-raise",
-    # RPOP and LPOP remove the request before the reply is there.
+    # RPOP and LPOP remove the request before the reply is there: it is gone if the connection, or the process, ends then.
     "queue.pop.transient-keeps",
+    "queue.shared.no-loss",
 }
 BROKEN = {
     "FifoQueue": QUEUE,
@@ -40,8 +42,10 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
-    (report,) = examine(getattr(queues, name), open_queue=OPEN, settings=SETTINGS, server="redis", examples=30).implementations
+    given = {"open_queue": OPEN, "settings": SETTINGS, "server": "redis", "examples": 30}
+    (report,) = examine(getattr(queues, name), claims=["shared"], **given).implementations
     assert broken(report) == BROKEN[name]
+    assert {"queue.shared.once", "queue.shared.visible"} <= {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
 
 
 def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():
