@@ -7,7 +7,7 @@ from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.redis_shared import SharedFifoRedisQueue
 
 ALONE = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
-SETTINGS = ALONE | {"REDIS_LEASE": "0.3"}
+SETTINGS = ALONE | {"REDIS_LEASE": "1"}
 REFERENCE = "queue_reference.redis_shared.SharedFifoRedisQueue"
 RULES = ("queue.shared.once", "queue.shared.no-loss", "queue.shared.visible")
 

@@ -16,7 +16,7 @@ shared = partial(
     breaks,
     right="queue_reference.redis_shared.SharedFifoRedisQueue",
     claims={"shared": "yes"},
-    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5", "REDIS_LEASE": "0.3"},
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5", "REDIS_LEASE": "1"},
     server="redis",
 )
 

@@ -81,7 +81,9 @@ def each_item_goes_to_one_process(bench: Bench) -> None:
         expected = f"each of {len(pushed)} items in one of {PROCESSES} processes"
         bench.fail(ONCE, expected, f"{twice} came twice, {lost} never", [], body=body)
     if lost:
-        bench.notes.append(f"shared by {PROCESSES} processes: {lost} items are not back after {bench.patience:g} s, but counted")
+        bench.notes.append(
+            f"shared by {PROCESSES} processes: {lost} items are not back after {patience_of(bench):g} s, but counted"
+        )
 
 
 def _work(bench: Bench, numbers: range, barrier: Any) -> list[str] | str | TooSlow:
@@ -89,7 +91,7 @@ def _work(bench: Bench, numbers: range, barrier: Any) -> list[str] | str | TooSl
     try:
         other = bench.driver.construction("0")[1]()
         barrier.wait()
-        urls: list[str] = consume(other, _requests(bench, numbers), bench.patience)
+        urls: list[str] = consume(other, _requests(bench, numbers), patience_of(bench))
         other.close()
     except Exception as error:
         try:
@@ -145,7 +147,7 @@ def a_process_that_dies_takes_nothing_with_it(bench: Bench) -> None:
         bench.fail(NO_LOSS, "every item but what its pop had returned", actual, [], body=found.body)
     if found.lost:
         raise NotExercised(
-            f"what killed processes had taken is not back after {bench.patience:g} s, though len() counts it: "
+            f"what killed processes had taken is not back after {patience_of(bench):g} s, though len() counts it: "
             "give a setting with which they are taken for dead sooner"
         )
     if len(found.hits) < 2:
@@ -279,7 +281,7 @@ def others_see_what_is_pushed(bench: Bench) -> None:
             "    time.sleep(10)  # it stays open",
             "os.close(writer)",
             "os.read(reader, 1)",
-            f"end = time.monotonic() + {bench.patience:g}",
+            f"end = time.monotonic() + {patience_of(bench):g}",
             waiting,
             "length = len(queue)",
             "left = consume(queue)",
@@ -289,14 +291,14 @@ def others_see_what_is_pushed(bench: Bench) -> None:
         bench.recorder.note(f"other = {construction}  # in another process")
         bench.recorder.note(f"{_pushes('other', PUSHED)}  # there")
         with _judged(bench, VISIBLE, body):
-            bench.recorder.call(waiting, VISIBLE, partial(_wait_for_length, queue.raw, bench.patience))
+            bench.recorder.call(waiting, VISIBLE, partial(_wait_for_length, queue.raw, patience_of(bench)))
             length = queue.length(VISIBLE)
-            left = bench.recorder.call("left = consume(queue)", VISIBLE, consume, queue.raw, (), bench.patience)
+            left = bench.recorder.call("left = consume(queue)", VISIBLE, consume, queue.raw, (), patience_of(bench))
             bench.recorder.steps[-1].result = Remark(f"{len(left)} items")
     bench.examined[VISIBLE] += 1
     missing = _urls(PUSHED) - set(left)
     if not length or missing:
-        expected = f"len() above 0, and {len(PUSHED)} items, within {bench.patience:g} s"
+        expected = f"len() above 0, and {len(PUSHED)} items, within {patience_of(bench):g} s"
         bench.fail(VISIBLE, expected, f"len() {length}, and {len(PUSHED) - len(missing)} of them", [], body=body)
 
 
@@ -338,12 +340,17 @@ def _push_and_stay(bench: Bench, writer: int) -> NoReturn:
         except BaseException as error:
             failed = bench.describe(error)
         os.write(writer, f"{failed}\n".encode())
-        time.sleep(bench.time_limit + 2 * bench.patience)
+        time.sleep(bench.time_limit + 2 * patience_of(bench))
     finally:
         os._exit(0)
 
 
 # --- What the checks share -------------------------------------------------------------------------------------------
+
+
+def patience_of(bench: Bench) -> float:
+    """Return the seconds that are waited for what another process did, which must not look like an operation that hangs."""
+    return min(bench.patience, bench.time_limit / 4)
 
 
 def _url(number: int) -> str:
@@ -396,8 +403,8 @@ def _drain(bench: Bench, rule: str, expected: Set[str]) -> tuple[list[str], int]
     """
 
     def drain() -> list[str]:
-        urls: list[str] = consume(last.raw, (), bench.patience)
-        end = time.monotonic() + bench.patience
+        urls: list[str] = consume(last.raw, (), patience_of(bench))
+        end = time.monotonic() + patience_of(bench)
         while not expected <= set(urls) and len(last.raw) == 0 and time.monotonic() < end:
             time.sleep(0.02)
             urls += consume(last.raw, (), 0.0)
