@@ -199,9 +199,14 @@ class SharedFifoRedisQueue(RedisQueue):
     def _count(self) -> None:
         """Bring the length up to date; count again if there are consumers that were not known."""
         while True:
-            others = self._known - {self._consumer}
-            lists = [self._key, self._taken(self._consumer), *map(self._taken, others)]
-            waiting, own, *taken, self._known = self._run(*(("LLEN", name) for name in lists), ("SMEMBERS", self._consumers))
-            self._length = waiting + max(0, own - (self._delivered is not None)) + sum(taken)
-            if self._known <= {self._consumer, *others}:
+            counted = self._known | {self._consumer}
+            lists = [self._key, *map(self._taken, counted)]
+            delivered = self._delivered or b""
+            *counts, self._known, place = self._run(
+                *(("LLEN", name) for name in lists),
+                ("SMEMBERS", self._consumers),
+                ("LPOS", self._taken(self._consumer), delivered),  # it is not there if its removal was confirmed without reply
+            )
+            self._length = sum(counts) - (place is not None)
+            if self._known <= counted:
                 return

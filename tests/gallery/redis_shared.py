@@ -69,8 +69,9 @@ class LeavesItToTheDead(SharedFifoRedisQueue):
         return False
 
     def _count(self):
-        waiting, own = self._run(("LLEN", self._key), ("LLEN", self._taken(self._consumer)))
-        self._length = waiting + max(0, own - (self._delivered is not None))
+        own = self._taken(self._consumer)
+        waiting, taken, place = self._run(("LLEN", self._key), ("LLEN", own), ("LPOS", own, self._delivered or b""))
+        self._length = waiting + taken - (place is not None)
 
 
 @shared("queue.shared.no-loss")

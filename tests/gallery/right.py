@@ -321,5 +321,8 @@ class CountsWhatItGave(SharedFifoRedisQueue):
     """A shared queue whose length includes what it has returned, until it knows that this was received."""
 
     def _count(self):
-        super()._count()
-        self._length += self._delivered is not None
+        delivered, self._delivered = self._delivered, None
+        try:
+            super()._count()
+        finally:
+            self._delivered = delivered

@@ -254,7 +254,7 @@ def _without_pops(play: Play) -> Program:
 def _after_faults(player: Player, play: Play, failure: RuleBroken) -> str:
     """Faults matter: is it the pops that failed, or the pushes?"""
     if failure.rule.startswith("queue.len."):
-        return "queue.len.last-known"
+        return "queue.len.last-known" if player.bench.applies("queue.len.last-known") else "queue.len.transient-nonzero"
     of_pushes, of_pops = "queue.push.failed-no-trace", "queue.pop.transient-keeps"
     if of_pushes in player.known and player.passes(play.without("push", False), play.queues):
         return of_pushes
