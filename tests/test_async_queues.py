@@ -1,11 +1,16 @@
 """Asynchronous queues: the oracle, right queues of unusual kinds, and what the released ones break."""
 
+import asyncio
+from contextlib import closing
+
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, run_script
 
 from queue_conformance.entrances.stateful import state_machine
+from queue_conformance.faults import servers
+from queue_conformance.faults.network import FaultProxy
 from queue_conformance.implementations.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.loops import RealLoop, SimulatedLoop
 from queue_conformance.models.asyncqueue import AsyncQueueModel
@@ -46,6 +51,30 @@ def test_the_reference_behind_a_server_keeps_every_rule(server):
     names = ("namespace", "shared", "dedupe", "ttl", "timeout", "outage", "orphans")
     assert [name for name in names if verdicts[f"aqueue.redis.{name}"] is not Verdict.KEPT] == []
     assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_the_reference_behind_a_server_asks_nothing_while_it_releases_its_connections(tmp_path, monkeypatch):
+    async_redis = pytest.importorskip("queue_reference.async_redis")
+    monkeypatch.setattr(async_redis, "POLL", 60)
+
+    async def gets_and_a_close(host, port):
+        queue = async_redis.RedisQueue(host, port)
+        release = queue._client.connection_pool.disconnect
+
+        async def release_slowly():
+            await asyncio.sleep(0.02)
+            await release()
+
+        queue._client.connection_pool.disconnect = release_slowly
+        gets = [asyncio.create_task(queue.get()) for _ in range(3)]
+        while len(queue._arrival._waiters) < len(gets):
+            await asyncio.sleep(0)
+        return await asyncio.gather(queue.close(), *gets, return_exceptions=True)
+
+    with closing(servers.start("fakeredis", tmp_path)) as server, closing(FaultProxy(server.address)) as proxy:
+        proxy.slow(0.05)
+        outcomes = asyncio.run(gets_and_a_close(proxy.host, proxy.port))
+    assert [type(outcome) for outcome in outcomes] == [type(None), *[asyncio.CancelledError] * 3]
 
 
 # --- Right queues of unusual kinds ------------------------------------------------------------------------------------
