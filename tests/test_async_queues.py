@@ -91,7 +91,7 @@ NEEDS_THE_STOCK_LOOP = (".Spinning", ".Throttled", ".Threaded", ".BlocksThreads"
 
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_right_queue_of_another_kind_keeps_every_rule(path):
-    report = examine(path, {"priority": "lower-first"} if path.endswith("LowerFirst") else {})
+    report = examine(path, {"priority": "lower-first"} if path.endswith("LowerFirst") else {}, examples=50)
     assert not broken(report)
     unexamined = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_EXERCISED}
     assert unexamined <= {"aqueue.persist.torn"}  # SQLite rewrites its file
