@@ -1,11 +1,16 @@
 """Asynchronous queues: the oracle, right queues of unusual kinds, and what the released ones break."""
 
+import asyncio
+from contextlib import closing
+
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, run_script
 
 from queue_conformance.entrances.stateful import state_machine
+from queue_conformance.faults import servers
+from queue_conformance.faults.network import FaultProxy
 from queue_conformance.implementations.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.loops import RealLoop, SimulatedLoop
 from queue_conformance.models.asyncqueue import AsyncQueueModel
@@ -48,6 +53,30 @@ def test_the_reference_behind_a_server_keeps_every_rule(server):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+def test_the_reference_behind_a_server_asks_nothing_while_it_releases_its_connections(tmp_path, monkeypatch):
+    async_redis = pytest.importorskip("queue_reference.async_redis")
+    monkeypatch.setattr(async_redis, "POLL", 60)
+
+    async def gets_and_a_close(host, port):
+        queue = async_redis.RedisQueue(host, port)
+        release = queue._client.connection_pool.disconnect
+
+        async def release_slowly():
+            await asyncio.sleep(0.02)
+            await release()
+
+        queue._client.connection_pool.disconnect = release_slowly
+        gets = [asyncio.create_task(queue.get()) for _ in range(3)]
+        while len(queue._arrival._waiters) < len(gets):
+            await asyncio.sleep(0)
+        return await asyncio.gather(queue.close(), *gets, return_exceptions=True)
+
+    with closing(servers.start("fakeredis", tmp_path)) as server, closing(FaultProxy(server.address)) as proxy:
+        proxy.slow(0.05)
+        outcomes = asyncio.run(gets_and_a_close(proxy.host, proxy.port))
+    assert [type(outcome) for outcome in outcomes] == [type(None), *[asyncio.CancelledError] * 3]
+
+
 # --- Right queues of unusual kinds ------------------------------------------------------------------------------------
 
 
@@ -62,7 +91,7 @@ NEEDS_THE_STOCK_LOOP = (".Spinning", ".Throttled", ".Threaded", ".BlocksThreads"
 
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_right_queue_of_another_kind_keeps_every_rule(path):
-    report = examine(path, {"priority": "lower-first"} if path.endswith("LowerFirst") else {})
+    report = examine(path, {"priority": "lower-first"} if path.endswith("LowerFirst") else {}, examples=50)
     assert not broken(report)
     unexamined = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_EXERCISED}
     assert unexamined <= {"aqueue.persist.torn"}  # SQLite rewrites its file

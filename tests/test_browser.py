@@ -89,6 +89,10 @@ class Browser:
         self.do("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self.do("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.driver.get(f"{file.as_uri()}{fragment}")
+        # On a busy machine the driver may return before the page is there.
+        WebDriverWait(self.driver, 60).until(
+            lambda _: self.run("return location.protocol + document.readyState") == "file:complete"
+        )
 
     def do(self, command, **arguments):
         return self.driver.execute_cdp_cmd(command, arguments)

@@ -250,6 +250,7 @@ def test_the_line_appears_and_leaves_no_trace(tmp_path, columns, arguments):
 def test_a_run_that_ends_in_the_middle_leaves_no_trace_either(tmp_path):
     (tmp_path / "plugin.py").write_text(
         "import os, signal, threading\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it\n"
         "def pytest_runtest_logstart(nodeid):\n"
         "    if nodeid.endswith('machine'):\n"
         "        threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()\n"

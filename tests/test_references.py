@@ -19,26 +19,19 @@ def test_a_reference_keeps_every_rule(path):
     assert unexamined <= {"queue.push.large"}
 
 
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("path", CRASH_SAFE)
-def test_a_reference_that_keeps_its_items_is_safe_against_crashes(path):
-    report = examine(path, {"crash-safe": "yes"})
+def test_a_reference_that_keeps_its_items_is_safe_against_crashes(path, seed):
+    crashes = {"queue.persist.crash-push", "queue.persist.torn"}
+    report = examine(path, {"crash-safe": "yes"}, seed=seed, only=crashes)
     assert not broken(report)
-    assert report.verdict is RunVerdict.CONFORMANT
     kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
-    assert {"queue.persist.crash-push", "queue.persist.crash-pop", "queue.persist.torn"} <= kept
+    assert crashes | {"queue.persist.crash-pop"} <= kept
 
 
-@pytest.mark.parametrize("seed", [1])
-@pytest.mark.parametrize("rule", ["queue.persist.crash-push", "queue.persist.torn"])
-@pytest.mark.parametrize("path", CRASH_SAFE)
-def test_a_reference_is_safe_against_other_crashes(path, rule, seed):
-    assert not broken(examine(path, {"crash-safe": "yes"}, seed=seed, only=rule))
-
-
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("path", RIGHT)
-def test_a_reference_keeps_every_rule_on_other_seeds(path, seed):
-    assert not broken(examine(path, seed=seed, only="machine"))
+def test_a_reference_keeps_every_rule_on_another_seed(path):
+    assert not broken(examine(path, seed=1, only="machine"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

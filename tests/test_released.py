@@ -47,12 +47,12 @@ def expected_of_queuelib(name):
 
 @pytest.mark.parametrize("name", SCRAPY)
 def test_the_queues_of_scrapy_break_what_they_are_known_to_break(name):
-    assert broken(examine(f"scrapy.squeues.{name}")) == expected_of_scrapy(name)
+    assert broken(examine(f"scrapy.squeues.{name}", examples=50)) == expected_of_scrapy(name)
 
 
 @pytest.mark.parametrize("name", QUEUELIB)
 def test_the_queues_of_queuelib_break_what_they_are_known_to_break(name):
-    assert broken(examine(f"queuelib.queue.{name}")) == expected_of_queuelib(name)
+    assert broken(examine(f"queuelib.queue.{name}", examples=50)) == expected_of_queuelib(name)
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)

@@ -29,8 +29,15 @@ ALWAYS = {
 TWICE = {"scheduler.close.twice"}
 
 
-@pytest.mark.parametrize("pqueue", ["ScrapyPriorityQueue", SLOTS])
-@pytest.mark.parametrize("queue", ["PickleLifoDiskQueue", "PickleFifoDiskQueue", "MarshalFifoDiskQueue", "MarshalLifoDiskQueue"])
+@pytest.mark.parametrize(
+    ("pqueue", "queue"),
+    [
+        ("ScrapyPriorityQueue", "PickleLifoDiskQueue"),
+        ("ScrapyPriorityQueue", "MarshalFifoDiskQueue"),
+        (SLOTS, "PickleFifoDiskQueue"),
+        (SLOTS, "MarshalLifoDiskQueue"),
+    ],
+)
 def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
     settings = {
         "SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{pqueue}",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 from qcrawl.core.request import Request
@@ -137,6 +137,7 @@ class RedisQueue(AsyncQueue):
         self._update_priority = update_priority
         self._item_ttl = item_ttl
         self._asking = 0  # questions without an answer
+        self._releasing = asyncio.Lock()  # nothing may be asked meanwhile
         self._returns: set[asyncio.Task[Any]] = set()  # requests on their way back
 
     async def put(self, request: Request, priority: int = 0) -> bool | None:
@@ -197,7 +198,7 @@ class RedisQueue(AsyncQueue):
     async def clear(self) -> None:
         """Remove all requests, and forget which were there."""
         await self._returned()
-        await self._ask(self._client.delete(*self._keys))
+        await self._ask(lambda: self._client.delete(*self._keys))
 
     async def close(self) -> None:
         """Let nothing in any more, and release the connections; what is left can still be got, now or by others."""
@@ -234,16 +235,19 @@ class RedisQueue(AsyncQueue):
     async def _run(self, script: str, *arguments: object) -> Any:
         if script == _SIZE:
             await self._returned()
-        return await self._ask(self._client.eval(script, len(self._keys), *self._keys, *arguments))
+        return await self._ask(lambda: self._client.eval(script, len(self._keys), *self._keys, *arguments))
 
-    async def _ask(self, question: Awaitable[Any]) -> Any:
+    async def _ask(self, question: Callable[[], Awaitable[Any]]) -> Any:
         self._asking += 1
         try:
-            return await question
+            async with self._releasing:
+                pass
+            return await question()
         finally:
             self._asking -= 1
             await self._release_if_closed()
 
     async def _release_if_closed(self) -> None:
-        if self._closed and not self._asking:
-            await self._client.connection_pool.disconnect()
+        async with self._releasing:
+            if self._closed and not self._asking:
+                await self._client.connection_pool.disconnect()
