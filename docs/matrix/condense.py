@@ -34,6 +34,7 @@ def _implementation(found: ImplementationReport) -> dict[str, Any]:
         "version": found.version,
         "kind": found.kind,
         "profile": found.profile,
+        "claims": dict(found.claims),
         "verdict": found.verdict,
         "rules": rules,
     }

@@ -36,7 +36,7 @@ def origin() -> str:
     releases += [other for other in others if other.partition(" ")[0].lower() not in named]
     return (
         f"Examined on {found['created'][:10]} by release {found['kit']} of the kit, with {listed(releases)}, on Python "
-        f"{found['python']} ({found['platform']}), seed {found['seed']}, {found['examples']} examples, and nothing claimed."
+        f"{found['python']} ({found['platform']}), seed {found['seed']}, {found['examples']} examples. Nothing is claimed but what the tables say."
     )
 
 
@@ -73,7 +73,8 @@ def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "|--:|---|---|--:|--:|"
     for number, one in enumerate(found, 1):
         broken = [rules[rule].level for rule in one["rules"].get("broken", ()) if rule in rules]
-        yield (f"| {number} | `{one['name']}` | {one['verdict']} | {broken.count(Level.MUST)} | {broken.count(Level.SHOULD)} |")
+        claims = "".join(f", claimed `{name}={value}`" for name, value in one["claims"].items())
+        yield (f"| {number} | `{one['name']}`{claims} | {one['verdict']} | {broken.count(Level.MUST)} | {broken.count(Level.SHOULD)} |")
     yield ":::"
 
 

@@ -17,6 +17,7 @@ MODULES = (
     "servers",
     "permanent",
     "shared",
+    "deaths",
     "machine",
 )
 """The modules of the suite, in the order in which their checks are run."""
