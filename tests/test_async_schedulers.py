@@ -114,7 +114,7 @@ RIGHT = [f"gallery.async_right_schedulers.{name}" for name in ("Conditional", "M
 
 
 @pytest.mark.parametrize("path", [REFERENCE, *RIGHT])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_a_right_scheduler_keeps_every_rule_on_other_seeds(path, seed):
     report = examine(path, seed=seed)
     assert not broken(report)

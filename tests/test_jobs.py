@@ -57,7 +57,7 @@ def verdicts(report):
     return {verdict.rule.id: verdict for verdict in report.verdicts}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", JOBS)
 def test_the_reference_keeps_every_rule_on_other_seeds(name, seed):
     report = examine(REFERENCE, CRASH_SAFE, seed=seed, only=name, settings=SETTINGS | WITH_STATE)
@@ -117,7 +117,7 @@ def test_what_a_kill_leaves_is_noted_where_nothing_is_promised():
     assert note.endswith("downloaded again")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_tree_has_one_way_to_each_page(seed):
     pages = crawls.draw_pages(random.Random(seed), 15)
     links = [link for found in crawls.tree(pages).values() for link in found]
