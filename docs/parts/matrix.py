@@ -36,7 +36,8 @@ def origin() -> str:
     releases += [other for other in others if other.partition(" ")[0].lower() not in named]
     return (
         f"Examined on {found['created'][:10]} by release {found['kit']} of the kit, with {listed(releases)}, on Python "
-        f"{found['python']} ({found['platform']}), seed {found['seed']}, {found['examples']} examples. Nothing is claimed but what the tables say."
+        f"{found['python']} ({found['platform']}), seed {found['seed']}, {found['examples']} examples. "
+        "Nothing is claimed but what the tables say."
     )
 
 
@@ -74,7 +75,8 @@ def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for number, one in enumerate(found, 1):
         broken = [rules[rule].level for rule in one["rules"].get("broken", ()) if rule in rules]
         claims = "".join(f", claimed `{name}={value}`" for name, value in one["claims"].items())
-        yield (f"| {number} | `{one['name']}`{claims} | {one['verdict']} | {broken.count(Level.MUST)} | {broken.count(Level.SHOULD)} |")
+        counts = f"{broken.count(Level.MUST)} | {broken.count(Level.SHOULD)}"
+        yield f"| {number} | `{one['name']}`{claims} | {one['verdict']} | {counts} |"
     yield ":::"
 
 
