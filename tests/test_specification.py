@@ -1,6 +1,9 @@
 """The rules are well-formed, and the reader says what is wrong with those that are not."""
 
+from importlib.metadata import requires
+
 import pytest
+from packaging.requirements import Requirement
 
 from queue_conformance.specification import (
     CAPABILITIES,
@@ -14,6 +17,7 @@ from queue_conformance.specification import (
     still_provisional,
 )
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
+from queue_conformance.specification.grounds import OLDEST
 
 LONGEST = 200
 """Characters of a sentence that is read at a glance."""
@@ -130,6 +134,76 @@ def test_no_rule_is_called_provisional_that_is_not_any_more():
 def test_a_mistake_in_a_rule_is_named(changes, message):
     with pytest.raises(SpecificationError, match=message):
         parse([RULE | changes])
+
+
+GROUNDED = RULE | {"basis": "words", "quote": "it works"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"basis": "code"}, "a MUST stands on claim, harm, words, or is derived and does harm; not on code"),
+        ({"quote": ""}, "stands on words, and has no quote"),
+        ({"quote": "word " * 13}, "its quote has more than 12 words"),
+        ({"basis": "harm"}, "lacks harm"),
+        ({"basis": "derived", "derived-from": ["queue.pop.fifo"]}, "lacks harm"),
+        ({"level": "SHOULD", "basis": "derived"}, "derived-from and the basis 'derived' go together"),
+        ({"derived-from": ["queue.pop.fifo"]}, "derived-from and the basis 'derived' go together"),
+        ({"since": {"scrapy": "2.13"}}, "since scrapy 2.13 excludes no supported release"),
+        ({"since": {"celery": "2.13"}}, "since names unknown libraries celery"),
+        ({"fixed-in": {"celery": "2.13"}}, "fixed-in names unknown libraries celery"),
+        ({"must-if": ["wings"]}, "must-if names no capability and no profile: wings"),
+        ({"harm": "It hurts"}, "the harm does not end in a full stop"),
+        ({"basis": "hope"}, "'hope' is not a valid Basis"),
+    ],
+)
+def test_a_mistake_in_the_grounds_of_a_rule_is_named(changes, message):
+    with pytest.raises(SpecificationError, match=message):
+        parse([GROUNDED | changes])
+
+
+def test_what_is_not_examined_is_never_must():
+    untestable = {name: value for name, value in GROUNDED.items() if name != "how"} | {"untestable": "a duty of the user"}
+    with pytest.raises(SpecificationError, match="what nothing examines is never MUST"):
+        parse([untestable])
+
+
+def test_the_oldest_supported_releases_are_those_of_the_package():
+    required = {requirement.name: requirement for requirement in map(Requirement, requires("pytest-queue-conformance"))}
+    assert {name: f">={release}" for name, release in OLDEST.items()} == {name: str(required[name].specifier) for name in OLDEST}
+
+
+BOUND = GROUNDED | {"binds": ["queuelib.queue.FifoDiskQueue"]}
+
+
+@pytest.mark.parametrize(
+    ("lineage", "claims", "level"),
+    [
+        ({"queuelib.queue.FifoDiskQueue"}, {}, Level.MUST),
+        ({"mine.Queue", "queuelib.queue.FifoDiskQueue"}, {}, Level.MUST),
+        ({"mine.Queue"}, {}, Level.SHOULD),
+        ({"mine.Queue"}, {"follows": "queuelib.queue.FifoDiskQueue"}, Level.MUST),
+        ({"mine.Queue"}, {"follows": "queuelib.queue.LifoDiskQueue"}, Level.SHOULD),
+    ],
+)
+def test_a_rule_binds_the_class_of_which_its_source_speaks(lineage, claims, level):
+    asked = rules_of(parse([BOUND]), Kind.DOWNSTREAM_QUEUE, Profile.SCRAPY, lineage, claims)
+    assert asked[RULE["id"]].level is level
+
+
+@pytest.mark.parametrize(
+    ("condition", "claims", "level"),
+    [
+        ("crash-safe", {"crash-safe": "yes"}, Level.MUST),
+        ("crash-safe", {"crash-safe": "no"}, Level.SHOULD),
+        ("crash-safe", {}, Level.SHOULD),
+        ("profile=scrapy", {}, Level.MUST),
+        ("profile=external-queue", {}, Level.SHOULD),
+    ],
+)
+def test_a_claim_or_a_profile_makes_a_must_of_a_should(condition, claims, level):
+    rules = parse([RULE | {"level": "SHOULD", "basis": "code", "must-if": [condition]}])
+    assert rules_of(rules, Kind.DOWNSTREAM_QUEUE, Profile.SCRAPY, frozenset(), claims)[RULE["id"]].level is level
 
 
 @pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "why", "how", "profiles", "kinds"])

@@ -43,6 +43,7 @@ class Capabilities:
         bounded: an asynchronous queue takes a ``maxsize``.
         dedupe: it stores no request twice, where it is told so.
         ttl: it forgets requests after a time, where it is told so.
+        probabilistic: it may take a new request for a known one, at a low rate (claimed only).
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
     """
@@ -65,6 +66,7 @@ class Capabilities:
     bounded: bool = False
     dedupe: bool = False
     ttl: bool = False
+    probabilistic: bool = False
     real_loop: bool = False
     stores: Mapping[str, str] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ class Capabilities:
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name != "peek_stub"))
 """The capabilities that are there or not, by the names that claims use."""
 
-CLASSES = ("request",)
+CLASSES = ("request", "follows")
 """The claims that name a class by its dotted path."""
 
 ERRORS = ("transient-error", "serialization-error")
@@ -89,7 +91,7 @@ ERRORS = ("transient-error", "serialization-error")
 CLAIMS = (*FLAGS, *ERRORS, *CLASSES, "order", "priority", "kind", "profile")
 """The names that a claim may have."""
 
-UNSEEN = ("crash-safe", "shared", "server", "real-loop")
+UNSEEN = ("crash-safe", "shared", "server", "probabilistic", "real-loop")
 """What probing cannot rule out, so that a claim is believed."""
 
 ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
@@ -122,7 +124,7 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
         if name in (*ERRORS, *CLASSES):
             if not all(part.isidentifier() for part in value.split(".")) or "." not in value:
                 what = "an exception" if name in ERRORS else "a class"
-                example = "errors.MyError" if name in ERRORS else "requests.MyRequest"
+                example = "errors.MyError" if name in ERRORS else "queues.MyQueue" if name == "follows" else "requests.MyRequest"
                 raise ClaimError(f"the claim {name!r} names {what} by its dotted path, such as my_package.{example}")
             claims[name] = value
             continue

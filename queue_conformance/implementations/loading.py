@@ -273,6 +273,11 @@ def _second_required(push: Any) -> bool:
     return bool(parameters) and parameters[0].default is inspect.Parameter.empty
 
 
+def lineage_of(cls: type[Any]) -> frozenset[str]:
+    """Return the dotted paths of a class and of its base classes."""
+    return frozenset(f"{base.__module__}.{base.__qualname__}" for base in inspect.getmro(cls))
+
+
 def package_version(cls: type[Any]) -> str:
     """Return the distribution that a class belongs to and its version, such as ``Scrapy 2.19.0``, or ``""``."""
     top = cls.__module__.partition(".")[0]

@@ -18,6 +18,7 @@ from typing import Any
 from packaging.version import Version
 
 from queue_conformance import __version__
+from queue_conformance.specification.grounds import OLDEST, Basis, mistake_in
 
 
 class Level(StrEnum):
@@ -77,6 +78,7 @@ CAPABILITIES = frozenset(
         "bounded",
         "dedupe",
         "ttl",
+        "probabilistic",
     }
 )
 """Every capability that a rule may need, or may exclude."""
@@ -106,6 +108,14 @@ class Rule:
         why: what goes wrong in a crawl when it is broken, one sentence; for an untestable rule, why it is there at all.
         how: how the kit examines it, one or two sentences; ``""`` if it does not.
         provisional: the minor release of the kit in which it is new, or ``""`` once that is past; see :attr:`counts`.
+        basis: on what it stands.
+        quote: the words of its source, at most twelve, if it stands on them.
+        harm: what a breach does to an ordinary crawl, if it stands on that.
+        derived_from: the ids of the rules that fail without it.
+        binds: the classes of which its source speaks; for what is none of them a MUST is a SHOULD. Empty for all classes.
+        must_if: capabilities whose claim makes a MUST of it, and profiles that do, as ``profile=external-queue``.
+        fixed_in: for a library, the release that mended a breach of it; information only.
+        debatable: the two readings of its source, or ``""``.
     """
 
     id: str
@@ -123,6 +133,14 @@ class Rule:
     why: str = ""
     how: str = ""
     provisional: str = ""
+    basis: Basis | None = None
+    quote: str = ""
+    harm: str = ""
+    derived_from: tuple[str, ...] = ()
+    binds: frozenset[str] = frozenset()
+    must_if: frozenset[str] = frozenset()
+    fixed_in: Mapping[str, str] = field(default_factory=dict)
+    debatable: str = ""
 
     @property
     def examined(self) -> bool:
@@ -160,7 +178,9 @@ FILES = (
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "why", "profiles", "kinds"}
 _OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "unexamined", "provisional"}
-_SENTENCES = ("sentence", "why", "how")
+_GROUNDS = {"basis", "quote", "harm", "derived-from", "binds", "must-if", "fixed-in", "debatable"}
+_SENTENCES = ("sentence", "why", "how", "harm", "debatable")
+_PROFILES = frozenset(f"profile={profile}" for profile in Profile)
 _MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
@@ -219,7 +239,7 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     name = table.get("id", "a rule without an id")
     if missing := sorted(_REQUIRED - table.keys()):
         raise SpecificationError(f"{name}: lacks {', '.join(missing)}")
-    if unknown := sorted(table.keys() - _REQUIRED - _OPTIONAL):
+    if unknown := sorted(table.keys() - _REQUIRED - _OPTIONAL - _GROUNDS):
         raise SpecificationError(f"{name}: unknown fields {', '.join(unknown)}")
     if not _ID.fullmatch(name):
         raise SpecificationError(f"{name}: an id is two or three lower-case words, joined by dots")
@@ -228,6 +248,11 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             raise SpecificationError(f"{name}: the {field_name} does not end in a full stop")
     if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES):
         raise SpecificationError(f"{name}: unknown capabilities {', '.join(unknown)}")
+    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES - _PROFILES):
+        raise SpecificationError(f"{name}: must-if names no capability and no profile: {', '.join(unknown)}")
+    for gate in ("since", "fixed-in"):
+        if unknown := sorted(table.get(gate, {}).keys() - OLDEST.keys()):
+            raise SpecificationError(f"{name}: {gate} names unknown libraries {', '.join(unknown)}")
     if "untestable" in table and "unexamined" in table:
         raise SpecificationError(f"{name}: untestable and unexamined exclude each other")
     provisional = table.get("provisional", "")
@@ -250,6 +275,14 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             why=table["why"],
             how=table.get("how", ""),
             provisional=provisional if provisional and still_provisional(provisional, kit) else "",
+            basis=Basis(table["basis"]) if "basis" in table else None,
+            quote=table.get("quote", ""),
+            harm=table.get("harm", ""),
+            derived_from=tuple(table.get("derived-from", ())),
+            binds=frozenset(table.get("binds", ())),
+            must_if=frozenset(table.get("must-if", ())),
+            fixed_in=dict(table.get("fixed-in", {})),
+            debatable=table.get("debatable", ""),
         )
     except ValueError as error:
         raise SpecificationError(f"{name}: {error}") from error
@@ -258,4 +291,6 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     if rule.examined != bool(rule.how):
         found = "lacks how" if rule.examined else "is not examined, so there is no how"
         raise SpecificationError(f"{name}: {found}")
+    if rule.basis is not None and (mistake := mistake_in(rule)):
+        raise SpecificationError(f"{name}: {mistake}")
     return rule

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping, Set
+from types import MappingProxyType
 
 from packaging.version import Version
 
 from queue_conformance.specification import Kind, Profile, Rule, Specification
+from queue_conformance.specification.grounds import as_asked
 
 
-def rules_of(specification: Specification, kind: Kind, profile: Profile) -> dict[str, Rule]:
-    """Return the rules of a profile that are asked of a kind, by id."""
-    return {name: rule for name, rule in specification.items() if kind in rule.kinds and profile in rule.profiles}
+def rules_of(
+    specification: Specification,
+    kind: Kind,
+    profile: Profile,
+    lineage: Set[str] = frozenset(),
+    claims: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Rule]:
+    """Return the rules of a profile that are asked of an implementation, by id, at the level that they have for it.
+
+    Args:
+        specification: the rules.
+        kind: what the implementation is.
+        profile: the contract that it is held to.
+        lineage: the dotted paths of its class and of the base classes of that.
+        claims: what its author claims.
+    """
+    promises = {name for name, value in claims.items() if value == "yes"} | {f"profile={profile}"}
+    followed = lineage | {claims["follows"]} if "follows" in claims else lineage
+    asked = (rule for rule in specification.values() if kind in rule.kinds and profile in rule.profiles)
+    return {rule.id: as_asked(rule, followed, promises) for rule in asked}
 
 
 def why_not_applicable(rule: Rule, capabilities: Set[str], releases: Mapping[str, str]) -> str:

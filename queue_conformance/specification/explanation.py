@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from queue_conformance.specification import Kind, Profile, Rule
+from queue_conformance.specification.grounds import Basis
 from queue_conformance.specification.words import CAPABILITIES, KINDS, LIBRARIES, listed
 
 NARROWEST = 40
@@ -60,6 +61,14 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "needs": sorted(rule.needs),
         "unless": sorted(rule.unless),
         "since": dict(rule.since),
+        "basis": str(rule.basis) if rule.basis else None,
+        "quote": rule.quote,
+        "harm": rule.harm,
+        "derived_from": list(rule.derived_from),
+        "binds": sorted(rule.binds),
+        "must_if": sorted(rule.must_if),
+        "fixed_in": dict(rule.fixed_in),
+        "debatable": rule.debatable,
         "hints": list(rule.hints),
         "untestable": rule.untestable,
         "unexamined": rule.unexamined,
@@ -83,7 +92,12 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
         ("profiles", ", ".join(_in_order(rule.profiles, Profile))),
         ("if", listed(CAPABILITIES[name] for name in sorted(rule.needs))),
         ("unless", listed((CAPABILITIES[name] for name in sorted(rule.unless)), "or")),
-        ("since", listed(f"{LIBRARIES[library]} {release}" for library, release in rule.since.items())),
+        ("since", _releases(rule.since)),
+        ("mended in", _releases(rule.fixed_in)),
+        ("because", _because(rule)),
+        ("binds", f"{listed(sorted(rule.binds))}; for other classes it is a SHOULD" if rule.binds else ""),
+        ("MUST if", listed((_MUST_IF.get(name) or CAPABILITIES[name] for name in sorted(rule.must_if)), "or")),
+        ("debatable", rule.debatable),
         ("examined", _examined(rule)),
         *(("hint", hint) for hint in rule.hints),
         ("source", rule.source),
@@ -94,6 +108,26 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
         if text:
             yield from _wrapped(f"  {'' if label == before else label:<10}{text}", width, 12)
             before = label
+
+
+_MUST_IF = {f"profile={profile}": f"the profile is {profile}" for profile in Profile}
+
+
+def _because(rule: Rule) -> str:
+    """Return on what a rule stands, in words."""
+    said = {
+        Basis.WORDS: f"the source says: «{rule.quote}»",
+        Basis.HARM: rule.harm,
+        Basis.CLAIM: "its author claims it",
+        Basis.DERIVED: " ".join(filter(None, [f"without it fail {listed(rule.derived_from)}.", rule.harm])),
+        Basis.CODE: "released code does so, and no sentence says it",
+        Basis.KIT: "the kit recommends it",
+    }
+    return said[rule.basis] if rule.basis else ""
+
+
+def _releases(gates: Mapping[str, str]) -> str:
+    return listed(f"{LIBRARIES[library]} {release}" for library, release in gates.items())
 
 
 def _examined(rule: Rule) -> str:

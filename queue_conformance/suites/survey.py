@@ -27,6 +27,7 @@ from queue_conformance.implementations.loading import (
     LoadError,
     check_components,
     is_importable,
+    lineage_of,
     load_class,
     load_error,
     package_version,
@@ -61,6 +62,7 @@ class Survey:
         preflight: what came of using it once, and of its claims.
         notes: what else is worth reporting.
         hooked: whether the author's hook builds it, if there is one.
+        lineage: the dotted paths of the class and of its base classes.
     """
 
     path: str
@@ -74,6 +76,7 @@ class Survey:
     preflight: tuple[CheckResult, ...]
     notes: tuple[str, ...]
     hooked: bool = True
+    lineage: frozenset[str] = frozenset()
 
     @property
     def usable(self) -> bool:
@@ -119,8 +122,8 @@ class Survey:
         return implementation
 
     def rules(self) -> dict[str, Rule]:
-        """Return the rules of the profile that are asked of this kind, by id."""
-        return rules_of(load(), self.kind, self.profile)
+        """Return the rules of the profile that are asked of this class, by id, at the level that they have for it."""
+        return rules_of(load(), self.kind, self.profile, self.lineage, self.claims)
 
 
 def survey(
@@ -281,6 +284,10 @@ def _loaded(
                 load_error(claims[name])
         if kind in CRAWLED:
             check_components(settings)
+        if "follows" in claims and claims["follows"] not in (bound := {path for rule in load().values() for path in rule.binds}):
+            raise LoadError(
+                f"the claim follows={claims['follows']}: no rule speaks of that class{nearest(claims['follows'], bound)}"
+            )
     except LoadError as error:
         return str(error)
     finally:
@@ -298,7 +305,7 @@ def _loaded(
         values = {name: _literal(value) for name, value in settings.items()}
     profile = Profile(claims.get("profile", PROFILES[kind]))
     version, server = package_version(cls), conditions.server
-    return Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
+    return Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked, lineage_of(cls))
 
 
 def _expect_arguments(opener: Callable[..., Any], settings: Mapping[str, str]) -> None:
