@@ -9,7 +9,7 @@ STAMP = $(VENV)/.installed
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test gallery browser lint types docs matrix build benchmark clean
+.PHONY: demo test gallery nightly browser lint types docs matrix build benchmark clean
 
 demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
@@ -19,6 +19,9 @@ test: $(STAMP) browser lint types  ## everything that must hold
 
 gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out five of six that should say nothing
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --whole-gallery tests/test_gallery.py
+
+nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of ten
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --seeds=100 tests/test_shipped.py
 
 browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so
 	@if { ! command -v chromium || ! command -v chromedriver; } >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gallery import QCRAWL
 from queue_conformance import isolation
@@ -92,6 +92,7 @@ def examine(
     settings: Mapping[str, str] | None = None,
     server: str = "",
     meets: Callable[[int, Check], bool] = lambda number, check: True,
+    opener: Callable[..., Any] | None = None,
 ) -> ImplementationReport:
     """Run the checks of a class, or only those of some names, and which ``meets`` says of their numbers and of themselves."""
     names = {only} if isinstance(only, str) else only
@@ -103,7 +104,7 @@ def examine(
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory))
-        run.examine(Target(path, "", path, given, claims or {}, server), choose)
+        run.examine(Target(path, "", path, given, claims or {}, server), choose, opener=opener)
         (report,) = run.report().implementations
         return report
 

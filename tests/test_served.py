@@ -42,12 +42,6 @@ def test_a_queue_that_backs_off_for_long_proves_nothing():
     assert "has not come back to its server" in verdicts["queue.pop.transient-keeps"].reason
 
 
-@pytest.mark.parametrize("seed", [1])
-@pytest.mark.parametrize("path", PATHS)
-def test_a_reference_passes_whatever_is_drawn(path, seed):
-    assert not broken(examine(path, settings=SETTINGS, server="redis", seed=seed, only="machine"))
-
-
 def test_a_queue_that_names_no_address_is_found(pytester):
     arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-server=redis", "-k", "queue.len"]
     result = pytester.runpytest_subprocess(*arguments)

@@ -273,6 +273,30 @@ class OneDuringAnOutage(_AsksForItsLength):
             return 1
 
 
+@served("queue.len.transient-nonzero", "queue.len.transient-no-raise", "queue.len.last-known")
+class CountsAlong(FifoRedisQueue):
+    """Counts its pushes and pops, and not the push without a reply that was stored: when that is popped, one is missing."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._counted = self._length
+
+    def push(self, request):
+        super().push(request)
+        self._counted += 1
+
+    def pop(self):
+        request = super().pop()
+        self._counted -= request is not None
+        return request
+
+    def __len__(self):
+        with suppress(TransientError), temporary_problems():
+            self._remove_delivered()
+            self._counted = self._client.llen(self._key)
+        return self._counted
+
+
 # --- Close -----------------------------------------------------------------------------------------------------------
 
 

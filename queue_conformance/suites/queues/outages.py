@@ -11,6 +11,7 @@ from queue_conformance.faults.servers import RedisServer
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.faulting import (
     MISSED,
@@ -28,6 +29,7 @@ from queue_conformance.suites.queues.faulting import (
     under,
     within_budget,
 )
+from queue_conformance.suites.queues.pair import run
 
 # --- Push ------------------------------------------------------------------------------------------------------------
 
@@ -150,6 +152,35 @@ def _length_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
     bench.expect("queue.len.transient-nonzero", length != 0, expected, length, "length != 0", final=True)
     if bench.applies("queue.len.last-known"):
         bench.expect("queue.len.last-known", length == 2, "2", length, "length == 2", final=True)
+
+
+LOST_REPLIES = (
+    "cut_reply:{} push:0 recover pop refuse length recover length pop",
+    "cut_reply:{} push:0 recover pop push:1 refuse length recover pop",
+    "cut_reply:{} push:0 recover pop push:1 push:2 refuse length recover pop",
+    "push:0 cut_reply:{} push:1 recover pop pop refuse length recover pop",
+    "cut_reply:{} push:0 recover push:0 pop pop pop length",
+    "cut_reply:{} push:0 recover reopen pop push:1 length pop",
+)
+"""Programs whose pushes are stored without a reply, by the bytes of it that still come."""
+
+
+@check(
+    "queue.len.transient-nonzero",
+    "queue.len.transient-no-raise",
+    "queue.len.last-known",
+    "queue.push.failed-no-trace",
+    kinds=REQUESTS_ONLY,
+    name="lost-replies",
+)
+def what_was_stored_without_a_reply_is_counted(bench: Bench) -> None:
+    backend_of(bench)
+    queue = bench.open()
+    _, reply = sizes(bench, partial(queue.push, bench.driver.item(1)))
+    for text in LOST_REPLIES:
+        for after in dict.fromkeys((0, max(0, reply - 1))):  # the first reply and the last one, if there are several
+            with bench.collecting():
+                run(bench, program(text.format(after)))
 
 
 # --- Construction and close ------------------------------------------------------------------------------------------

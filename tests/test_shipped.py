@@ -1,0 +1,72 @@
+"""Every queue that is shipped, in the documentation too, plays the programs of the machine, whatever is drawn.
+
+``make test`` draws from ten seeds, ``make nightly`` from a hundred.
+"""
+
+import pytest
+from kit import REFERENCES, broken, examine
+from pages import DOCS, blocks
+
+from gallery import QCRAWL
+
+SERVED = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
+ADDRESS = {"host": "{host}", "port": "{port}"}
+ASYNC = "queue_reference.async_redis.RedisQueue"
+SHARED = "queue_reference.redis_shared.SharedFifoRedisQueue"
+FAULTY = {"machine", "lost-replies"}
+BEHIND_A_SERVER = (
+    "queue_reference.redis.FifoRedisQueue",
+    "queue_reference.redis.LifoRedisQueue",
+    SHARED,
+    *((ASYNC,) if QCRAWL else ()),
+)
+TUTORIAL, FOLDER = "page_tutorial.RedisQueue", "page_howto_constructor.FolderQueue"
+"""The queues of pages that are right, at the end of the page."""
+
+
+def pytest_generate_tests(metafunc):
+    """Draw from as many seeds as are asked for."""
+    metafunc.parametrize("seed", range(metafunc.config.getoption("--seeds")))
+
+
+@pytest.mark.parametrize("path", REFERENCES)
+def test_a_reference(path, seed):
+    assert not broken(examine(path, seed=seed, only="machine"))
+
+
+@pytest.mark.parametrize("path", BEHIND_A_SERVER)
+def test_a_reference_behind_a_server(path, seed):
+    settings = ADDRESS if path == ASYNC else SERVED | ({"REDIS_LEASE": "1"} if path == SHARED else {})
+    claims = {"shared": "yes"} if path == SHARED else {}
+    assert not broken(examine(path, claims, settings=settings, server="redis", seed=seed, only=FAULTY))
+
+
+def test_the_queue_of_the_tutorial(seed, pages):
+    report = examine(TUTORIAL, settings=SERVED, server="redis", seed=seed, only=FAULTY)
+    assert not broken(report)
+    assert {check.name for check in report.checks} >= FAULTY
+
+
+def test_the_queue_with_a_constructor_of_its_own(seed, pages):
+    report = examine(FOLDER, {"kind": "downstream-queue"}, seed=seed, only="machine", opener=build)
+    assert not broken(report)
+    assert "machine" in {check.name for check in report.checks}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Modules with the last listing of a page that defines its queue."""
+    directory = tmp_path_factory.mktemp("pages")
+    for path in (TUTORIAL, FOLDER):
+        module, _, cls = path.partition(".")
+        page = f"{module.removeprefix('page_').replace('_', '-')}.md"
+        found = [block for block in blocks(page, (DOCS / page).read_text("utf-8")) if block.caption == "my_package/queues.py"]
+        assert f"class {cls}:" in found[-1].text
+        (directory / f"{module}.py").write_text(found[-1].text, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(directory)
+        yield
+
+
+def build(cls, crawler, key):
+    return cls(key, crawler.spider, compress=False)
