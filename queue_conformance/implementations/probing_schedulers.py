@@ -54,11 +54,11 @@ def _persistent(driver: Any) -> bool:
 
 
 def _filesystem(driver: Any) -> bool:
-    """Look for files after it was closed with a request."""
+    """Look for files of the job after it was closed with a request; what it stores elsewhere has nothing to do with jobs."""
     scheduler = driver.open(job="job")
     scheduler.enqueue(driver.item(0))
     scheduler.close()
-    return any(path.is_file() for path in driver.directory.rglob("*"))
+    return any(path.is_file() for path in driver.job().rglob("*"))
 
 
 def _configurable_memory(driver: Any) -> bool:

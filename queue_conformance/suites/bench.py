@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,6 +43,7 @@ class Bench:
         patience: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
         isolated: whether this process runs nothing but the check, and may be changed for good.
+        moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a program.
     """
 
     implementation: Implementation
@@ -53,6 +56,7 @@ class Bench:
     patience: float = 2.0
     time_limit: float = 10.0
     isolated: bool = False
+    moves: bool = False
     specification: Specification = field(default_factory=load)
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)
@@ -72,12 +76,18 @@ class Bench:
         """
         self.recorder.restart(program)
         self._rooms += 1
-        room = self.directory / str(self._rooms)
-        room.mkdir()
-        self.driver.renew(room)
+        self.driver.renew(self.enter(str(self._rooms)))
         if self.backend is not None:
             self.backend.recover()
             self.backend.forget()
+
+    def enter(self, name: str) -> Path:
+        """Make an empty directory of that name, and work there where the working directory may be changed."""
+        room = self.directory / name
+        room.mkdir()
+        if self.moves:
+            os.chdir(room)
+        return room
 
     def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
         """Yield things one by one, and let whoever waits for the check see how many are done.
@@ -184,7 +194,7 @@ class Bench:
             rule,
             expected=expected,
             actual=actual if isinstance(actual, str) else describe(actual),
-            steps=self.recorder.steps,
+            steps=self._steps(),
             tail=tail,
             replaces=replaces,
             final=final,
@@ -252,9 +262,18 @@ class Bench:
             rule,
             expected="no exception",
             actual=f"{describe(raised.error)} raised by {call_of(raised.step)}",
-            steps=self.recorder.steps,
+            steps=self._steps(),
             tail=[],
         )
+
+    def _steps(self) -> list[Step]:
+        """Return what was done, in a directory of its own if something was stored in the working directory."""
+        steps = self.recorder.steps
+        if not self.moves:
+            return steps
+        told = (*_MENTIONED.findall("\n".join(step.source for step in steps)), *_KITS_OWN)
+        stored = any(not name.startswith(told) for name in os.listdir(self.driver.directory))
+        return [*([Step("os.chdir(directory)")] if stored and Step("os.chdir(directory)") not in steps else []), *steps]
 
     def excuse(self, error: BaseException) -> None:
         """Look whether an error is a time-out although nothing was done to the server.
@@ -291,6 +310,12 @@ class Bench:
             program=failure.program,
         )
 
+
+_MENTIONED = re.compile(r"""\bdirectory\b[^\w\n]{1,6}/(\w+)""")
+"""The names below the scratch directory that operations mention."""
+
+_KITS_OWN = ("filler", "project", "control")
+"""What the kit itself stores there."""
 
 _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
     ("queue.len.count", "queue.len.pop-none", "queue.ctor.stored-length"), "queue.len.truth"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -132,7 +133,8 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
             opened = replace(implementation, opener=conditions.opener if implementation.hooked else None)
-            with served(opened, Path(directory)) as (reached, backend):
+            sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
+            with chdir(directory), served(opened, Path(directory)) as (reached, backend):
                 bench = Bench(
                     reached,
                     Path(directory),
@@ -142,6 +144,7 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
                     backend=backend,
                     isolated=isolation.AVAILABLE and not conditions.in_process,
                     time_limit=conditions.time_limit,
+                    moves=True,
                 )
                 return function(bench)
 

@@ -377,9 +377,7 @@ def _probe(bench: Bench) -> Capabilities:
     rooms = count()
 
     def room() -> Path:
-        directory = bench.directory / f"probe{next(rooms)}"
-        directory.mkdir()
-        return directory
+        return bench.enter(f"probe{next(rooms)}")
 
     with quietly():
         return probe(bench.driver, room)

@@ -45,6 +45,7 @@ class ComponentDriver(CrawlerDriver):
 
     definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills, running)
     asynchronous = False
+    gives_jobs = True
 
     def job(self, name: str = "job") -> Path:
         """Return a job directory of that name below the scratch directory, which is there: a scheduler would make it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -102,11 +103,18 @@ class CrawlerDriver(Driver):
     Attributes:
         crawler: the crawler.
         names: what the sources of items may use.
+        has_job: whether the author sets a job directory. The kit gives another one to each program: what is in the author's
+            belongs to the author, and what one program leaves must not reach the next one.
     """
 
     definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills, processes)
+    gives_jobs: ClassVar[bool] = False
+    """Whether a job directory is an argument of what builds."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        self.has_job = bool(implementation.settings.get("JOBDIR"))
+        settings = {name: value for name, value in implementation.settings.items() if name != "JOBDIR"}
+        implementation = replace(implementation, settings=settings)
         super().__init__(implementation, directory, recorder)
         self.crawler = _shared_crawler(tuple(implementation.values.items()))
         self.names = dict(_names())
@@ -116,6 +124,8 @@ class CrawlerDriver(Driver):
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
+        if self.has_job and not self.gives_jobs:
+            self.crawler.settings.set("JOBDIR", f"{directory}/job", "cmdline")
         self.use_spider(self._first_spider)
 
     def use_spider(self, spider: Spider) -> None:
@@ -153,12 +163,24 @@ class CrawlerDriver(Driver):
 
     def setup(self, body: str) -> list[str]:
         spider = "ExampleSpider" if "spider." in body else "Spider"
-        settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *source_of_backend(self.implementation.server),
             *REACTOR,
-            f"crawler = get_crawler({spider}{settings})",
+            f"crawler = get_crawler({spider}{self.settings_argument})",
             f'crawler.spider = spider = {spider}("example")',
         ]
+
+    @property
+    def settings_argument(self) -> str:
+        """The argument with the settings of the author in scripts, if there are any."""
+        source = self.settings_source()
+        return f", {source}" if source != "{}" else ""
+
+    def settings_source(self, settings: Mapping[str, Any] | None = None) -> str:
+        """Return settings, those of the author unless others are given, as a dictionary in Python."""
+        source = source_of_settings(self.implementation.settings if settings is None else settings)
+        if not self.has_job or self.gives_jobs:
+            return source
+        return f"""{source[:-1]}{", " if source != "{}" else ""}'JOBDIR': directory + "/job"}}"""

@@ -24,7 +24,7 @@ from queue_conformance.implementations.drivers.base import Item, OpenQueue
 from queue_conformance.implementations.drivers.crawling import REACTOR, CrawlerDriver, make_crawler
 from queue_conformance.implementations.quoted import downstreams, engine, example, kills
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
-from queue_conformance.implementations.scripts import namespace, quoted, source_of_settings
+from queue_conformance.implementations.scripts import namespace, quoted
 from queue_conformance.models.priorityqueue import Place
 
 _URL = re.compile(r"https://[^/]*/(\d+)")
@@ -232,7 +232,7 @@ class PriorityQueueDriver(CrawlerDriver):
         crawler = make_crawler(both)
         crawler.engine = self.crawler.engine
         spider = "spider" if self.crawler.spider is self.names["spider"] else "Spider"
-        self.recorder.note(f"other = get_crawler(Spider, {source_of_settings(both)})")
+        self.recorder.note(f"other = get_crawler(Spider, {self.settings_source(both)})")
         self.recorder.note(f"other.engine, other.{spider} = crawler.engine, spider")
         return crawler
 
@@ -245,12 +245,11 @@ class PriorityQueueDriver(CrawlerDriver):
         found = self.implementation.capabilities
         # Where nothing is known yet, it may look at the downloader.
         plain = (found.peek or found.persistent) and not found.slots and not self.engine_is_used and "crawler.engine" not in body
-        settings = f", {source_of_settings(self.implementation.settings)}" if self.implementation.settings else ""
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *REACTOR,
-            f"crawler = get_crawler(Spider{settings})",
+            f"crawler = get_crawler(Spider{self.settings_argument})",
             'crawler.spider = spider = Spider("example")',
             *(() if plain else ("crawler.engine = Engine(Downloader())",)),
         ]

@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -149,6 +150,7 @@ class SchedulerDriver(CrawlerDriver):
 
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     interface_rule: ClassVar[str] = "scheduler.iface"
+    gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, processes, example, kills, site)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
@@ -156,6 +158,7 @@ class SchedulerDriver(CrawlerDriver):
         self.names |= namespace(misbehaving) | {"TransientError": TransientError, "SerializationError": SerializationError}
         self._values: dict[str, Any] = {}
         self._name = ""
+        self._jobs = count(1)
         self.renew(directory)
 
     def renew(self, directory: Path) -> None:
@@ -198,6 +201,8 @@ class SchedulerDriver(CrawlerDriver):
         Returns:
             The Python expression, and the crawler.
         """
+        if job is None and "JOBDIR" not in settings and self.has_job and not self.implementation.capabilities.configurable:
+            job = f"job{next(self._jobs)}"  # it may need one; what uses the queues of settings can do without
         sources = {name: _filled(value) for name, value in self.implementation.settings.items()}
         sources |= {"JOBDIR": f"directory + {quoted('/' + job)}"} if job else {}
         sources |= settings

@@ -13,7 +13,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.resume import JOBS
 from queue_conformance.suites.jobs.series import JOB, Plan, Problem, play, report
-from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 CREATED, EMPTY, PATHS, UNWRITABLE = "job.created", "job.empty-setting", "job.path-types", "job.unwritable"
 
@@ -31,6 +31,8 @@ def a_missing_directory_is_created(bench: Bench) -> None:
 
 @check(EMPTY, kinds=JOBS)
 def no_directory_means_no_persistence(bench: Bench) -> None:
+    if bench.driver.has_job and not bench.offers("configurable"):
+        raise NotApplicable("it is tested with a job directory only: its settings name one")
     for setting in (None, "None", '""'):
         with bench.collecting():
             bench.restart()

@@ -91,7 +91,13 @@ class Job:
         scheduler.close("shutdown")
 
     def keep(self, name: str = "copy") -> Path:
-        """Keep a copy of the directory, and return its path."""
+        """Keep a copy of the directory, and return its path.
+
+        Raises:
+            NotExercised: if there is none.
+        """
+        if not self.directory.is_dir():
+            raise NotExercised("nothing is stored in the job directory")
         copy: Path = self.bench.driver.directory / name
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.directory, copy)

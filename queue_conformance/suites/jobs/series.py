@@ -146,7 +146,7 @@ def play(bench: Bench, plan: Plan) -> Series:
 
 
 def _settings(bench: Bench) -> dict[str, object]:
-    return {"SCHEDULER": bench.implementation.path, "JOBDIR": JOB, **bench.implementation.values}
+    return {"SCHEDULER": bench.implementation.path, **bench.implementation.values, "JOBDIR": JOB}
 
 
 def _can_crawl(bench: Bench) -> bool:
