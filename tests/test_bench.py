@@ -4,7 +4,9 @@ import pytest
 from kit import FIFO_MEMORY, bench
 
 from queue_conformance import TransientError
-from queue_conformance.suites.outcomes import TooSlow
+from queue_conformance.suites import QUEUES, Check
+from queue_conformance.suites.execution import observe
+from queue_conformance.suites.outcomes import Outcome, TooSlow
 
 
 class Server:
@@ -31,6 +33,20 @@ def test_a_time_out_proves_nothing_if_nothing_was_done_to_the_server(error):
         made.backend = Server(harmed=False)
         with pytest.raises(TooSlow, match="answers too slowly here for the queue, which raises"):
             made.excuse(error)
+
+
+def test_a_check_that_ends_in_such_a_time_out_examines_nothing():
+    def times_out(made):
+        made.backend = Server(harmed=False)
+        made.recorder.call("queue.push(item)", "queue.push.accept", raises_a_time_out)
+
+    def raises_a_time_out():
+        raise TimeoutError("no answer")
+
+    with bench(FIFO_MEMORY) as made:
+        rules = {"queue.push.accept": made.specification["queue.push.accept"]}
+        result = observe(Check("timed", ("queue.push.accept",), QUEUES, times_out), made, rules)
+    assert [observation.outcome for observation in result.observations] == [Outcome.NOT_EXERCISED]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, par
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble, judge, mark
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report
-from queue_conformance.specification import Level, load
+from queue_conformance.specification import Level, Rule, load
 from queue_conformance.suites.programs import Program
 
 
@@ -31,6 +31,7 @@ class Gate:
         self._options = options
         self._updates = options.update_baseline
         self._levels: dict[str, Level] = {}
+        self._rules: dict[str, Mapping[str, Rule]] = {}
         self._known: dict[str, Mapping[str, str]] = {}
         self._baseline: Baseline | None = None
         if options.baseline:
@@ -44,18 +45,26 @@ class Gate:
         self._levels[target.name] = Level(target.level)
         self._known[target.name] = self._baseline.known(target.name) if self._baseline else {}
 
+    def hold(self, implementation: str, rules: Mapping[str, Rule]) -> None:
+        """Take notice of the levels that rules have for an implementation, once that is known."""
+        self._rules[implementation] = rules
+
+    def _gates(self, implementation: str, rule: str) -> bool:
+        held = self._rules.get(implementation, {}).get(rule) or load()[rule]
+        return held.gates(self._levels[implementation])
+
     def programs(self, implementation: str) -> list[Program]:
         """Return the programs of the baseline that an implementation is known to fail."""
         return self._baseline.programs(implementation) if self._baseline else []
 
     def why_known(self, implementation: str, rule: str) -> str:
         """Return why it is known that a rule is broken, or ``""``; a run that updates the baseline knows all that fails it."""
-        accepted = self._updates and load()[rule].gates(self._levels[implementation])
+        accepted = self._updates and self._gates(implementation, rule)
         return self._known[implementation].get(rule, PLACEHOLDER if accepted else "")
 
     def fails(self, implementation: str, rule: str) -> bool:
         """Whether the run fails if a rule is broken."""
-        return load()[rule].gates(self._levels[implementation]) and not self.why_known(implementation, rule)
+        return self._gates(implementation, rule) and not self.why_known(implementation, rule)
 
     def judged(self, report: Report, run: Mapping[str, bool]) -> Report:
         """Return a report with what the baseline says.

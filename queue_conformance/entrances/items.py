@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from queue_conformance.reports import failure
-from queue_conformance.specification import load
+from queue_conformance.specification import Rule, load
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
@@ -78,9 +78,9 @@ def run_check(item: pytest.Item, examination: Examination, check: Check, name: s
     item.stash[RESULT] = name, result
     broken = result.broken
     if any(fails(observation.rule) for observation in broken):
-        pytest.fail(screens(broken), pytrace=False)
+        pytest.fail(screens(broken, {**load(), **examination.rules}), pytrace=False)
     silent = [o for o in result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
-    if not broken and silent and len(silent) == len(result.observations):
+    if not broken and not result.second and silent and len(silent) == len(result.observations):
         pytest.skip(silent[0].reason)
 
 
@@ -92,10 +92,14 @@ def check_of(item: pytest.Item) -> Check | None:
     return check if isinstance(check, Check) else None
 
 
-def screens(observations: Iterable[Observation]) -> str:
-    """Return the broken rules among some observations, one screen each."""
-    specification = load()
-    return "\n\n".join(failure.render(specification[o.rule], o.violation) for o in observations if o.violation)
+def screens(observations: Iterable[Observation], rules: Mapping[str, Rule]) -> str:
+    """Return the broken rules among some observations, one screen each.
+
+    Args:
+        observations: what a check says.
+        rules: the rules that they speak of, by id.
+    """
+    return "\n\n".join(failure.render(rules[o.rule], o.violation) for o in observations if o.violation)
 
 
 def pack(value: object) -> str:

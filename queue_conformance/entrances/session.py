@@ -138,7 +138,9 @@ class Session:
 
     def _begin(self, target: Target, **how: Any) -> Examination:
         with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
-            return self._run.begin(target, known=self._known_programs(target.name), **how)
+            examination = self._run.begin(target, known=self._known_programs(target.name), **how)
+        self.gate.hold(target.name, examination.survey.rules())
+        return examination
 
     def _known_programs(self, name: str) -> list[Program]:
         """Return the programs that an implementation failed before."""

@@ -273,6 +273,18 @@ def _second_required(push: Any) -> bool:
     return bool(parameters) and parameters[0].default is inspect.Parameter.empty
 
 
+def takes_key(cls: type[Any]) -> bool:
+    """Whether a class can be built as Scrapy builds queues: from a crawler and a key, or from a key alone."""
+    try:
+        if hasattr(cls, "from_crawler"):
+            inspect.signature(cls.from_crawler).bind(None, "key")
+        else:
+            inspect.signature(cls).bind("key")
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def lineage_of(cls: type[Any]) -> frozenset[str]:
     """Return the dotted paths of a class and of its base classes."""
     return frozenset(f"{base.__module__}.{base.__qualname__}" for base in inspect.getmro(cls))

@@ -7,7 +7,7 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from queue_conformance.implementations.capabilities import apply_claims
 from queue_conformance.reports.description import describe
 from queue_conformance.reports.secrets import Secrets
 from queue_conformance.specification import Kind, Level, Profile
-from queue_conformance.suites.outcomes import CheckResult, Outcome
+from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.suites.survey import Survey
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
 
@@ -60,6 +60,7 @@ class ImplementationReport:
         notes: what else is worth reporting.
         verdicts: one per rule of its profile, in the order of the specification.
         verdict: what follows from them.
+        also: the same implementation, measured by a second contract, which fails no run; ``None`` where there is none.
     """
 
     name: str
@@ -78,6 +79,7 @@ class ImplementationReport:
     notes: tuple[str, ...]
     verdicts: tuple[RuleVerdict, ...]
     verdict: RunVerdict
+    also: ImplementationReport | None = None
 
     def counts(self) -> dict[Level, Counter[Verdict]]:
         """Return the number of rules per level and verdict; provisional rules do not count."""
@@ -194,12 +196,16 @@ def report_on(
     """
     # A distributed run finishes its checks in any order.
     results = {result.check: result for result in [*survey.preflight, *sorted(results, key=lambda result: result.check)]}.values()
-    observations = [observation for result in results for observation in result.observations]
     capabilities = apply_claims(survey.found, survey.claims)
-    verdicts = judge(survey.rules(), capabilities.names, releases, observations, survey.unusable)
     secrets = Secrets(survey.settings)
+
+    def judged(profile: Profile, observations: Iterable[Observation]) -> tuple[RuleVerdict, ...]:
+        verdicts = judge(survey.rules(profile), capabilities.names, releases, observations, survey.unusable)
+        return tuple(map(secrets.verdict, verdicts))
+
+    verdicts = judged(survey.profile, (observation for result in results for observation in result.observations))
     notes = [*survey.notes, *(note for result in results for note in result.notes)]
-    return ImplementationReport(
+    found = ImplementationReport(
         name=name or survey.path,
         path=survey.path,
         version=survey.version,
@@ -214,9 +220,14 @@ def report_on(
         stores=survey.found.stores,
         checks=tuple(_record(result) for result in results),
         notes=tuple(dict.fromkeys(map(secrets.text, notes))),
-        verdicts=tuple(map(secrets.verdict, verdicts)),
+        verdicts=verdicts,
         verdict=conclude(verdicts),
     )
+    if survey.also is None:
+        return found
+    said = (result.observations if result.second is None else result.second for result in results)
+    verdicts = judged(survey.also, (observation for observations in said for observation in observations))
+    return replace(found, also=replace(found, profile=survey.also, verdicts=verdicts, verdict=conclude(verdicts)))
 
 
 def _record(result: CheckResult) -> CheckRecord:

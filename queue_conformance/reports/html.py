@@ -37,7 +37,7 @@ from queue_conformance.reports.page import (
     words,
     worst,
 )
-from queue_conformance.reports.terminal import why
+from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
@@ -207,6 +207,7 @@ def _facts(found: ImplementationReport) -> str:
     settings = ", ".join(f"<code>{text(name)}={text(value)}</code>" for name, value in found.settings.items())
     pairs = [
         ("Class", f"<code>{dotted(found.path)}</code>"),
+        ("Also", text(second(found.also)) if found.also else ""),
         ("Found", text(found.found)),
         ("Claimed", claims or "nothing"),
         ("Settings", settings),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,15 @@ def records(report: Report) -> Iterator[dict[str, Any]]:
             yield _check(implementation.name, check)
         for verdict in implementation.verdicts:
             yield _rule(implementation.name, verdict)
+        if also := implementation.also:
+            yield {
+                "type": "also",
+                "implementation": also.name,
+                "profile": str(also.profile),
+                "counts": _counts(also),
+                "verdict": str(also.verdict),
+                "rules": [_rule(also.name, verdict) for verdict in also.verdicts],
+            }
     for error in report.errors:
         yield {"type": "error", "message": error}
     for line in report.gate:
@@ -81,11 +91,15 @@ def _implementation(found: ImplementationReport) -> dict[str, Any]:
         "offers": sorted(found.offers),
         "stores": dict(found.stores),
         "notes": list(found.notes),
-        "counts": {
-            str(level): {str(verdict): count for verdict, count in sorted(counter.items())}
-            for level, counter in found.counts().items()
-        },
+        "counts": _counts(found),
         "verdict": str(found.verdict),
+    }
+
+
+def _counts(found: ImplementationReport) -> dict[str, dict[str, int]]:
+    return {
+        str(level): {str(verdict): count for verdict, count in sorted(counter.items())}
+        for level, counter in found.counts().items()
     }
 
 
@@ -183,11 +197,13 @@ def _report(found: list[dict[str, Any]]) -> Report:
     by_type: dict[str, list[dict[str, Any]]] = {}
     for record in found:
         by_type.setdefault(record["type"], []).append(record)
+    also = {record["implementation"]: record for record in by_type.get("also", ())}
     implementations = tuple(
         _implementation_of(
             record,
             [check for check in by_type.get("check", ()) if check["implementation"] == record["implementation"]],
             [rule for rule in by_type.get("rule", ()) if rule["implementation"] == record["implementation"]],
+            also.get(record["implementation"]),
         )
         for record in by_type.get("implementation", ())
     )
@@ -196,10 +212,13 @@ def _report(found: list[dict[str, Any]]) -> Report:
 
 
 def _implementation_of(
-    record: Mapping[str, Any], checks: Iterable[Mapping[str, Any]], rules: Iterable[Mapping[str, Any]]
+    record: Mapping[str, Any],
+    checks: Iterable[Mapping[str, Any]],
+    rules: Iterable[Mapping[str, Any]],
+    also: Mapping[str, Any] | None,
 ) -> ImplementationReport:
     kind, profile = Kind(record["kind"]), Profile(record["profile"])
-    return ImplementationReport(
+    found = ImplementationReport(
         name=record["implementation"],
         path=record["path"],
         version=record["version"],
@@ -225,6 +244,11 @@ def _implementation_of(
         verdicts=tuple(_verdict_of(rule, kind, profile) for rule in rules),
         verdict=RunVerdict(record["verdict"]),
     )
+    if also is None:
+        return found
+    second = Profile(also["profile"])
+    verdicts = tuple(_verdict_of(rule, kind, second) for rule in also["rules"])
+    return replace(found, also=replace(found, profile=second, verdicts=verdicts, verdict=RunVerdict(also["verdict"])))
 
 
 def _verdict_of(record: Mapping[str, Any], kind: Kind, profile: Profile) -> RuleVerdict:

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
 from queue_conformance.reports import ImplementationReport, Report, failure
-from queue_conformance.reports.terminal import why
+from queue_conformance.reports.terminal import second, why
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
 NAME = "queue conformance"
@@ -47,6 +47,7 @@ def _suite(report: Report, found: ImplementationReport) -> ET.Element:
         "level": found.level,
         "seed": str(report.origin.seed),
         "verdict": f"{found.verdict} ({why(found)})",
+        **({"also": second(found.also)} if found.also else {}),
     }
     for name, value in about.items():
         ET.SubElement(properties, "property", name=name, value=_xml(value))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from queue_conformance.reports import ImplementationReport, Report
-from queue_conformance.reports.terminal import why
+from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
@@ -120,6 +120,8 @@ def _lines(title: str, lines: Sequence[str]) -> Iterator[str]:
 def _implementation(found: ImplementationReport) -> Iterator[_Piece | str]:
     about = [_code(found.path) if found.path != found.name else "", _prose(found.version), found.kind.replace("-", " ")]
     yield f"\n### {_code(found.name)}\n\n{', '.join(part for part in [*about, f'profile {found.profile}'] if part)}\n"
+    if found.also:
+        yield f"\nHeld to the profile {found.profile}; {_prose(second(found.also))}.\n"
     yield _counts(found)
     broken = [verdict for verdict in found.verdicts if verdict.verdict is Verdict.BROKEN]
     groups = {

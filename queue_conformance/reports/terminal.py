@@ -80,6 +80,11 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
         yield from map(Line, _wrapped(f"provisional, in no count: {_counted(provisional)}", width, "  "))
     for text in _wrapped(f"verdict: {found.verdict} ({why(found)})", width, "  "):
         yield Line(text, _COLOURS[found.verdict], True)
+    if found.also:
+        yield from map(Line, _wrapped(second(found.also), width, "  "))
+        for verdict in found.also.verdicts:
+            if verdict.violation and not any(verdict.rule.id == other.rule.id and other.violation for other in found.verdicts):
+                yield from _rule(verdict, width)
 
 
 def _counted(counts: Counter[Verdict], known: int = 0) -> str:
@@ -114,6 +119,11 @@ def _groups(found: ImplementationReport, kind: Verdict, width: int) -> Iterator[
             groups.setdefault(verdict.reason, []).append(verdict.rule.id)
     for reason, rules in groups.items():
         yield from _wrapped(f"{kind} ({reason}): {', '.join(rules)}", width, "  ")
+
+
+def second(also: ImplementationReport) -> str:
+    """Return what is known by a second contract, in one sentence."""
+    return f"by the profile {also.profile}, which fails no run: {also.verdict} ({why(also)})"
 
 
 def why(found: ImplementationReport) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from queue_conformance.specification import Kind
+from queue_conformance.specification import Kind, Profile, Rule
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import Check, checks_of
 from queue_conformance.suites.execution import Conditions, blocked, execute
@@ -52,11 +52,19 @@ class Examination:
         self._fatal: list[str] = []
         self.rules = survey.rules()
         self.checks: list[Check] = [check for check in first_of(survey.kind) if check.name in self._results]
+        self._second: dict[str, Rule] = {}
         if survey.usable:
             self._implementation = survey.implementation(cls)
-            offered = self._implementation.capabilities.names
-            self.rules = {name: rule for name, rule in self.rules.items() if not why_not_applicable(rule, offered, releases)}
-            self.checks += [check for check in checks_of(survey.kind) if self.rules.keys() & set(check.rules)]
+            self.rules = self._applicable(survey.profile)
+            if survey.also:
+                self._second = self._applicable(survey.also)
+            asked = self.rules.keys() | self._second.keys()
+            self.checks += [check for check in checks_of(survey.kind) if asked & set(check.rules)]
+
+    def _applicable(self, profile: Profile) -> dict[str, Rule]:
+        offered = self._implementation.capabilities.names
+        asked = self.survey.rules(profile)
+        return {name: rule for name, rule in asked.items() if not why_not_applicable(rule, offered, self._releases)}
 
     def why_not(self, check: Check) -> str:
         """Tell why a check of the kind is not among those to run, or return ``""``."""
@@ -68,6 +76,14 @@ class Examination:
         offered = self._implementation.capabilities.names
         reasons = (why_not_applicable(asked[name], offered, self._releases) for name in check.rules if name in asked)
         return "; ".join(dict.fromkeys(reasons)) or f"nothing that the profile {self.survey.profile} asks for"
+
+    def _differs(self, check: Check) -> bool:
+        """Whether the second contract asks a check for more than the first one, or for something else."""
+        asked = self._second.keys() & set(check.rules)
+        claimed = self._implementation.errors.get("serialization-error", ValueError)
+        # Only one of them knows an error that is no ValueError.
+        refuses = not issubclass(claimed, ValueError) and any(name.startswith("queue.push.") for name in asked)
+        return bool(asked - self.rules.keys()) or refuses
 
     def open_by(self, opener: Callable[..., Any] | None) -> None:
         """Build queues by this function of the author's from now on: what it uses may not outlive the test that made it."""
@@ -84,7 +100,13 @@ class Examination:
                 by = f"{FATALITIES} checks that hung or died: {', '.join(self._fatal)}"
                 return CheckResult(check.name, tuple(blocked(name, check, [by]) for name in check.rules if name in self.rules))
             start = time.perf_counter()
-            result = execute(check, self._implementation, self.rules, self._conditions)
+            result = CheckResult(check.name, ())
+            if self.rules.keys() & set(check.rules):
+                result = execute(check, self._implementation, self.rules, self._conditions)
+            if self.survey.also and self._differs(check):
+                measured = replace(self._implementation, profile=self.survey.also)
+                second = execute(check, measured, self._second, self._conditions)
+                result = replace(result, second=second.observations, fatal=result.fatal or second.fatal)
             result = replace(result, seconds=time.perf_counter() - start)
             if result.fatal:
                 self._fatal.append(check.name)

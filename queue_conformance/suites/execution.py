@@ -173,17 +173,18 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
     """Run a check on a bench and collect what it says of rules."""
     finished, silent, reason = False, Outcome.NOT_EXERCISED, "the check never came to the point"
     try:
-        check.function(bench)
-        finished = True
-        if bench.broken:
+        try:
+            check.function(bench)
+            finished = True
+        except OperationRaised as raised:
+            bench.keep(bench.unexpected(raised))
+        if finished and bench.broken:
             reason = f"the check came no further than {', '.join(bench.broken)}"
     except NotExercised as skipped:
         finished, reason = True, str(skipped)
         bench.examined.clear()
     except NotApplicable as skipped:
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
-    except OperationRaised as raised:
-        bench.keep(bench.unexpected(raised))
     except RuleBroken as failure:
         bench.keep(failure)
     observations = [

@@ -165,6 +165,7 @@ class CheckResult:
         notes: what else is worth reporting, such as how many operations were played.
         fatal: whether it hung or died.
         seconds: how long it took.
+        second: what it says where it measured by a second contract, which fails no run; ``None`` where that asks for the same.
     """
 
     check: str
@@ -172,6 +173,7 @@ class CheckResult:
     notes: tuple[str, ...] = ()
     fatal: bool = False
     seconds: float = 0.0
+    second: tuple[Observation, ...] | None = None
 
     @property
     def broken(self) -> list[Observation]:

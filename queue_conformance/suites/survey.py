@@ -31,6 +31,7 @@ from queue_conformance.implementations.loading import (
     load_class,
     load_error,
     package_version,
+    takes_key,
     tell_kind,
 )
 from queue_conformance.implementations.probing import probe
@@ -63,6 +64,8 @@ class Survey:
         notes: what else is worth reporting.
         hooked: whether the author's hook builds it, if there is one.
         lineage: the dotted paths of the class and of its base classes.
+        also: a second contract that it is measured by, which fails no run, or ``None``.
+        built_by_scrapy: whether its class can be built as Scrapy builds queues.
     """
 
     path: str
@@ -77,6 +80,8 @@ class Survey:
     notes: tuple[str, ...]
     hooked: bool = True
     lineage: frozenset[str] = frozenset()
+    also: Profile | None = None
+    built_by_scrapy: bool = True
 
     @property
     def usable(self) -> bool:
@@ -121,9 +126,13 @@ class Survey:
         make_driver(implementation, Path(), Recorder(FlightRecorder()))
         return implementation
 
-    def rules(self) -> dict[str, Rule]:
-        """Return the rules of the profile that are asked of this class, by id, at the level that they have for it."""
-        return rules_of(load(), self.kind, self.profile, self.lineage, self.claims)
+    def rules(self, profile: Profile | None = None) -> dict[str, Rule]:
+        """Return the rules of a profile that are asked of this class, by id, at the level that they have for it.
+
+        Args:
+            profile: the contract, if not the one that it is held to.
+        """
+        return rules_of(load(), self.kind, profile or self.profile, self.lineage, self.claims)
 
 
 def survey(
@@ -210,13 +219,25 @@ def survey(
         known = replace(known, notes=(*known.notes, _UNREACHED))
     if (offered.filesystem or offered.server) and not offered.persistent and known.kind in QUEUES and "persistent" not in claims:
         known = replace(known, notes=(*known.notes, _FORGETS))
-    profile = known.profile
-    if known.kind is Kind.DOWNSTREAM_QUEUE and offered.server and "profile" not in claims:
-        profile = Profile.EXTERNAL_QUEUE
+    profile, also = _contracts(known, offered, conditions)
     server = known.server if found.server else ""
     if conditions.server and not found.server and not offered.server:
         known = replace(known, notes=(*known.notes, "it does not use the server that --queue-server names"))
-    return replace(known, found=found, preflight=(preflight, claimed), profile=profile, server=server)
+    return replace(known, found=found, preflight=(preflight, claimed), profile=profile, also=also, server=server)
+
+
+def _contracts(known: Survey, offered: Capabilities, conditions: Conditions) -> tuple[Profile, Profile | None]:
+    """Return the contract that a class is held to, and another one that it is measured by as well.
+
+    A queue behind a server has two: the documented interface, and what the installed release of Scrapy relies on. The first
+    one gates where the author says so, or names a server and leaves the queue for Scrapy to build.
+    """
+    if known.kind is not Kind.DOWNSTREAM_QUEUE or not offered.server:
+        return known.profile, None
+    by_hook = conditions.opener is not None and known.hooked and not known.built_by_scrapy
+    documented = known.claims.get("profile", "external-queue" if conditions.server and not by_hook else "scrapy")
+    gate = Profile(documented)
+    return gate, Profile.SCRAPY if gate is Profile.EXTERNAL_QUEUE else Profile.EXTERNAL_QUEUE
 
 
 _UNREACHED = (
@@ -305,7 +326,8 @@ def _loaded(
         values = {name: _literal(value) for name, value in settings.items()}
     profile = Profile(claims.get("profile", PROFILES[kind]))
     version, server = package_version(cls), conditions.server
-    return Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked, lineage_of(cls))
+    loaded = Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
+    return replace(loaded, lineage=lineage_of(cls), built_by_scrapy=takes_key(cls))
 
 
 def _expect_arguments(opener: Callable[..., Any], settings: Mapping[str, str]) -> None:
