@@ -17,7 +17,15 @@ RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "
 """What a quarter of the usual number of programs does not show."""
 OTHERS = 6
 """Of this many checks that should say nothing of an exhibit one is run; ``--whole-gallery`` runs them all."""
-WAITS = ("FactoryHangs", "BlocksWhenEmpty", "PopHangs", "WaitsForWork", "WaitsForItsOwner", "WaitsForAnAnswer")
+WAITS = (
+    "FactoryHangs",
+    "BlocksWhenEmpty",
+    "PopHangs",
+    "WaitsForWork",
+    "WaitsForItsOwner",
+    "WaitsForAnAnswer",
+    "WaitsForItsServer",
+)
 
 
 def parameter(exhibit):

@@ -52,7 +52,7 @@ def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():
     assert not unexamined(report)
     assert report.offers == {"filters", "length", "persistent", "server"}
     kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
-    assert {"scheduler.ctor.fail-early", "scheduler.shared", "scheduler.next.bounded-time", "scheduler.close.persist"} <= kept
+    assert {"scheduler.ctor.fail-early", "scheduler.shared", "scheduler.next.frozen", "scheduler.close.persist"} <= kept
 
 
 def test_a_server_that_goes_away_is_no_end_of_the_requests():

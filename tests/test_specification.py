@@ -191,6 +191,11 @@ def test_a_rule_binds_the_class_of_which_its_source_speaks(lineage, claims, leve
     assert asked[RULE["id"]].level is level
 
 
+@pytest.mark.parametrize(("profile", "level"), [(Profile.EXTERNAL_QUEUE, Level.MUST), (Profile.SCRAPY, Level.SHOULD)])
+def test_what_only_the_draft_says_of_schedulers_binds_those_that_are_held_to_it(profile, level):
+    assert rules_of(load(), Kind.SCHEDULER, profile)["scheduler.enqueue.other-propagates"].level is level
+
+
 @pytest.mark.parametrize(
     ("condition", "claims", "level"),
     [

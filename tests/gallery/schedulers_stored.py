@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pickle
 
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from scrapy.utils.request import request_from_dict
 
 from gallery import breaks
@@ -97,6 +100,11 @@ class SwallowsEverything(Scheduler):
             return "memory"
 
 
+@breaks("scheduler.enqueue.other-propagates", right=RIGHT, claims=EXTERNAL)
+class KeepsGoingInMemory(SwallowsEverything):
+    """It keeps a request in memory, whatever the external queue raises."""
+
+
 @breaks("scheduler.enqueue.unserializable-stat", right=RIGHT)
 class CountsNoFallbacks(Scheduler):
     """It does not count what cannot be serialized."""
@@ -148,6 +156,16 @@ class ConnectsLater(RedisScheduler):
 
     def open(self, spider):
         self.spider = spider
+
+
+@breaks("scheduler.next.frozen", right=RIGHT_REDIS, settings=REDIS, server="redis")
+class WaitsForItsServer(RedisScheduler):
+    """Its client has no time-out."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.server.close()
+        self.server = Redis.from_url(crawler.settings["REDIS_URL"], retry=Retry(NoBackoff(), 0))
 
 
 @breaks("scheduler.shared", right=RIGHT_REDIS, settings=REDIS, server="redis", claims={"shared": "yes"})

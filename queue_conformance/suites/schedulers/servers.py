@@ -12,7 +12,6 @@ from queue_conformance.implementations.quoted.processes import in_processes
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable
 from queue_conformance.suites.queues.faulting import Fault, backend_of, hurt, recover
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened
@@ -67,11 +66,9 @@ def _during(bench: Bench, scheduler: Any) -> None:
         bench.expect(rule, bool(pending), "has_pending_requests() true", pending, "pending", final=True)
 
 
-@check("scheduler.next.bounded-time", kinds=SCHEDULERS, name="scheduler.next.bounded-time-stalled")
+@check("scheduler.next.frozen", kinds=SCHEDULERS)
 def nothing_waits_for_a_server_that_says_nothing(bench: Bench) -> None:
-    rule = "scheduler.next.bounded-time"
-    if not bench.offers("server"):
-        raise NotApplicable("there is no server")
+    rule = "scheduler.next.frozen"
     backend_of(bench)
     slowest = 0.0
     operations: dict[str, Callable[[Any], Any]] = {
