@@ -86,12 +86,13 @@ RIGHT = [
     for name, cls in vars(module).items()
     if hasattr(cls, "put") and cls.__module__ == module.__name__
 ]
+CLAIMS = {"LowerFirst": {"priority": "lower-first"}, "BindsCallbacks": {"request": "gallery.async_right.BoundRequest"}}
 NEEDS_THE_STOCK_LOOP = (".Spinning", ".Throttled", ".Threaded", ".BlocksThreads")
 
 
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_right_queue_of_another_kind_keeps_every_rule(path):
-    report = examine(path, {"priority": "lower-first"} if path.endswith("LowerFirst") else {}, examples=50)
+    report = examine(path, CLAIMS.get(path.rpartition(".")[2], {}), examples=50)
     assert not broken(report)
     unexamined = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_EXERCISED}
     assert unexamined <= {"aqueue.persist.torn"}  # SQLite rewrites its file

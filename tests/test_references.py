@@ -6,7 +6,10 @@ from kit import FIFO_BYTES, FIFO_DISK, LIFO_DISK, REFERENCES, broken, examine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 LOG = "gallery.right.LogByteQueue"
-OTHERS = (LOG, *(f"gallery.right.{name}" for name in ("ChunkedByteQueue", "FilePerItem", "WithoutPeek", "Unordered")))
+OTHERS = (
+    LOG,
+    *(f"gallery.right.{name}" for name in ("ChunkedByteQueue", "FilePerItem", "WithoutPeek", "Unordered")),
+)
 RIGHT = (*REFERENCES, *OTHERS)
 CRASH_SAFE = (FIFO_DISK, LIFO_DISK, FIFO_BYTES, "queue_reference.bytequeues.LifoByteQueue", LOG)
 
@@ -59,3 +62,10 @@ def test_what_is_there_and_disclaimed_is_noted():
     report = examine("queue_reference.memory.FifoMemoryQueue", {"peek": "no"}, only="queue.peek.equals-pop")
     assert "peek is disclaimed, but there" in report.notes
     assert not broken(report)
+
+
+def test_a_queue_may_be_keyed_by_the_name_of_its_spider():
+    report = examine("gallery.right.KeyedByName", only=("queue.pop.missing-callback", "queue.pop.spider-binding", "machine"))
+    assert not broken(report)
+    (rule,) = [v for v in report.verdicts if v.rule.id == "queue.pop.missing-callback"]
+    assert rule.verdict is Verdict.KEPT

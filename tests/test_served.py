@@ -34,6 +34,13 @@ def test_a_queue_that_backs_off_for_a_moment_is_right():
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_last_known_number_may_leave_out_a_push_without_a_reply(seed):
+    checks = ("lost-replies", "machine")
+    report = examine("gallery.right.CountsAlong", settings=SETTINGS, server="redis", seed=seed, only=checks)
+    assert not broken(report)
+
+
 def test_a_queue_that_backs_off_for_long_proves_nothing():
     report = examine("gallery.right.BacksOffForLong", settings=SETTINGS, server="redis", examples=10)
     assert broken(report) <= {"queue.push.retry"}

@@ -35,7 +35,7 @@ from queue_conformance.implementations.loading import (
     tell_kind,
 )
 from queue_conformance.implementations.probing import probe
-from queue_conformance.implementations.recording import OperationRaised, Recorder
+from queue_conformance.implementations.recording import OperationRaised, Recorder, describe
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
@@ -380,7 +380,7 @@ def _declines(implementation: Implementation, conditions: Conditions) -> bool:
 def _use_once(
     bench: Bench, rules: Mapping[str, Rule], settings: Mapping[str, str]
 ) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
-    """Use a class once; return what came of it, notes, a line if a setting does not exist, and where it connected to."""
+    """Use a class once; return what came of it, notes, a line if it cannot be examined here, and where it connected to."""
     notes: list[str] = []
     addresses: list[tuple[str, int]] = []
     path = bench.implementation.path
@@ -389,6 +389,9 @@ def _use_once(
     with noting(notes, path, "used once"), looking:
         result = observe(preflight_of(bench.implementation.kind), bench, rules)
     unknown = reader.unknown(settings, path) if reader else ""
+    last = bench.recorder.steps[-1] if bench.recorder.steps else None
+    if result.broken and last is not None and isinstance(last.error, ImportError):
+        return result, notes, f"{path} cannot be used here: {describe(last.error, 200)}; install what it needs", addresses
     if unknown and result.broken:  # it may not have come so far as to read the setting
         notes.append(unknown)
         unknown = ""

@@ -9,9 +9,38 @@ import itertools
 import time
 from bisect import insort
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queue_reference.async_queues import AsyncQueue, MemoryQueue, checked_priority
+
+
+@dataclass
+class BoundRequest:
+    """A request of another framework, whose callback is a method of the spider once the request was got."""
+
+    url: str
+    priority: int = 0
+    callback: object = None
+    cb_kwargs: dict | None = None
+
+
+class BindsCallbacks(MemoryQueue):
+    """It stores callbacks by their names, and hands out methods of its spider."""
+
+    async def put(self, request, priority=0):
+        await super().put(replace(request), priority)
+
+    async def get(self):
+        request = await super().get()
+        return replace(request, callback=getattr(SpiderOfItsOwn(), request.callback or "parse"))
+
+
+class SpiderOfItsOwn:
+    """A spider with methods to bind."""
+
+    def parse(self, response): ...
+
+    def parse_item(self, response): ...
 
 
 class Polling(MemoryQueue):

@@ -246,6 +246,18 @@ class IgnoresMissingCallbacks(WithSerializer):
             return self._queue.take(lambda data: None)
 
 
+@breaks("queue.pop.missing-callback", right=FIFO)
+class RemovesBeforeItRebuilds(WithSerializer):
+    """It raises for a request whose callback is missing, and has removed it."""
+
+    def pop(self):
+        try:
+            return super().pop()
+        except ValueError:
+            self._queue.take(lambda data: None)
+            raise
+
+
 # --- push ------------------------------------------------------------------------------------------------------------
 
 

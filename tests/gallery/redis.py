@@ -273,7 +273,7 @@ class OneDuringAnOutage(_AsksForItsLength):
             return 1
 
 
-@served("queue.len.transient-nonzero", "queue.len.transient-no-raise", "queue.len.last-known")
+@served("queue.len.transient-nonzero", "queue.len.transient-no-raise")
 class CountsAlong(FifoRedisQueue):
     """Counts its pushes and pops, and not the push without a reply that was stored: when that is popped, one is missing."""
 

@@ -18,8 +18,9 @@ import queuelib.queue
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance import SerializationError, TransientError
+from queue_reference.disk import FifoDiskQueue
 from queue_reference.memory import FifoMemoryQueue
-from queue_reference.redis import FifoRedisQueue
+from queue_reference.redis import FifoRedisQueue, temporary_problems
 from queue_reference.redis_shared import SharedFifoRedisQueue
 
 
@@ -28,6 +29,13 @@ class WithoutPeek(FifoMemoryQueue):
 
     def peek(self):
         raise NotImplementedError("no peek")
+
+
+class KeyedByName(FifoDiskQueue):
+    """A queue of each spider's own, by its name."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, f"{key}-{crawler.spider.name}")
 
 
 class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):
@@ -233,6 +241,31 @@ class LogByteQueue:
 
     def __len__(self):
         return len(self._items)
+
+
+class CountsAlong(FifoRedisQueue):
+    """It counts its pushes and pops, and asks its server only before it would say that nothing is left."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._counted = self._length
+
+    def push(self, request):
+        super().push(request)
+        self._counted += 1
+
+    def pop(self):
+        request = super().pop()
+        self._counted -= request is not None
+        if self._counted < 1:
+            self._counted = self._length  # of which the server just told
+        return request
+
+    def __len__(self):
+        with contextlib.suppress(TransientError), temporary_problems():
+            self._remove_delivered()
+            self._counted = self._client.llen(self._key)
+        return self._counted
 
 
 class BacksOff(FifoRedisQueue):

@@ -39,6 +39,14 @@ class WantsAKey(Scheduler):
         return cls(crawler)
 
 
+@breaks("scheduler.ctor.from-crawler", right=RIGHT)
+class WantsATable(Scheduler):
+    """Its open raises, since nobody has made the table that it wants."""
+
+    def open(self, spider):
+        raise LookupError("no such table")
+
+
 @breaks("scheduler.open.result", right=RIGHT)
 class OpensAsynchronously(Scheduler):
     """Its open is a coroutine."""
@@ -144,6 +152,15 @@ class CountsPriorities(Scheduler):
 
     def has_pending_requests(self):
         return Scheduler.__len__(self) > 0
+
+
+@breaks("scheduler.close.reason", right=RIGHT)
+class RaisesAtTheEnd(Scheduler):
+    """Its close raises, whatever the reason."""
+
+    def close(self, reason):
+        super().close(reason)
+        raise LookupError("no such table")
 
 
 @breaks("scheduler.close.reason", right=RIGHT)

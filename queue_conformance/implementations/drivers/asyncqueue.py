@@ -305,8 +305,15 @@ class AsyncQueueDriver(AsyncDriver):
             fields = [name for name in vars(value) if not name.startswith("_")] if hasattr(value, "__dict__") else []
         else:
             fields = [field.name for field in dataclasses.fields(value)]
-        changed = [name for name in fields if not same(getattr(item.value, name, None), getattr(value, name, None))]
+        changed = [name for name in fields if not same(*(self._field(request, name) for request in (item.value, value)))]
         return [name for name in changed if name != "ts" or item.value.ts]
+
+    def _field(self, request: Any, name: str) -> object:
+        """Return a field of a request; a callback by its name, where a request of the author's own may be bound to its spider."""
+        value = getattr(request, name, None)
+        if name not in _CALLBACKS or "request" not in self.implementation.claims:
+            return value  # qCrawl's engine looks for the method by its name, and takes anything else for `parse`
+        return "parse" if value is None else getattr(value, "__name__", value)
 
     def imports(self, body: str) -> list[str]:
         return [*super().imports(body), *(line for name, line in _IMPORTS.items() if f"{name}(" in body)]
@@ -317,6 +324,8 @@ class AsyncQueueDriver(AsyncDriver):
             lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
         return [*lines, SIMULATED if self.simulated else "loop = RealLoop()"]
 
+
+_CALLBACKS = ("callback", "errback")
 
 _IMPORTS = {
     "create_queue": "from qcrawl.core.queues.factory import create_queue",

@@ -100,7 +100,7 @@ class OpenScheduler:
         """Run one operation; see the recorder."""
         return self._recorder.call(source, owner, function, *arguments)
 
-    def open(self, owner: str = "scheduler.open.result", *, settled: bool = True) -> Any:
+    def open(self, owner: str = "scheduler.ctor.from-crawler", *, settled: bool = True) -> Any:
         """Open, where it can, and wait for a Deferred that it returns."""
         if not callable(getattr(self.raw, "open", None)):
             return None
@@ -274,7 +274,7 @@ class SchedulerDriver(CrawlerDriver):
         """Build a scheduler and open it; see ``build``."""
         scheduler = self.build(settings, job=job, owner=owner, variable=variable)
         if scheduler.raw is not None:
-            scheduler.open(owner or "scheduler.open.result")
+            scheduler.open(owner or self.constructor_rule)
         return scheduler
 
     def store_one(self, count: Callable[[], int]) -> bool:

@@ -29,7 +29,7 @@ class ExampleSpider(BaseSpider):
 
 
 class OtherSpider(Spider):
-    name = "other"
+    name = "example"
 
     def parse(self, response): ...
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from hypothesis import given, reject, seed
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL, Cause
@@ -274,10 +274,7 @@ def callbacks_belong_to_the_current_spider(bench: Bench) -> None:
             bench.driver.evaluate("Request('https://example.com/1', callback=spider.parse_item, errback=spider.handle_error)")
         )
         if bench.offers("persistent"):
-            queue.close()
-            bench.recorder.note("spider = crawler.spider = ExampleSpider.from_crawler(crawler)")
-            bench.driver.use_spider(ExampleSpider.from_crawler(bench.driver.crawler))
-            queue = bench.open()
+            queue = _resumed_with(bench, queue, ExampleSpider)
         popped = bench.pop_item(queue, bench.driver.item(1), rule)
     spider = bench.driver.names["spider"]
     for argument in ("callback", "errback"):
@@ -290,14 +287,22 @@ def callbacks_belong_to_the_current_spider(bench: Bench) -> None:
 def missing_callbacks_are_reported(bench: Bench) -> None:
     rule = "queue.pop.missing-callback"
     queue = bench.open()
-    queue.push(bench.driver.evaluate("Request('https://example.com/1', callback=spider.parse_item)"))
-    queue.close()
-    bench.recorder.note("spider = crawler.spider = OtherSpider.from_crawler(crawler)")
-    bench.driver.use_spider(OtherSpider.from_crawler(bench.driver.crawler))
-    queue = bench.open()
+    item = bench.driver.evaluate("Request('https://example.com/1', callback=spider.parse_item)")
+    queue.push(item)
+    queue = _resumed_with(bench, queue, OtherSpider)
     bench.expect_raises(rule, (Exception,), queue.pop, why=": the spider has no method parse_item any more")
-    length = queue.length()
-    bench.notes.append(f"after a missing callback the item is {'kept' if length else 'gone'}")
+    queue = _resumed_with(bench, queue, ExampleSpider)
+    popped = queue.pop(owner=rule)
+    bench.expect(rule, popped is not None, "the request, since pop raised", popped, "popped is not None")
+    queue.close()
+
+
+def _resumed_with(bench: Bench, queue: Any, spider: type[Spider]) -> Any:
+    """Close a queue, and open it for a spider of another class."""
+    queue.close()
+    bench.recorder.note(f"spider = crawler.spider = {spider.__name__}.from_crawler(crawler)")
+    bench.driver.use_spider(spider.from_crawler(bench.driver.crawler))
+    return bench.open()
 
 
 @check("queue.pop.falsy-request", kinds=REQUESTS_ONLY)

@@ -30,6 +30,7 @@ class ServedQueuePair(QueuePair):
         super().__init__(bench, number)
         self.model: Any = UncertainQueueModel(bench.implementation.capabilities.order)
         self._failed: set[str] = set()  # the operations that failed so far
+        self._tracked = 0  # what the queue said last, and what was pushed and popped since then
 
     # --- Faults ------------------------------------------------------------------------------------------------------
 
@@ -71,6 +72,7 @@ class ServedQueuePair(QueuePair):
             return True
         if not self.backend.faulty:
             self._push_in_peace(partial(super().push, item))
+            self._tracked += 1
             return True
         number, proxy = item + self.number * SPREAD, self.backend.proxy
         self._ensure_open()
@@ -89,6 +91,7 @@ class ServedQueuePair(QueuePair):
                 self.model.push(number, certain=False)
             return False
         self.model.push(number)
+        self._tracked += 1
         if proxy.requested == requested or proxy.cuts > cuts:
             self._failed.add("push")
             self._drain_as(_rule_of_push(proxy.cuts > cuts))
@@ -154,6 +157,7 @@ class ServedQueuePair(QueuePair):
         number = self._judge(value, "popped")
         assert number is not None
         self._take(value, number)
+        self._tracked -= 1
         if "pop" in self._failed:
             self._examined["queue.pop.transient-keeps"] += 1
         return number
@@ -201,8 +205,11 @@ class ServedQueuePair(QueuePair):
             self.bench.expect("queue.len.transient-nonzero", length != 0, f"{least}", length, "length != 0", final=True)
         if "pop of nothing" in self._seen:
             self._examined["queue.len.pop-none"] += 1
-        rule = "queue.len.last-known" if faulty else rule
+        if faulty:  # a push that failed may be there: the queue may know it, or go on counting without it
+            rule, least, most = "queue.len.last-known", min(least, max(0, self._tracked)), max(most, self._tracked)
         self._judge_length(length, rule, least, most)
+        if not faulty:
+            self._tracked = length
 
     def truth(self, _item: int = 0) -> None:
         """Compare ``bool()``, while all is well and has been."""
@@ -219,6 +226,7 @@ class ServedQueuePair(QueuePair):
         """Clear, after the end of the fault."""
         self.recover()
         super().clear()
+        self._tracked = 0
 
     def finish(self) -> None:
         """Take out and judge everything that is left after the end of the fault, and close."""
