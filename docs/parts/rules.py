@@ -9,6 +9,7 @@ from parts.words import cell, escape, kinds
 from queue_conformance import specification
 from queue_conformance.specification import Level, Profile, Rule
 from queue_conformance.specification.explanation import gallery
+from queue_conformance.specification.grounds import Basis
 from queue_conformance.specification.words import CAPABILITIES, LIBRARIES, listed
 
 PAGES: Mapping[str, tuple[str, str]] = {
@@ -97,11 +98,45 @@ def _section(rule: Rule) -> Iterator[str]:
     if rule.provisional:
         yield f"- Provisional: new in {rule.provisional}, so it is reported and fails no run."
     yield f"- Source: {escape(rule.source)}."
+    yield f"- Stands on {_grounds(rule)}"
+    if rule.binds:
+        yield f"- Binds {listed(f'`{name}`' for name in sorted(rule.binds))}: a SHOULD for other classes."
+    if rule.must_if:
+        yield f"- A MUST if {listed((_condition(name) for name in sorted(rule.must_if)), 'or')}."
+    for library, release in rule.fixed_in.items():
+        yield f"- Mended in {LIBRARIES[library]} {release}; asked of all releases."
+    if rule.debatable:
+        yield f"- Debatable: {escape(rule.debatable)}"
     for hint in rule.hints:
         yield f"- Hint: {escape(hint)}"
     for name, sentence in gallery().get(rule.id, ()):
         yield f"- Gallery: `{name}`: {escape(sentence)}"
     yield ""
+
+
+def _grounds(rule: Rule) -> str:
+    """Say on what a rule stands, as the end of a sentence."""
+    words = f"words: «{escape(rule.quote)}»."
+    harm = f"harm: {escape(rule.harm)}"
+    match rule.basis:
+        case Basis.WORDS:
+            return f"{words} And on {harm}" if rule.harm else words
+        case Basis.HARM:
+            return harm
+        case Basis.CLAIM:
+            return "a claim of the author."
+        case Basis.DERIVED:
+            derived = f"other rules: without it fail {listed(map(link, rule.derived_from))}."
+            return f"{derived} And on {harm}" if rule.harm else derived
+        case Basis.CODE:
+            return "released code; no sentence says it."
+        case _:
+            return "a recommendation of the kit."
+
+
+def _condition(name: str) -> str:
+    """Say when a SHOULD is a MUST."""
+    return f"the profile is `{name.removeprefix('profile=')}`" if name.startswith("profile=") else f"`{name}` is claimed"
 
 
 def _conditions(rule: Rule) -> Iterator[str]:

@@ -108,7 +108,7 @@ class Rule:
         why: what goes wrong in a crawl when it is broken, one sentence; for an untestable rule, why it is there at all.
         how: how the kit examines it, one or two sentences; ``""`` if it does not.
         provisional: the minor release of the kit in which it is new, or ``""`` once that is past; see :attr:`counts`.
-        basis: on what it stands.
+        basis: on what it stands; ``None`` if it was read from a report, which does not say.
         quote: the words of its source, at most twelve, if it stands on them.
         harm: what a breach does to an ordinary crawl, if it stands on that.
         derived_from: the ids of the rules that fail without it.
@@ -176,9 +176,9 @@ FILES = (
     "ascheduler.toml",
 )
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
-_REQUIRED = {"id", "level", "sentence", "source", "why", "profiles", "kinds"}
+_REQUIRED = {"id", "level", "sentence", "source", "basis", "why", "profiles", "kinds"}
 _OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "unexamined", "provisional"}
-_GROUNDS = {"basis", "quote", "harm", "derived-from", "binds", "must-if", "fixed-in", "debatable"}
+_GROUNDS = {"quote", "harm", "derived-from", "binds", "must-if", "fixed-in", "debatable"}
 _SENTENCES = ("sentence", "why", "how", "harm", "debatable")
 _PROFILES = frozenset(f"profile={profile}" for profile in Profile)
 _MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
@@ -275,7 +275,7 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             why=table["why"],
             how=table.get("how", ""),
             provisional=provisional if provisional and still_provisional(provisional, kit) else "",
-            basis=Basis(table["basis"]) if "basis" in table else None,
+            basis=Basis(table["basis"]),
             quote=table.get("quote", ""),
             harm=table.get("harm", ""),
             derived_from=tuple(table.get("derived-from", ())),
@@ -291,6 +291,6 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     if rule.examined != bool(rule.how):
         found = "lacks how" if rule.examined else "is not examined, so there is no how"
         raise SpecificationError(f"{name}: {found}")
-    if rule.basis is not None and (mistake := mistake_in(rule)):
+    if mistake := mistake_in(rule):
         raise SpecificationError(f"{name}: {mistake}")
     return rule
