@@ -12,6 +12,7 @@ RULES = parse(
         "level": level,
         "sentence": "It works.",
         "source": "somewhere",
+        "basis": "kit" if level == "SHOULD" else "claim",
         "why": "Otherwise it does not.",
         "profiles": ["scrapy"],
         "kinds": ["downstream-queue"],
@@ -24,8 +25,8 @@ RULES = parse(
         ("two", "MUST", {}),
         ("should", "SHOULD", {}),
         ("persistent", "MUST", {"needs": ["persistent"]}),
-        ("untestable", "MUST", {"untestable": "too hard"}),
-        ("later", "MUST", {"needs": ["persistent"], "unexamined": "needs crashes"}),
+        ("untestable", "SHOULD", {"untestable": "too hard"}),
+        ("later", "SHOULD", {"needs": ["persistent"], "unexamined": "needs crashes"}),
         ("provisional", "MUST", {"provisional": "999.0"}),
     )
 )
