@@ -36,7 +36,7 @@ def test_a_reference(path, seed):
 
 @pytest.mark.parametrize("path", BEHIND_A_SERVER)
 def test_a_reference_behind_a_server(path, seed):
-    settings = ADDRESS if path == ASYNC else SERVED | ({"REDIS_LEASE": "1"} if path == SHARED else {})
+    settings = ADDRESS if path == ASYNC else SERVED
     claims = {"shared": "yes"} if path == SHARED else {}
     assert not broken(examine(path, claims, settings=settings, server="redis", seed=seed, only=FAULTY))
 

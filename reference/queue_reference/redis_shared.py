@@ -63,6 +63,7 @@ class SharedFifoRedisQueue(RedisQueue):
         self._delivered: bytes | None = None  # the value that was popped last, until its removal is confirmed
         self._holds = False  # whether the own list may hold requests that were not delivered
         self._length = 0  # the last known
+        self._uncertain = False  # whether there may be more, because a push had no reply
         self._next_look = 0.0  # when to look for dead consumers though there is something to pop
         super().__init__(crawler, key)
 
@@ -74,7 +75,12 @@ class SharedFifoRedisQueue(RedisQueue):
             TransientError: if the server does not answer, likewise. The request may have been stored nevertheless.
             redis.RedisError: if the server refuses: it is out of memory, read-only, wants a password ...
         """
-        self._run(("RPUSH", self._key, self._value_of(request)))
+        value = self._value_of(request)
+        try:
+            self._run(("RPUSH", self._key, value))
+        except TransientError:
+            self._uncertain = True
+            raise
         self._length += 1
 
     def pop(self) -> Request | None:
@@ -87,6 +93,8 @@ class SharedFifoRedisQueue(RedisQueue):
         """
         try:
             value = self._next()
+            if self._uncertain:  # or else a request that nobody counted would be counted out
+                self._count()
         except TransientError:
             return None
         if value is None:
@@ -207,6 +215,6 @@ class SharedFifoRedisQueue(RedisQueue):
                 ("SMEMBERS", self._consumers),
                 ("LPOS", self._taken(self._consumer), delivered),  # it is not there if its removal was confirmed without reply
             )
-            self._length = sum(counts) - (place is not None)
+            self._length, self._uncertain = sum(counts) - (place is not None), False
             if self._known <= counted:
                 return

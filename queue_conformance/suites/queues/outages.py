@@ -157,6 +157,7 @@ def _length_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
 LOST_REPLIES = (
     "cut_reply:{} push:0 recover pop refuse length recover length pop",
     "cut_reply:{} push:0 recover pop push:1 refuse length recover pop",
+    "cut_reply:{} push:0 recover push:1 pop refuse length recover pop",
     "cut_reply:{} push:0 recover push:1 push:2 pop refuse length recover pop",
     "push:0 cut_reply:{} push:1 recover pop pop refuse length recover pop",
     "cut_reply:{} push:0 recover push:0 pop pop pop length",
