@@ -72,6 +72,28 @@ ODD_VALUES = (
 )
 """Sources of values whose types serializers are likely to lose; every run tries each of them."""
 
+SHAPES = tuple(
+    f"Request(url='https://example.com/1', {arguments})"
+    for arguments in (
+        "headers={'X-Many': ['1', '2'], 'Accept': ['a']}",
+        "headers={b'X-Bytes': b'\\xff', 'X-None': None}",
+        "method='POST', body=b'\\x00\\xff'",
+        "body='é', encoding='latin-1'",
+        "cookies={'a': '1'}",
+        "cookies=[{'name': 'a', 'value': '1', 'domain': 'example.com', 'secure': True}, {'name': 'a', 'value': '2'}]",
+        "meta={1: 'a', (1, 2): 'b', None: 'c', 'depth': 3}",
+        "cb_kwargs={'a': [1, {'b': None}]}",
+        "flags=['one', 'two']",
+        "priority=-7",
+        "priority=2**63",
+        "dont_filter=True",
+        "callback=spider.parse_item",
+        "errback=spider.handle_error",
+        "callback=spider.parse_item, errback=spider.parse_inherited",
+    )
+)
+"""Sources of requests, one for each shape that a field can have; every run tries each of them."""
+
 _odd = st.sampled_from(ODD_VALUES)
 _hashable = st.one_of(st.integers(-5, 5), TEXT, _binary, st.tuples(st.integers(0, 3), TEXT)).map(repr)
 

@@ -35,6 +35,40 @@ class OneFilePerDirectory(FifoDiskQueue):
         return count
 
 
+@breaks("queue.ctor.key-isolation", right=FIFO)
+class ForgetsTheSign(FifoDiskQueue):
+    """It names its file by the priority without its sign."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, str(Path(key).parent / Path(key).name.lstrip("-")))
+
+
+@breaks("queue.ctor.key-isolation", right=FIFO)
+class ForgetsTheSuffix(FifoDiskQueue):
+    """It names its file by the number in its key, so start requests share the file of the others."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, str(Path(key).parent / Path(key).name.rstrip("s")))
+
+
+@breaks("queue.ctor.key-isolation", right=FIFO)
+class ShortensItsKeys(FifoDiskQueue):
+    """It keeps the beginning of each name, so priorities that begin alike share a file."""
+
+    def __init__(self, crawler, key):
+        name = Path(key).name
+        super().__init__(crawler, str(Path(key).parent / name[: 1 + name.startswith("-")]))
+
+
+@breaks("queue.ctor.key-isolation", right=FIFO)
+class ForgetsTheSlot(FifoDiskQueue):
+    """It stores beside the directory of the slot, so all slots share its files."""
+
+    def __init__(self, crawler, key):
+        folder = Path(key).parent
+        super().__init__(crawler, str((folder.parent if "-" in folder.name else folder) / Path(key).name))
+
+
 @breaks("queue.ctor.key-identity", right=FIFO)
 class NumbersItsFiles(FifoDiskQueue):
     """It names its file by the number of queues that are open, not by its key."""
@@ -225,6 +259,67 @@ class TuplesBecomeLists(WithSerializer):
         super().serialize(request)
         meta = {key: list(value) if isinstance(value, tuple) else value for key, value in request.meta.items()}
         return super().serialize(request.replace(meta=meta))
+
+
+class Changes(WithSerializer):
+    """It stores a request that is not quite the one that it was given."""
+
+    def changed(self, request):
+        raise NotImplementedError
+
+    def serialize(self, request):
+        super().serialize(request)
+        return super().serialize(self.changed(request))
+
+
+@breaks("queue.pop.roundtrip", right=FIFO)
+class KeepsOneHeader(Changes):
+    """It keeps the last of the values of a header."""
+
+    def changed(self, request):
+        return request.replace(headers={name: values[-1:] for name, values in request.headers.items()})
+
+
+@breaks("queue.pop.roundtrip", right=FIFO)
+class ForgetsFlags(Changes):
+    """It does not keep the flags."""
+
+    def changed(self, request):
+        return request.replace(flags=[])
+
+
+@breaks("queue.pop.roundtrip", right=FIFO)
+class ForgetsDomainsOfCookies(Changes):
+    """It keeps the names and values of cookies alone."""
+
+    def changed(self, request):
+        if isinstance(request.cookies, dict):
+            return request
+        return request.replace(cookies=[{"name": one["name"], "value": one["value"]} for one in request.cookies])
+
+
+@breaks("queue.pop.roundtrip", right=FIFO)
+class NamesItsMeta(Changes):
+    """It turns the keys of meta into text, as JSON does."""
+
+    def changed(self, request):
+        return request.replace(meta={str(key): value for key, value in request.meta.items()})
+
+
+@breaks("queue.pop.roundtrip", right=FIFO)
+class ForgetsTheEncoding(Changes):
+    """It makes every request one in UTF-8."""
+
+    def changed(self, request):
+        return request.replace(encoding="utf-8")
+
+
+@breaks("queue.pop.roundtrip", right=FIFO)
+class CutsBodies(Changes):
+    """It takes a body for text that ends at a zero byte."""
+
+    def changed(self, request):
+        return request.replace(body=request.body.partition(b"\0")[0])
 
 
 @breaks("queue.pop.spider-binding", right=FIFO)

@@ -16,6 +16,8 @@ def peek_shows_what_pop_returns(bench: Bench) -> None:
         "push:1 push:0 peek pop peek pop",
         "push:3 push:0 push:1 pop peek pop peek pop",
         "push:3 push:0 push:2 peek pop peek pop peek pop",
+        "push:2 push:1 pop peek peek pop",
+        "push:0 push:3 push:8 pop peek pop peek pop",
         "push:0 push:5 push:10 peek pop peek pop peek pop",
         "activity:8 push:0 push:5 peek pop activity:4 peek pop",
     )

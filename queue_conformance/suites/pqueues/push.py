@@ -102,6 +102,8 @@ def a_failed_push_leaves_no_trace(bench: Bench) -> None:
         "push:4 push:0 push_refused:2 push_refused:3 peek pop pop reopen",
         "push_refused:2 push:0 reopen peek pop",
         "push_refused:0 push_refused:1 reopen push:0 pop",
+        "push:0 push_refused:2 push_refused:4 pop length pop push:0 push:2 pop pop",
+        "push:5 push_refused:7 pop truth push:5 pop",
     )
     run_each(bench, map(program, texts))
     for number in (0, 1, 2):

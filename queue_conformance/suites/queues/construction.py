@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
@@ -33,9 +34,48 @@ KEYS = (
 """Keys as the released priority queues make them, below a directory of the author's choice."""
 
 
+NEIGHBOURS = (
+    ("1", "-1"),
+    ("0", "0s"),
+    ("-1", "-1s"),
+    ("1", "11"),
+    ("1", "10"),
+    ("example.com-5ababd603b22780302dd8d83498e5172/0", "example.org-1a9d4e9d93ac7d0a0ba3b4a7b6ba3a53/0"),
+    ("a_b-6f1e4a7b1a2a4b6b8d3f0e6b7c8d9e0f/0", "a_b-0cc175b9c0f1b6a831c399e269772661/0"),
+)
+"""Keys that differ by a sign, a suffix, a further digit, a directory: a priority queue uses such keys at one time."""
+
+
 @check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY)
 def keys_are_isolated(bench: Bench) -> None:
     run(bench, program("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop"))
+    rule = "queue.ctor.key-isolation"
+    for one, two in NEIGHBOURS:
+        with bench.collecting(), bench.recorder.blame(rule):
+            bench.restart()
+            first, second = _opened(bench, one, "queue"), _opened(bench, two, "other")
+            first.push(bench.driver.item(1))
+            length = second.length()
+            bench.expect(rule, length == 0, f"len 0 of the queue of {two}", length, "length == 0")
+            second.push(bench.driver.item(2))
+            first.push(bench.driver.item(3))
+            bench.pop_item(second, bench.driver.item(2), rule)  # in a shared one, neither the first nor the last
+            length = first.length()
+            bench.expect(rule, length == 2, f"len 2 of the queue of {one}", length, "length == 2")
+            first.close()
+            second.close()
+
+
+def _opened(bench: Bench, key: str, variable: str) -> Any:
+    """Open the queue of a key whose parent directory exists."""
+    _make_parent(bench, key)
+    return bench.open(key, variable=variable)
+
+
+def _make_parent(bench: Bench, key: str) -> None:
+    parent = str(Path(key).parent)
+    (bench.driver.directory / parent).mkdir(parents=True, exist_ok=True)
+    bench.recorder.note(f"Path(directory, {parent!r}).mkdir(parents=True, exist_ok=True)")
 
 
 @check("queue.ctor.key-identity")
@@ -50,10 +90,7 @@ def keys_have_many_shapes(bench: Bench) -> None:
     for key in KEYS:
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()
-            parent = str(Path(key).parent)
-            (bench.driver.directory / parent).mkdir(parents=True, exist_ok=True)
-            bench.recorder.note(f"Path(directory, {parent!r}).mkdir(parents=True, exist_ok=True)")
-            queue = bench.open(key)
+            queue = _opened(bench, key, "queue")
             queue.push(bench.driver.item(1))
             queue.close()
             queue = bench.open(key)

@@ -14,7 +14,7 @@ from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.equality import difference
 from queue_conformance.implementations.quoted.example import ExampleSpider, OtherSpider
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.strategies import ODD_VALUES, RequestSource, request_sources
+from queue_conformance.strategies import ODD_VALUES, SHAPES, RequestSource, request_sources
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.machine import our_settings, repeatable
@@ -218,10 +218,11 @@ def every_field_survives(bench: Bench) -> None:
             shortest[failure.rule] = failure
             raise
 
-    for value in ODD_VALUES:
+    odd = (f"Request(url='https://example.com/1', meta={{'value': {value}}})" for value in ODD_VALUES)
+    for shape in (*SHAPES, *odd):
         with bench.collecting():
             bench.restart()
-            accepted += _round_trip(bench, rule, f"Request(url='https://example.com/1', meta={{'value': {value}}})")
+            accepted += _round_trip(bench, rule, shape)
     bench.flight.aim("requests", bench.examples)
     try:
         with repeatable():
