@@ -1,8 +1,11 @@
 """Capabilities are found by probing; claims are read, applied and compared."""
 
-import pytest
-from kit import implementation
+import re
 
+import pytest
+from kit import broken, examine, implementation, without_jobs
+
+from gallery import QCRAWL
 from queue_conformance.implementations.capabilities import (
     Capabilities,
     ClaimError,
@@ -11,6 +14,8 @@ from queue_conformance.implementations.capabilities import (
     contradictions,
     parse_claims,
 )
+from queue_conformance.reports.terminal import why
+from queue_conformance.verdicts import RunVerdict
 
 
 @pytest.mark.parametrize(
@@ -27,6 +32,60 @@ from queue_conformance.implementations.capabilities import (
 )
 def test_capabilities_are_found(path, names):
     assert implementation(path).capabilities.names - {"clear"} == names
+
+
+@pytest.mark.parametrize(
+    ("name", "claims", "covered"),
+    [
+        ("InMemory", {}, "FIFO, peek; "),
+        ("LocksItsKey", {}, "FIFO, filesystem, peek; "),
+        ("NotesItsProcess", {}, "FIFO, filesystem, peek; "),
+        ("SpillsOver", {"persistent": "no"}, "FIFO, persistent=no as claimed, filesystem, serializes, peek; "),
+        ("NewestLifoQueue", {}, "LIFO, peek, clear; "),
+        ("CountsRequests", {}, ""),
+        ("FiltersOneRun", {}, "filters; "),
+        ("ForOneRun", {"persistent": "no"}, "persistent=no as claimed, filesystem, filters; "),
+        ("ForQueuesInMemory", {"persistent": "no"}, "persistent=no as claimed, peek; "),
+    ],
+)
+def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered):
+    report = examine(f"gallery.right_forgetful.{name}", claims, examples=25, meets=without_jobs)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+    assert re.fullmatch(re.escape(covered) + r"\d+ of \d+ MUST rules apply", why(report))
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_an_asynchronous_queue_is_held_to_what_its_files_show():
+    report = examine("gallery.async_disk.BeginsAnew", only="aqueue.persist.reopen")
+    assert broken(report) == {"aqueue.persist.reopen"}
+
+
+def test_what_is_there_cannot_be_disclaimed():
+    held = Capabilities(order=Order.LIFO, peek=True, held={"persistent": "it writes files", "order": "FIFO"})
+    assert apply_claims(held, {}).names == {"fifo", "ordered", "peek", "persistent"}
+    assert apply_claims(held, {"persistent": "no", "peek": "no"}).names == {"fifo", "ordered", "peek"}
+    assert apply_claims(held, {"order": "none"}).order is Order.NONE
+    assert contradictions(held, {"persistent": "yes"}) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("path", "held"),
+    [
+        ("gallery.forgetful.RemovesItsFile", {"persistent": "it writes files below its key"}),
+        ("gallery.forgetful.NeverLoads", {"persistent": "queuelib.queue.FifoDiskQueue is documented so"}),
+        ("gallery.forgetful.StoresNothing", {"persistent": "it takes a path"}),
+        ("gallery.forgetful.FifoTurnedRound", {"order": "FIFO"}),
+        ("gallery.forgetful.KeepsOnlyWhatWasSeen", {"persistent": "it refuses in the next run what it lost in the last one"}),
+        ("scrapy.squeues.PickleLifoDiskQueue", {}),
+        ("queuelib.queue.LifoSQLiteQueue", {}),
+        ("scrapy.core.scheduler.Scheduler", {}),
+        ("scrapy.pqueues.DownloaderAwarePriorityQueue", {}),
+        ("scrapy.dupefilters.RFPDupeFilter", {}),
+    ],
+)
+def test_what_did_not_show_is_held_to_for_a_reason(path, held):
+    assert implementation(path).capabilities.held == held
 
 
 def test_what_is_serialized_is_found():

@@ -48,13 +48,13 @@ def section(text, title):
 
 
 def test_the_verdicts_come_first(report):
-    lines = markdown.render(report).splitlines()
+    lines = re.sub(r"\d+ of \d+", "N of N", markdown.render(report)).splitlines()
     assert lines[:6] == [
         "## Queue conformance: failed",
         "",
         "| implementation | verdict |",
         "|---|---|",
-        f"| `{FIFO_MEMORY}` | **CONFORMANT** (every MUST rule that applies is kept) |",
+        f"| `{FIFO_MEMORY}` | **CONFORMANT** (FIFO, peek; N of N MUST rules apply) |",
         f"| `{MUST}` | **NON-CONFORMANT** (1 MUST rule is broken) |",
     ]
 

@@ -101,7 +101,7 @@ def test_claims_that_are_false_are_shown():
     assert broken(report) == {"claims.true"}
 
 
-RIGHT = ("StateOfItsOwn", "PriorityWithoutPeek", "ForgetsAtClose", "AsksAnother")
+RIGHT = ("StateOfItsOwn", "PriorityWithoutPeek", "AsksAnother")
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -116,7 +116,7 @@ def test_the_report_tells_what_was_found():
     assert describe(Kind.PRIORITY_QUEUE, found) == "persistent, peek, slots"
 
 
-@pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.ForgetsAtClose", "persistent")])
+@pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.KeepsItsOwn", "persistent")])
 def test_the_script_on_a_false_claim_fails_on_the_class_and_passes_on_a_right_one(path, claim, tmp_path):
     report = examine(path, {claim: "yes"}, only="pq.len.sum")
     (claims,) = [verdict for verdict in report.verdicts if verdict.rule.id == "claims.true"]

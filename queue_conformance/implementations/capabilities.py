@@ -46,6 +46,8 @@ class Capabilities:
         probabilistic: it may take a new request for a known one, at a low rate (claimed only).
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
+        held: what it did not show and is held to all the same, by the name that claims use, with the reason; for ``order``
+            the value is the order.
     """
 
     order: Order = Order.NONE
@@ -69,6 +71,7 @@ class Capabilities:
     probabilistic: bool = False
     real_loop: bool = False
     stores: Mapping[str, str] = field(default_factory=dict)
+    held: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> frozenset[str]:
@@ -139,19 +142,26 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
 
 
 def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities:
-    """Combine what was found with what is claimed.
+    """Combine what was found with what is claimed, and with what an implementation is held to though it did not show it.
 
     A claimed order always counts, because the rules of order are about what is declared. Of the rest a claim counts where
     probing can tell nothing; where it contradicts what was found, the rule on claims is broken and what was found counts,
-    so that one mistake gives one message.
+    so that one mistake gives one message. What did not show counts unless the author disclaims it.
     """
-    changes: dict[str, object] = {}
+    changes: dict[str, object] = {name.replace("-", "_"): True for name in held_to(found, claims)}
+    if "order" in found.held:
+        changes["order"] = Order(found.held["order"])
     if "order" in claims:
         changes["order"] = Order(claims["order"])
     for name in UNSEEN:
         if name in claims:
             changes[name.replace("-", "_")] = claims[name] == "yes"
     return replace(found, **changes)  # type: ignore[arg-type]
+
+
+def held_to(found: Capabilities, claims: Mapping[str, str]) -> dict[str, str]:
+    """Return what an implementation is held to though it did not show it, and why: the order apart, what is not disclaimed."""
+    return {name: why for name, why in found.held.items() if name in FLAGS and claims.get(name) != "no"}
 
 
 def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -161,7 +171,7 @@ def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list
         The names claimed to be there and absent, and the names claimed to be absent and there.
     """
     judged = [name for name in claims if name in FLAGS and name not in UNSEEN]
-    absent = [name for name in judged if claims[name] == "yes" and name not in found.names]
+    absent = [name for name in judged if claims[name] == "yes" and name not in found.names and name not in found.held]
     disclaimed = [name for name in judged if claims[name] == "no" and name in found.names]
     return absent, disclaimed
 

@@ -1,15 +1,17 @@
-"""What an implementation offers, found by using it. Nothing is judged here: what fails is not offered."""
+"""What an implementation offers, found by using it. Nothing is judged here: what fails is not offered, or it is held to it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from queue_conformance.implementations.capabilities import Capabilities, Order
 from queue_conformance.implementations.drivers.base import Driver
+from queue_conformance.implementations.expectations import hold, is_unsupported, says_memory, stored_files
 from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
@@ -56,21 +58,42 @@ def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
     if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
         cls = driver.implementation.cls
         return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))
+    implementation = driver.implementation
     found = Probe(driver, room)
     persistent = found.persistent()
     peek, peek_stub = found.peek()
     serializes = kind is Kind.DOWNSTREAM_QUEUE and found.serializes()
-    return Capabilities(
+    filesystem, stored = found.filesystem()
+    shown = Capabilities(
         order=found.order(),
         persistent=persistent,
-        filesystem=found.filesystem(),
+        filesystem=filesystem,
         serializes=serializes,
         peek=peek,
         peek_stub=peek_stub,
-        clear=callable(getattr(driver.implementation.cls, "clear", None)),
-        chunked=kind is Kind.BYTE_QUEUE and "chunksize" in _parameters(driver.implementation.builder),
+        clear=callable(getattr(implementation.cls, "clear", None)),
+        chunked=kind is Kind.BYTE_QUEUE and "chunksize" in _parameters(implementation.builder),
         stores=found.stores() if serializes else {},
     )
+
+    def stores() -> Iterator[str]:
+        if stored:
+            yield "it writes files below its key"
+        if kind is Kind.BYTE_QUEUE and takes_place(implementation.builder) and not says_memory(implementation.cls):
+            yield "it takes a path"
+
+    return hold(shown, implementation.cls, implementation.settings, {"persistent": stores()})
+
+
+def takes_place(builder: Callable[..., Any]) -> bool:
+    """Whether what builds byte queues takes a path: the author's function asks for its key, or a class for a place of its own."""
+    from queue_conformance.implementations.drivers.bytequeue import takes_path
+
+    return takes_path(builder) if inspect.isclass(builder) else "key" in _parameters(builder)
+
+
+_SEQUENCES = ((3, 1, 2), (2, 3, 1), (5, 9, 7), (8, 4, 7), (9, 4, 8), (4, 1, 3, 2), (2, 5, 1, 4, 3), (3, 5, 2, 6, 1))
+"""What is pushed to tell an order: none of it sorted, so that chance and sorting show none."""
 
 
 class Probe:
@@ -81,15 +104,19 @@ class Probe:
         self._room = room
 
     def order(self) -> Order:
-        """Drain several small queues; an order must show in all of them."""
-        orders = {self._order_of(numbers) for numbers in ((1, 2), (4, 3), (7, 5), (2, 8), (9, 1), (6, 7), (3, 1, 2), (2, 3, 1))}
-        return orders.pop() if len(orders) == 1 else Order.NONE
+        """Drain several small queues; the order that most of them show counts: what keeps one in most cases means to."""
+        orders = Counter(self._order_of(numbers) for numbers in _SEQUENCES)
+        order, count = orders.most_common(1)[0]
+        return order if count > len(_SEQUENCES) / 2 else Order.NONE
 
     def _order_of(self, numbers: tuple[int, ...]) -> Order:
-        popped = self._attempt(lambda: self._drained(numbers), default=[])
-        if popped == list(numbers):
+        popped = [number for number in self._attempt(lambda: self._drained(numbers), default=[]) if number in numbers]
+        pushed = [number for number in numbers if number in popped]
+        if len(popped) < min(3, len(numbers)):
+            return Order.NONE
+        if popped == pushed:
             return Order.FIFO
-        return Order.LIFO if popped == list(reversed(numbers)) else Order.NONE
+        return Order.LIFO if popped == pushed[::-1] else Order.NONE
 
     def _drained(self, numbers: Sequence[int]) -> list[int | None]:
         queue = self._driver.open()
@@ -114,18 +141,27 @@ class Probe:
 
         return bool(self._attempt(reopened, default=False))
 
-    def filesystem(self) -> bool:
-        """Look for files while the queue holds items, and after it was closed with them."""
+    def filesystem(self) -> tuple[bool, bool]:
+        """Look for files while the queue holds items, and after it was closed with them: any, and such as may store something."""
+        seen: set[Path] = set()
+        stored: set[Path] = set()
 
-        def files_seen() -> bool:
+        def look() -> None:
             directory = self._driver.directory
-            queue = self._driver.open()
-            queue.push(self._driver.item(1))
-            seen = any(path.is_file() for path in directory.rglob("*"))
-            queue.close()
-            return seen or any(path.is_file() for path in directory.rglob("*"))
+            seen.update(path for path in directory.rglob("*") if path.is_file())
+            stored.update(stored_files(directory))
 
-        return bool(self._attempt(files_seen, default=False))
+        def used() -> None:
+            queue = self._driver.open()
+            look()
+            for number in (1, 6):
+                queue.push(self._driver.item(number))
+                look()
+            queue.close()
+
+        self._attempt(used, default=None)
+        look()
+        return bool(seen), bool(stored)
 
     def peek(self) -> tuple[bool, bool]:
         """Tell whether peek answers, and whether it is only a stub that raises."""
@@ -138,7 +174,7 @@ class Probe:
             try:
                 queue.peek()
             except OperationRaised as raised:
-                return not isinstance(raised.error, (NotImplementedError, AttributeError))
+                return not is_unsupported(raised.error)
             finally:
                 queue.close()
             return True

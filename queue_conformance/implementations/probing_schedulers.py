@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.expectations import hold, stored_files
 from queue_conformance.implementations.quoted.engine import Slot
 from queue_conformance.implementations.quoted.misbehaving import Trouble
 
@@ -30,15 +31,21 @@ def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
         except Exception:  # of an operation, or because what came out is nothing that a request could be
             return False
 
+    traces: list[str] = []
     on_disk = attempt(_configurable_disk)
-    return Capabilities(
-        persistent=attempt(_persistent) or on_disk,  # whoever writes to disk wants to find it again
-        filesystem=attempt(_filesystem),
+    persistent = attempt(_persistent)
+    traces += ["it refuses in the next run what it lost in the last one"] if attempt(_seen_again) else []
+    filesystem = attempt(_filesystem)
+    traces += ["it writes files in the job directory"] if stored_files(driver.directory) else []
+    found = Capabilities(
+        persistent=persistent or on_disk,  # whoever writes to disk wants to find it again
+        filesystem=filesystem,
         configurable=attempt(_configurable_memory) or on_disk,
         filters=attempt(_filters),
         length=callable(getattr(driver.implementation.cls, "__len__", None)),
         slots=attempt(_slots),
     )
+    return hold(found, driver.implementation.cls, driver.implementation.settings, {"persistent": traces})
 
 
 def _persistent(driver: Any) -> bool:
@@ -51,6 +58,17 @@ def _persistent(driver: Any) -> bool:
     found = scheduler.pending() and scheduler.drain()
     scheduler.close()
     return bool(found)
+
+
+def _seen_again(driver: Any) -> bool:
+    """Close with a request, and look whether the next run refuses it as a duplicate."""
+    scheduler = driver.open(job="job")
+    scheduler.enqueue(driver.fresh(0))
+    scheduler.close()
+    scheduler = driver.open(job="job")
+    accepted = scheduler.enqueue(driver.fresh(0))
+    scheduler.close()
+    return not accepted
 
 
 def _filesystem(driver: Any) -> bool:

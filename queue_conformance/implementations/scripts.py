@@ -57,6 +57,7 @@ _IMPORTS: Mapping[str, str] = {
     "json": "import json",
     "load_object": "from scrapy.utils.misc import load_object",
     "logging": "import logging",
+    "BaseQueue": "from queuelib.queue import BaseQueue",
     "math": "import math",
     "multiprocessing": "import multiprocessing",
     "nan": "from math import nan",
@@ -82,6 +83,7 @@ _IMPORTS: Mapping[str, str] = {
 _ONLY_IN_SCRIPTS = frozenset(
     {
         "Backend",
+        "BaseQueue",
         "Deferred",
         "PickleFifoDiskQueue",
         "PickleLifoDiskQueue",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import NamedTuple
 
+from queue_conformance.implementations.capabilities import FLAGS, UNSEEN, Capabilities, Order
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
@@ -130,8 +132,8 @@ def why(found: ImplementationReport) -> str:
     """Return why the verdict of a run is what it is."""
     must, should = found.broken(Level.MUST), found.broken(Level.SHOULD)
     said = {
-        RunVerdict.CONFORMANT: "every MUST rule that applies is kept",
-        RunVerdict.PARTIAL: "no MUST rule is broken, but not all could be examined",
+        RunVerdict.CONFORMANT: _covered(found),
+        RunVerdict.PARTIAL: f"no MUST rule is broken, but not all could be examined; {_covered(found)}",
         RunVerdict.NON_CONFORMANT: _broken(must),
         RunVerdict.INCONCLUSIVE: "no MUST rule was kept, so nothing is proven",
     }[found.verdict]
@@ -139,6 +141,26 @@ def why(found: ImplementationReport) -> str:
         gates = ", which fails this run" if found.failed and not must else ""
         said += f"; {_broken(should)}{gates}"
     return said
+
+
+_NAMES = tuple(found.name.replace("_", "-") for found in fields(Capabilities))
+_COVERED = tuple(name for name in _NAMES if name in FLAGS and name != "real-loop")
+"""The capabilities that a verdict names, in the order in which it does."""
+
+
+def _covered(found: ImplementationReport) -> str:
+    """Say what a verdict covers: a class that offers less is asked for less."""
+    order = found.claims.get("order") or next((order.value for order in Order if order.lower() in found.offers), "none")
+    parts = [] if order == Order.NONE else [order]
+    for name in _COVERED:
+        claimed = found.claims.get(name)
+        if name in found.offers or (claimed == "yes" and name in UNSEEN):
+            parts.append(name)
+        elif claimed == "no":
+            parts.append(f"{name}=no as claimed")
+    must = [v for v in found.verdicts if v.rule.level is Level.MUST and v.rule.counts and v.verdict is not Verdict.UNTESTABLE]
+    apply = sum(1 for v in must if v.verdict is not Verdict.NOT_APPLICABLE)
+    return "; ".join(filter(None, [", ".join(parts), f"{apply} of {len(must)} MUST rules apply"]))
 
 
 def _broken(verdicts: Sequence[RuleVerdict]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -19,9 +19,10 @@ from queue_conformance import isolation
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected, redirected
 from queue_conformance.implementations import BUILT_BY_AUTHORS, Implementation
-from queue_conformance.implementations.capabilities import ERRORS, Capabilities, apply_claims, nearest
+from queue_conformance.implementations.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, nearest
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.drivers.base import OPENER_ARGUMENTS
+from queue_conformance.implementations.expectations import hold
 from queue_conformance.implementations.loading import (
     PROFILES,
     LoadError,
@@ -39,7 +40,7 @@ from queue_conformance.implementations.recording import OperationRaised, Recorde
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
-from queue_conformance.suites import QUEUES
+from queue_conformance.suites import COLLECTIONS
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, fatal_result, observe, on_bench
 from queue_conformance.suites.manners import keeping_signal_handlers, noting, quietly
@@ -205,6 +206,8 @@ def survey(
 
     def probed(bench: Bench) -> tuple[Capabilities, CheckResult]:
         found = replace(_probe(bench), server=_reaches_server(bench))
+        if (found.server or claims.get("server") == "yes") and loaded.kind not in _STORELESS:
+            found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
         bench.implementation = replace(implementation, capabilities=found)
         return found, observe(claims_of(loaded.kind), bench, rules)
 
@@ -217,8 +220,7 @@ def survey(
     offered = apply_claims(found, claims)
     if offered.server and not found.server:
         known = replace(known, notes=(*known.notes, _UNREACHED))
-    if (offered.filesystem or offered.server) and not offered.persistent and known.kind in QUEUES and "persistent" not in claims:
-        known = replace(known, notes=(*known.notes, _FORGETS))
+    known = replace(known, notes=(*known.notes, *_held(found, claims)))
     profile, also = _contracts(known, offered, conditions)
     server = known.server if found.server else ""
     if conditions.server and not found.server and not offered.server:
@@ -246,10 +248,17 @@ _UNREACHED = (
 )
 
 
-_FORGETS = (
-    "what it stores is gone once it is closed, so no rule on persistence applies; "
-    "if it is meant to stay, say so: --conformance-claim=persistent"
-)
+_STORELESS = frozenset({Kind.SPIDER_STATE, Kind.PRIORITY_QUEUE, Kind.ASYNC_SCHEDULER, *COLLECTIONS})
+"""The kinds that store nothing themselves, or nothing that a server is for."""
+
+
+def _held(found: Capabilities, claims: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note on each capability that did not show, and that an implementation is held to."""
+    for name, why in held_to(found, claims).items():
+        yield f"held to {name}, which did not show: {why}; where that is not meant, say --conformance-claim={name}=no"
+    if "order" in found.held and "order" not in claims:
+        order = found.held["order"]
+        yield f"held to {order}, as its base class is, and it does not keep it; another order is claimed by order={Order.NONE}"
 
 
 def _prepare(server: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from dataclasses import replace
 from itertools import count
@@ -192,3 +193,11 @@ class DeletesTooEarly(DiskQueue):
             return Request.from_bytes(data)
         except Exception as error:
             raise RuntimeError("damaged") from error
+
+
+class BeginsAnew(DiskQueue):
+    """It removes its files when it begins."""
+
+    def __init__(self, path, maxsize=0):
+        shutil.rmtree(path, ignore_errors=True)
+        super().__init__(path, maxsize)

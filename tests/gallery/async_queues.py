@@ -15,38 +15,6 @@ MEMORY = "queue_reference.async_queues.MemoryQueue"
 
 
 @breaks("aqueue.iface", right=MEMORY)
-class IsNoRequestQueue:
-    """It has all the methods, but is no subclass of RequestQueue."""
-
-    def __init__(self, maxsize=0):
-        self.inner = MemoryQueue(maxsize)
-
-    async def put(self, request, priority=0):
-        await self.inner.put(request, priority)
-
-    async def get(self):
-        return await self.inner.get()
-
-    async def size(self):
-        return await self.inner.size()
-
-    async def clear(self):
-        await self.inner.clear()
-
-    async def close(self):
-        await self.inner.close()
-
-    def maxsize(self):
-        return self.inner.maxsize()
-
-    def __aiter__(self):
-        return self
-
-    async def __anext__(self):
-        return await self.inner.__anext__()
-
-
-@breaks("aqueue.iface", right=MEMORY)
 class FollowsTheExample(AsyncQueue):
     """It has the methods of the documented example, and no clear."""
 

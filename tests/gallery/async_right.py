@@ -420,3 +420,34 @@ class MyRequest:
 
     url: str
     priority: int = 0
+
+
+class IsNoRequestQueue:
+    """It has all the methods, and is no subclass of RequestQueue."""
+
+    def __init__(self, maxsize=0):
+        self.inner = MemoryQueue(maxsize)
+
+    async def put(self, request, priority=0):
+        await self.inner.put(request, priority)
+
+    async def get(self):
+        return await self.inner.get()
+
+    async def size(self):
+        return await self.inner.size()
+
+    async def clear(self):
+        await self.inner.clear()
+
+    async def close(self):
+        await self.inner.close()
+
+    def maxsize(self):
+        return self.inner.maxsize()
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        return await self.inner.__anext__()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import uuid
+from itertools import count
 
 from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 
@@ -36,6 +38,29 @@ class ForgetsAtClose(PriorityQueue):
 
     def close(self):
         super().close()
+
+
+class KeepsItsOwn:
+    """It keeps all requests itself, in memory, and asks no other queue."""
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), *, start_queue_cls=None):
+        self.requests, self.numbers = [], count()
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        return cls(crawler, *arguments, **keywords)
+
+    def push(self, request):
+        heapq.heappush(self.requests, (-request.priority, -next(self.numbers), request))
+
+    def pop(self):
+        return heapq.heappop(self.requests)[2] if self.requests else None
+
+    def close(self):
+        pass
+
+    def __len__(self):
+        return len(self.requests)
 
 
 class AsksAnother(SlotPriorityQueue):

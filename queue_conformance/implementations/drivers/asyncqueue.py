@@ -14,6 +14,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers.asynchronous import SIMULATED, AsyncDriver
 from queue_conformance.implementations.drivers.base import Item
+from queue_conformance.implementations.expectations import hold, says_memory, stored_files
 from queue_conformance.implementations.quoted import consumers, kills
 from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import NOTHING, Recorder
@@ -23,7 +24,10 @@ from queue_conformance.loops import Loop, Task, outcome_of
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""
 
-PLACES = ("path", "directory", "dirname", "folder", "filename", "namespace", "prefix", "key")
+PATHS = ("path", "directory", "dirname", "folder", "filename")
+"""Parameters of constructors that say where in the file system a queue stores."""
+
+PLACES = (*PATHS, "namespace", "prefix", "key")
 """Parameters of constructors that say where a queue stores; the kit passes a place of its own."""
 
 
@@ -253,9 +257,13 @@ class AsyncQueueDriver(AsyncDriver):
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
         self.choose_loop(lambda: self.use(room()))
-        return Capabilities(
+        cls = self.implementation.cls
+        filesystem = self.attempt(self._filesystem, room())
+        stored = "it writes files in its place" if stored_files(self.directory) else ""
+        placed = f"it takes a {self.place}" if self.place in PATHS and not says_memory(cls) else ""
+        found = Capabilities(
             persistent=self.attempt(self._persistent, room()),
-            filesystem=self.attempt(self._filesystem, room()),
+            filesystem=filesystem,
             serializes=self.attempt(self._serializes, room()),
             clear=callable(getattr(self.implementation.cls, "clear", None)),
             bounded="maxsize" in self.parameters,
@@ -263,6 +271,7 @@ class AsyncQueueDriver(AsyncDriver):
             ttl="item_ttl" in self.parameters,
             real_loop=self.real,
         )
+        return hold(found, cls, self.implementation.settings, {"persistent": filter(None, (stored, placed))})
 
     def _persistent(self) -> bool:
         queue = self.open()

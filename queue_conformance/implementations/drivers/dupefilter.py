@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +15,7 @@ from scrapy.utils.misc import build_from_crawler
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import ComponentDriver, files_in
+from queue_conformance.implementations.expectations import hold, stored_files
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
 
 _OPENED = re.compile(r"\bopened\(")
@@ -206,16 +207,22 @@ class DupeFilterDriver(ComponentDriver):
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out whether it filters, and whether it remembers in the next run and where."""
         filters = persistent = filesystem = False
+        remembers: list[str] = []
+        stored: list[str] = []
         self.renew(room())
         self.recorder.restart()
         try:
             dupefilter = self.open()
             items = [self.item(number) for number in (1, 2, 3)]
+            before = _sizes(dupefilter.raw)
             for item in items:
                 dupefilter.seen(item)
+            after = _sizes(dupefilter.raw)
+            remembers += [f"its attribute {name} grows" for name, size in after.items() if size >= before.get(name, 0) + 3]
             filters = any(dupefilter.seen(item) for item in items)
             dupefilter.close()
             filesystem = bool(files_in(self.job()))
+            stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
             dupefilter = self.open()
             # What takes everything for seen remembers nothing.
             persistent = filters and any(dupefilter.seen(item) for item in items)
@@ -228,7 +235,9 @@ class DupeFilterDriver(ComponentDriver):
             pass
         except Exception:  # of an operation that is not recorded
             persistent = False
-        return Capabilities(filters=filters, persistent=persistent, filesystem=filesystem)
+        found = Capabilities(filters=filters, persistent=persistent, filesystem=filesystem)
+        traces = {"filters": [*stored, *remembers], "persistent": stored}
+        return hold(found, self.implementation.cls, self.implementation.settings, traces)
 
     def _known_elsewhere(self, items: Sequence[Item]) -> bool:
         """Whether a filter of another spider and another job has seen the same requests."""
@@ -238,3 +247,9 @@ class DupeFilterDriver(ComponentDriver):
         known = any(raw.request_seen(item.value) for item in items)
         self.waited(raw.close("finished"))
         return known
+
+
+def _sizes(raw: Any) -> dict[str, int]:
+    """Return the sizes of the attributes of an object that have one."""
+    sized = {name: value for name, value in getattr(raw, "__dict__", {}).items() if isinstance(value, Sized)}
+    return {name: len(value) for name, value in sized.items()}

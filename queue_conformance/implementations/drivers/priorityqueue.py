@@ -22,6 +22,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers.base import Item, OpenQueue
 from queue_conformance.implementations.drivers.crawling import REACTOR, CrawlerDriver, make_crawler
+from queue_conformance.implementations.expectations import hold, is_unsupported
 from queue_conformance.implementations.quoted import downstreams, engine, example, kills
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.implementations.scripts import namespace, quoted
@@ -283,12 +284,20 @@ class PriorityQueueDriver(CrawlerDriver):
 
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out what it offers: state that restores something, ``peek``, and whether it looks at slots."""
-        peeks = callable(getattr(self.implementation.cls, "peek", None))
-        return Capabilities(
-            persistent=self.attempt(self._is_persistent, room()),
+        implementation = self.implementation
+        peeks = callable(getattr(implementation.cls, "peek", None))
+        persistent = self.attempt(self._is_persistent, room())
+        stored = "requests stay in its downstream queues when it is closed" if self._left_behind() else ""
+        found = Capabilities(
+            persistent=persistent,
             peek=peeks and self.attempt(self._can_peek, room()),
             slots=self.attempt(self._looks_at_slots, room()),
         )
+        return hold(found, implementation.cls, implementation.settings, {"persistent": [stored]})
+
+    def _left_behind(self) -> bool:
+        """Whether the downstream queues of the last experiment still hold requests."""
+        return self.store is not None and any(self.store.items.values())
 
     def _is_persistent(self) -> bool:
         """Whether it reports anything that is left, or anything comes back."""
@@ -307,7 +316,7 @@ class PriorityQueueDriver(CrawlerDriver):
         try:
             queue.peek()
         except OperationRaised as raised:
-            return not isinstance(raised.error, (NotImplementedError, AttributeError))
+            return not is_unsupported(raised.error)
         return True
 
     def _looks_at_slots(self) -> bool:

@@ -11,6 +11,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers.component import ComponentDriver, files_in
+from queue_conformance.implementations.expectations import hold, stored_files
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import NOTHING, OperationRaised
 
@@ -106,6 +107,7 @@ class SpiderStateDriver(ComponentDriver):
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out whether it keeps anything, and where."""
         persistent = filesystem = False
+        stored: list[str] = []
         self.renew(room())
         self.recorder.restart()
         try:
@@ -113,9 +115,11 @@ class SpiderStateDriver(ComponentDriver):
             run.do("spider.state['count'] = 1")
             run.finish()
             filesystem = bool(files_in(self.job()))
+            stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
             run = self.open()
             persistent = run.has_state and run.spider.state == {"count": 1}
             run.finish()
         except OperationRaised:
             pass
-        return Capabilities(persistent=persistent, filesystem=filesystem)
+        found = Capabilities(persistent=persistent, filesystem=filesystem)
+        return hold(found, self.implementation.cls, self.implementation.settings, {"persistent": stored})

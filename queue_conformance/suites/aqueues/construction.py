@@ -21,10 +21,14 @@ def the_factory_accepts_the_class(bench: Bench) -> None:
     rule = "aqueue.iface"
     if importlib.util.find_spec("qcrawl") is None:
         raise NotExercised("qCrawl is not installed")
+    from qcrawl.core.queue import RequestQueue
     from qcrawl.core.queues.factory import create_queue
 
     _class_builds_itself(bench)
     driver, cls = bench.driver, bench.implementation.cls
+    if not issubclass(cls, RequestQueue):
+        bench.notes.append("qCrawl's factory refuses it: it is no subclass of qcrawl.core.queue.RequestQueue")
+        raise NotExercised("qCrawl's factory builds subclasses of RequestQueue alone")
     if "." in cls.__qualname__:
         raise NotExercised("qCrawl's factory finds no nested classes")
     if not bench.implementation.importable:

@@ -92,6 +92,8 @@ def clear_removes_everything(bench: Bench) -> None:
 
 @check("queuelib.pathlike", kinds=BYTES_ONLY)
 def paths_may_be_path_objects(bench: Bench) -> None:
+    run(bench, program("push:0 reopen pop"))
+    bench.restart()
     rule = "queuelib.pathlike"
     with bench.recorder.blame(rule):
         queue = bench.open(as_path=True)

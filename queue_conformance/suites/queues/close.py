@@ -119,6 +119,7 @@ def an_empty_queue_removes_its_files(bench: Bench) -> None:
 
 @check("queue.close.twice")
 def a_second_close_is_harmless(bench: Bench) -> None:
+    run(bench, program("push:0 reopen pop"))
     rule = "queue.close.twice"
     for stored in (2, 0):
         with bench.collecting():
@@ -135,6 +136,7 @@ def a_second_close_is_harmless(bench: Bench) -> None:
 
 @check("queue.close.use-after")
 def use_after_close_damages_nothing(bench: Bench) -> None:
+    run(bench, program("push:0 reopen pop"))
     rule = "queue.close.use-after"
     said: list[str] = []
     for misuse in ("push", "pop", "peek", "len"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from queue_conformance.specification import Kind
+from queuelib.queue import BaseQueue
+
 from queue_conformance.suites import COLLECTIONS
 from queue_conformance.suites.bench import Bench
 
@@ -21,13 +22,12 @@ def preflight(bench: Bench) -> None:
     driver = bench.driver
     queue = driver.open()
     bench.expect(driver.constructor_rule, queue.raw is not None, "a queue", queue.raw, "queue is not None")
-    # What queuelib asks for must be there before there is an object; `__len__` always, because len() looks at the class alone.
-    on_class = bench.implementation.kind is not Kind.DOWNSTREAM_QUEUE
-    names = (*METHODS, "peek") if on_class else METHODS
-    looked_at = {name: type(queue.raw) if on_class or name == "__len__" else queue.raw for name in names}
+    # Without these nothing can be tried; whether the class itself has all that queuelib asks for is a check of its own.
+    looked_at = {name: type(queue.raw) if name == "__len__" else queue.raw for name in METHODS}
     missing = [name for name, where in looked_at.items() if not callable(getattr(where, name, None))]
-    assertion = f"all(callable(getattr(type(queue), name, None)) for name in {missing!r})"
-    bench.expect(driver.interface_rule, not missing, f"the methods {', '.join(names)}", f"no {', '.join(missing)}", assertion)
+    where = "type(queue)" if "__len__" in missing else "queue"
+    assertion = f"all(callable(getattr({where}, name, None)) for name in {missing!r})"
+    bench.expect(driver.interface_rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)
     item = driver.item(1)
     if bench.implementation.kind in COLLECTIONS:
         queue.push(item, driver.places[0])
@@ -37,6 +37,20 @@ def preflight(bench: Bench) -> None:
     same = driver.among_source("popped", [item])
     bench.expect("queue.pop.exactly-once", driver.identify(popped) == 1, item.source, popped, same)
     queue.close()
+
+
+def satisfies_base_queue(bench: Bench) -> None:
+    """Ask queuelib itself whether the class of a built queue has all that its queues have.
+
+    Raises:
+        RuleBroken: if it says no.
+    """
+    rule = "queue.ctor.base-queue"
+    queue = bench.open()
+    cls = type(queue.raw)
+    missing = [name for name in (*METHODS, "peek") if not callable(getattr(cls, name, None))]
+    actual = f"no {', '.join(missing)}" if missing else "False"
+    bench.expect(rule, issubclass(cls, BaseQueue), "True", actual, "issubclass(type(queue), BaseQueue)", final=True)
 
 
 SHOWN = ("persistent", "filesystem", "serializes", "peek", "clear", "chunked")

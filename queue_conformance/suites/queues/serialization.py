@@ -19,8 +19,10 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.machine import our_settings, repeatable
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
+from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.fallback import consequence, serialization_errors
+from queue_conformance.suites.queues.pair import run
 
 
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY)
@@ -268,6 +270,8 @@ def _round_trip(bench: Bench, rule: str, source: str) -> bool:
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY)
 def callbacks_belong_to_the_current_spider(bench: Bench) -> None:
+    run(bench, program("push:0 reopen pop"))
+    bench.restart()
     rule = "queue.pop.spider-binding"
     with bench.recorder.blame(rule):
         queue = bench.open()
@@ -286,6 +290,8 @@ def callbacks_belong_to_the_current_spider(bench: Bench) -> None:
 
 @check("queue.pop.missing-callback", kinds=REQUESTS_ONLY)
 def missing_callbacks_are_reported(bench: Bench) -> None:
+    run(bench, program("push:0 reopen pop"))
+    bench.restart()
     rule = "queue.pop.missing-callback"
     queue = bench.open()
     item = bench.driver.evaluate("Request('https://example.com/1', callback=spider.parse_item)")
