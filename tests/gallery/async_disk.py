@@ -40,7 +40,7 @@ class ForgetsHeaders(DiskQueue):
         return request
 
 
-@breaks("aqueue.put.rebuildable", right=DISK)
+@breaks("aqueue.put.rebuildable-rare", right=DISK)
 class LeavesTuplesAsLists(DiskQueue):
     """It accepts a tuple, and returns a list."""
 
@@ -67,7 +67,7 @@ class CountsRefused(DiskQueue):
         return await super().size() + self.refused
 
 
-@breaks("aqueue.put.failed-no-trace", right=DISK)
+@breaks("aqueue.put.cancelled-no-trace", right=DISK)
 class LeavesHalfAFile(DiskQueue):
     """A put that is cancelled leaves a file without its contents."""
 

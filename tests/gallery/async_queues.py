@@ -22,6 +22,15 @@ class FollowsTheExample(AsyncQueue):
 
 
 @breaks("aqueue.ctor.kwargs", right=MEMORY)
+class NeedsAName(MemoryQueue):
+    """It takes a name, which no table of the settings has."""
+
+    def __init__(self, name, maxsize=0):
+        super().__init__(maxsize)
+        self.name = name
+
+
+@breaks("aqueue.ctor.errors", right=MEMORY)
 class SwallowsKeywords(MemoryQueue):
     """It ignores keywords that it does not know."""
 
@@ -29,7 +38,7 @@ class SwallowsKeywords(MemoryQueue):
         super().__init__(maxsize)
 
 
-@breaks("aqueue.ctor.kwargs", right=MEMORY)
+@breaks("aqueue.ctor.errors", right=MEMORY)
 class AcceptsNegativeLimits(MemoryQueue):
     """It takes a negative maxsize for no limit."""
 

@@ -14,6 +14,14 @@ FOREVER = 1e9
 
 
 @breaks("ascheduler.ctor", right=RIGHT)
+class TakesItsQueueFirst(Scheduler):
+    """It takes both parts by their places, and calls the second one otherwise."""
+
+    def __init__(self, queue, hasher):
+        super().__init__(queue, hasher)
+
+
+@breaks("ascheduler.ctor.none", right=RIGHT)
 class ComputesItsOwnFingerprints(Scheduler):
     """It takes a fingerprinter of its own if it gets none."""
 
@@ -143,7 +151,7 @@ class CountsDuplicates(Scheduler):
         return stored
 
 
-@breaks("ascheduler.add.full", right=RIGHT)
+@breaks("ascheduler.add.full", "ascheduler.add.full-signal", right=RIGHT)
 class DropsInSilence(Scheduler):
     """It says nothing when it drops a request."""
 
@@ -152,6 +160,24 @@ class DropsInSilence(Scheduler):
             return await super()._store(request)
         except asyncio.QueueFull:
             return False
+
+
+class _Signals:
+    def __init__(self, signals):
+        self.signals = signals
+
+    async def send_async(self, name, **values):
+        if name != "request_dropped":
+            await self.signals.send_async(name, **values)
+
+
+@breaks("ascheduler.add.full-signal", right=RIGHT)
+class LogsOnly(Scheduler):
+    """It logs that it drops a request, and sends no signal."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.signals = _Signals(self.signals)
 
 
 @breaks("ascheduler.add.full", right=RIGHT)

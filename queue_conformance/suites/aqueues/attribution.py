@@ -85,7 +85,7 @@ def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | N
 
 EXPERIMENTS = (
     _cancelling("cancel_get", "start_get", "aqueue.get.cancel-safe"),
-    _cancelling("cancel_put", "start_put", "aqueue.put.failed-no-trace"),
+    _cancelling("cancel_put", "start_put", "aqueue.put.cancelled-no-trace"),
     Experiment(drop("clear"), _after_clearing),
     Experiment(without_late_puts, _but(*_UNMOVED, otherwise="aqueue.put.closed")),
     Experiment(without_reopening, _after_reopening),

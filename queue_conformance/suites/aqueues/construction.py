@@ -46,9 +46,9 @@ def the_factory_accepts_the_class(bench: Bench) -> None:
     bench.examined[rule] += 1
 
 
-@check("aqueue.ctor.kwargs", kinds=ASYNC)
+@check("aqueue.ctor.errors", kinds=ASYNC)
 def wrong_keywords_are_refused(bench: Bench) -> None:
-    rule = "aqueue.ctor.kwargs"
+    rule = "aqueue.ctor.errors"
     _class_builds_itself(bench)
     with bench.collecting():
         _unknown_keyword(bench, rule)

@@ -276,6 +276,7 @@ class Judge:
             "reopen": "aqueue.persist.reopen",
             "full": "aqueue.put.failed-no-trace",
             "cancel": "aqueue.get.cancel-safe",
+            "cancel_put": "aqueue.put.cancelled-no-trace",
         }.items():
             examined[rule] += event in self._seen
 

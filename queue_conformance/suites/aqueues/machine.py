@@ -13,6 +13,7 @@ from queue_conformance.suites.machine import BUDGET, explore
 @check(
     "aqueue.put.accept",
     "aqueue.put.failed-no-trace",
+    "aqueue.put.cancelled-no-trace",
     "aqueue.put.closed",
     "aqueue.order.priority",
     "aqueue.order.fifo",

@@ -182,7 +182,7 @@ class AsyncQueuePair(Judge):
             chosen.cancelled = True
             if chosen.number is None:
                 self._cancelled.append(chosen.variable)
-            self._seen.add("cancel")
+            self._seen.add("cancel" if chosen.number is None else "cancel_put")
 
     def _cancel_all(self) -> None:
         """Cancel what waits to get, before the end."""

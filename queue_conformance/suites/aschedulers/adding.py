@@ -9,9 +9,9 @@ from queue_conformance.suites.bench import Bench
 STATS = "loop.run(scheduler.stats())"
 
 
-@check("ascheduler.ctor", kinds=KINDS)
+@check("ascheduler.ctor.none", kinds=KINDS)
 def both_parts_are_required(bench: Bench) -> None:
-    rule, name, fingerprinter = "ascheduler.ctor", bench.driver.class_name, bench.driver.fingerprinter
+    rule, name, fingerprinter = "ascheduler.ctor.none", bench.driver.class_name, bench.driver.fingerprinter
     for parts in (f"queue=None, fingerprinter={fingerprinter}()", "queue=MemoryQueue(), fingerprinter=None"):
         with bench.collecting():
             bench.restart()

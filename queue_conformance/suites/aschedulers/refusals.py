@@ -54,17 +54,28 @@ def what_finds_no_room_is_dropped(bench: Bench) -> None:
     for queue in ("MemoryQueue(maxsize=1)", DISK):
         with bench.collecting():
             scene = Scene(bench, rule, queue)
-            scene.steps('dropped = Signals("request_dropped")', "logs = Logs()", add(1), f"before = {STATS}")
+            scene.steps("logs = Logs()", add(1), f"before = {STATS}")
             scene.do(add(2), "ascheduler.add.full-no-hang")
             scene.do(f"after = {STATS}")
             scene.expect("stats() as before", "after == before", "f'{after}, before {before}'")
             line = f"Queue full, dropping request: {url_of(2)}"
             scene.expect(f"the warning «{line}»", f"'{line}' in logs.messages", "logs.messages")
-            scene.expect("request_dropped sent for it once", f"dropped.urls == ['{url_of(2)}']", "f'sent for {dropped.urls}'")
             scene.steps("loop.run(scheduler.get())", add(2))
             scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
             scene.expect_got("getting", 2)
             scene.blamed("loop.call(scheduler.task_done)", "loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
+
+
+@check("ascheduler.add.full-signal", kinds=KINDS)
+def what_finds_no_room_is_announced(bench: Bench) -> None:
+    rule = "ascheduler.add.full-signal"
+    Scene(bench, rule).works()
+    for queue in ("MemoryQueue(maxsize=1)", DISK):
+        with bench.collecting():
+            scene = Scene(bench, rule, queue)
+            scene.steps('dropped = Signals("request_dropped")', add(1))
+            scene.do(add(2), "ascheduler.add.full-no-hang")
+            scene.expect("request_dropped sent for it once", f"dropped.urls == ['{url_of(2)}']", "f'sent for {dropped.urls}'")
 
 
 @check("ascheduler.add.full-no-hang", kinds=KINDS)
