@@ -93,10 +93,15 @@ class StoresWhenClosed(MemoryQueue):
 
 @breaks("aqueue.order.priority", right=MEMORY)
 class LowerFirst(MemoryQueue):
-    """The lowest priority comes first."""
+    """What is urgent comes last."""
 
     async def put(self, request, priority=0):
         await super().put(request, -priority if type(priority) is int else priority)
+
+
+@breaks("aqueue.order.priority", right="gallery.async_right.LowerFirst")
+class SaysLowerServesHigher(MemoryQueue):
+    """Lower priorities are processed first, says this text, and the highest one comes."""
 
 
 @breaks("aqueue.order.fifo", right=MEMORY)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.direction import higher_first
 from queue_conformance.implementations.drivers.asynchronous import SIMULATED, AsyncDriver
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.expectations import hold, says_memory, stored_files
@@ -181,8 +182,8 @@ class AsyncQueueDriver(AsyncDriver):
 
     @property
     def higher_first(self) -> bool:
-        """Whether higher priorities come first, as documented, or lower ones, as claimed."""
-        return self.implementation.claims.get("priority", "higher-first") == "higher-first"
+        """Whether higher priorities come first, or lower ones."""
+        return higher_first(self.implementation.cls, self.implementation.claims)
 
     def construction(self, name: str, *, placed: bool = True, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a queue is built.

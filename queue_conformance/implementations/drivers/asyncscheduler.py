@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.direction import higher_first
 from queue_conformance.implementations.drivers.asynchronous import REQUEST, SIMULATED, AsyncDriver
 from queue_conformance.implementations.drivers.base import OpenQueue
 from queue_conformance.implementations.loading import load_class
@@ -92,6 +93,13 @@ class AsyncSchedulerDriver(AsyncDriver):
         arguments = ['path=directory + "/own"'] if "path" in self._queue_takes else []
         arguments += [f"maxsize={maxsize}"] if maxsize else []
         return f"{self.queue}({', '.join(arguments)})"
+
+    @property
+    def higher_first(self) -> bool:
+        """Whether the queue of crawls serves higher priorities first, or lower ones."""
+        if not self.queue:
+            return True
+        return higher_first(load_class(str(self.implementation.settings["queue"])), self.implementation.claims)
 
     def _own_fingerprinter(self) -> str:
         if hasattr(self.implementation.cls, "fingerprinter_class"):

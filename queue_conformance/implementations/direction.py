@@ -1,0 +1,43 @@
+"""Which priorities an asynchronous queue serves first: qCrawl's documents contradict each other."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+
+_WHAT = r"\b(?:numbers?|numeric|values?|priority|priorities|scores?)\b"
+_LOWER = re.compile(
+    rf"\blow(?:er|est)\b[^.;]*{_WHAT}[^.;]*\b(?:first|earlier|earliest|sooner|(?:higher|highest|more) \w+)\b", re.I
+)
+_HIGHER = re.compile(rf"\bhigh(?:er|est)\b[^.;]*{_WHAT}[^.;]*\b(?:first|earlier|earliest|sooner)\b", re.I)
+_INTERFACE = "qcrawl.core.queue"
+
+
+def higher_first(cls: type[object], claims: Mapping[str, str]) -> bool:
+    """Tell whether higher priorities come first.
+
+    The author's claim decides; without one, what the docstrings of the class say, or those of the bases from which it
+    inherits; and where these are silent, qCrawl's page on schedulers («higher = earlier»).
+
+    Args:
+        cls: the class of a queue.
+        claims: what its author claims.
+    """
+    if "priority" in claims:
+        return claims["priority"] == "higher-first"
+    for text in _documentation(cls):
+        # «The highest priority first» may be a low number; a text that says so of low ones leaves no doubt.
+        if _LOWER.search(text):
+            return False
+        if _HIGHER.search(text):
+            return True
+    return True
+
+
+def _documentation(cls: type[object]) -> Iterator[str]:
+    """Yield what each class says of itself and of its ``put``, from the class to its bases; the interface is no part of it."""
+    for base in cls.__mro__:
+        if base.__module__ != _INTERFACE:
+            own = (vars(base).get("__doc__"), getattr(vars(base).get("put"), "__doc__", None))
+            yield " ".join(inspect.cleandoc(text) for text in own if text).replace("\n", " ").replace("`", "")
