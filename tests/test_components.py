@@ -85,6 +85,14 @@ def test_another_right_filter_keeps_every_rule(path):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", ["Bloom", "ShortensFingerprints"])
+def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
+    report = examine(f"gallery.dupefilters.{name}", {"probabilistic": "yes"}, seed=seed)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
 def test_a_right_filter_behind_a_server_keeps_every_rule():
     report = examine(
         "gallery.dupefilters.SharedDupeFilter",

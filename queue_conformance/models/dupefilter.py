@@ -10,13 +10,15 @@ class DupeFilterModel:
 
     Args:
         filters: whether it filters at all.
+        exact: whether it never takes what is new for seen.
 
     Attributes:
         runs: the number of the run that is in progress, from 0.
     """
 
-    def __init__(self, filters: bool = True) -> None:
+    def __init__(self, filters: bool = True, *, exact: bool = True) -> None:
         self._filters = filters
+        self._exact = exact
         self._seen: dict[Hashable, int] = {}
         self._uncertain: set[Hashable] = set()
         self.runs = 0
@@ -25,7 +27,9 @@ class DupeFilterModel:
         """Return the answers that are right."""
         if not self._filters:
             return {False}
-        return {True, False} if fingerprint in self._uncertain else {fingerprint in self._seen}
+        if fingerprint in self._uncertain or not (self._exact or fingerprint in self._seen):
+            return {True, False}
+        return {fingerprint in self._seen}
 
     def runs_since(self, fingerprint: Hashable) -> int:
         """Return in how many runs ago a request was first seen; 0 is this one."""
@@ -34,9 +38,10 @@ class DupeFilterModel:
     def see(self, fingerprint: Hashable, answer: bool) -> None:
         """Note that a request was seen, and what the answer was.
 
-        What survived damage stays uncertain: only of what was stored after it something is promised.
+        What survived damage stays uncertain: only of what was stored after it something is promised. So does what was
+        taken for seen by mistake, of which nothing may have been stored.
         """
-        if answer and fingerprint in self._uncertain:
+        if answer and len(self.allowed(fingerprint)) > 1:
             return
         self._uncertain.discard(fingerprint)
         self._seen.setdefault(fingerprint, self.runs)

@@ -145,6 +145,31 @@ class ShortensFingerprints(DupeFilter):
 
 
 @breaks("dupefilter.seen.no-false-positive", right=RIGHT)
+class Bloom(DupeFilter):
+    """It sets bits for each fingerprint, and takes one in a hundred new requests for seen when it is full."""
+
+    bits = 1 << 13
+
+    def request_seen(self, request):
+        digest = hashlib.blake2b(self._fingerprint(request)).digest()
+        places = [int.from_bytes(digest[n : n + 4], "big") % self.bits for n in range(0, 28, 4)]
+        marks = [place.to_bytes(4, "big") for place in places]
+        new = [mark for mark in marks if mark not in self._seen]
+        for mark in new:
+            if self._file is not None:
+                self._store(self._file, mark)
+            self._seen.add(mark)
+        return not new
+
+
+@breaks("dupefilter.seen.first", right="gallery.dupefilters.Bloom", claims={"probabilistic": "yes"})
+class TooSmallABloom(Bloom):
+    """It has so few bits that it takes most new requests for seen."""
+
+    bits = 1 << 9
+
+
+@breaks("dupefilter.seen.no-false-positive", right=RIGHT)
 class SharesAcrossCrawls(DupeFilter):
     """It keeps fingerprints in memory only, and for all crawls of a process together."""
 

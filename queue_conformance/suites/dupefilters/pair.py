@@ -34,7 +34,7 @@ class FilterPair:
         self.bench = bench
         self.variable = VARIABLES[number]
         self.job = f"job{number or ''}"
-        self.model = DupeFilterModel(bench.offers("filters"))
+        self.model = DupeFilterModel(bench.offers("filters"), exact=not bench.offers("probabilistic"))
         self.refused = False
         self._examined = bench.examined
         self._logs = getattr(bench.implementation.cls, "log", None) is not BaseDupeFilter.log
