@@ -98,7 +98,10 @@ def test_a_right_queue_of_another_kind_keeps_every_rule(path):
     report = examine(path, CLAIMS.get(path.rpartition(".")[2], {}), examples=50)
     assert not broken(report)
     unexamined = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_EXERCISED}
-    assert unexamined <= {"aqueue.persist.torn"}  # SQLite rewrites its file
+    allowed = {"aqueue.persist.torn"}  # SQLite rewrites its file
+    if path.endswith(NEEDS_THE_STOCK_LOOP):
+        allowed.add("aqueue.put.cancelled-no-trace")
+    assert unexamined <= allowed
     assert report.verdict is RunVerdict.CONFORMANT
 
 
@@ -298,7 +301,7 @@ def test_the_claim_or_else_the_docstring_says_which_priorities_come_first(cls, c
 
 BROKEN_REDIS = {
     "aqueue.ctor.shipped-config",  # ZADD has no EX: with the shipped item_ttl every put raises TypeError
-    "aqueue.put.rebuildable",
+    "aqueue.put.rebuildable-rare",  # a tuple comes back as a list
     "aqueue.put.closed",  # it does not know that it is closed
     "aqueue.order.fifo",  # the members of equal scores are random
     "aqueue.order.non-int",
