@@ -89,6 +89,13 @@ def test_a_queue_that_scrapy_could_not_build_is_held_to_what_scrapy_relies_on():
     assert found.also.profile == "external-queue"
 
 
+def test_an_error_of_a_name_of_its_own_is_known_to_the_documented_interface_alone():
+    rule = "queue.push.serialization-error"
+    (found,) = measured("gallery.right.NamesItsOwnError", rules=[rule]).implementations
+    assert verdicts(found)[rule] is Verdict.KEPT
+    assert verdicts(found.also)[rule] is Verdict.BROKEN
+
+
 def test_a_queue_without_a_server_has_one_contract():
     assert examine("queue_reference.disk.FifoDiskQueue", only="preflight").also is None
 

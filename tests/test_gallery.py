@@ -25,6 +25,7 @@ WAITS = (
     "WaitsForItsOwner",
     "WaitsForAnAnswer",
     "WaitsForItsServer",
+    "WaitsForAnotherFile",
 )
 
 

@@ -338,6 +338,8 @@ def must_raise(source: str, names: str) -> list[str]:
 
 def last_line(step: Step) -> list[str]:
     """Return the line of a script whose exception is the failure; an exit of the interpreter is made to look like one."""
+    if step.refusable:
+        return lines_of([step])
     if isinstance(step.error, (SystemExit, KeyboardInterrupt)):
         return ["try:", f"    {step.source}", "except BaseException as error:", "    raise AssertionError(repr(error))"]
     return [step.source]

@@ -314,6 +314,36 @@ class StoresWhenItCloses(DupeFilter):
         super().close(reason)
 
 
+class Panic(BaseException):
+    """What an extension in another language may raise."""
+
+
+@breaks("dupefilter.format.unknown", "dupefilter.crash.no-false-positive", "dupefilter.crash.then-clean", right=RIGHT)
+class Panics(DupeFilter):
+    """Files that it cannot read end the process."""
+
+    def _resumed(self, path):
+        try:
+            return super()._resumed(path)
+        except ForeignFileError as error:
+            raise Panic from error
+
+    def _repair(self, file, end):
+        raise Panic
+
+
+@breaks("dupefilter.format.unknown", right=RIGHT)
+class WaitsForAnotherFile(DupeFilter):
+    """It waits until somebody removes a file that is none of its own."""
+
+    def _resumed(self, path):
+        while True:
+            try:
+                return super()._resumed(path)
+            except ForeignFileError:
+                time.sleep(0.05)
+
+
 @breaks("dupefilter.format.unknown", right=RIGHT)
 class DeletesForeignFiles(DupeFilter):
     """It begins anew, without a word, if the file is none of its own."""

@@ -268,6 +268,16 @@ class CountsAlong(FifoRedisQueue):
         return self._counted
 
 
+class NamesItsOwnError(FifoRedisQueue):
+    """A queue whose serialization error has the documented name, and is no ValueError."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except ValueError as error:
+            raise type("SerializationError", (Exception,), {})(str(error)) from error
+
+
 class BacksOff(FifoRedisQueue):
     """A queue that leaves its server alone for a moment after it could not be reached."""
 

@@ -159,10 +159,12 @@ def _hurt(bench: Bench, source: str) -> None:
 def _expect_fresh(bench: Bench) -> None:
     """Ask for requests that were never seen; an exception is right too: nobody is deceived by it."""
     try:
-        dupefilter = bench.open()
-        seen = dupefilter.all_seen(bench.driver.requests(FRESH.start, FRESH.stop))
+        with bench.recorder.blame(MADE_UP):
+            dupefilter = bench.open()
+            seen = dupefilter.all_seen(bench.driver.requests(FRESH.start, FRESH.stop))
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
+            raised.step.refusable = True  # an exception is right
             raise
         bench.examined[MADE_UP] += 1
         return
@@ -247,10 +249,12 @@ def _forgets(bench: Bench, number: int) -> bool | None:
     if number:
         _hurt(bench, f"cut_files({bench.driver.job_source()}, {number})")
     try:
-        dupefilter = bench.open()
-        dupefilter.all_seen(requests)
+        with bench.recorder.blame(CLEAN):
+            dupefilter = bench.open()
+            dupefilter.all_seen(requests)
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
+            raised.step.refusable = True  # an exception is right
             raise
         return None
     steps = bench.recorder.steps[-2:]

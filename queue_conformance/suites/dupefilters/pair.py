@@ -19,6 +19,9 @@ VARIABLES = ("dupefilter", "other")
 
 STAT = "dupefilter/filtered"
 
+DAMAGED = "dupefilter.crash.no-false-positive"
+"""The rule that speaks of files that were damaged; an exception is no false answer, but a hang and an exit are."""
+
 
 class FilterPair:
     """One duplicates filter and its oracle; the operations of programs are its methods.
@@ -49,8 +52,9 @@ class FilterPair:
         if self.refused:
             return
         allowed = self.model.allowed(item)
+        owner = DAMAGED if self._torn else self._rule(item, False not in allowed)
         try:
-            seen = self.dupefilter.seen(self.bench.driver.item(item), owner=self._rule(item, False not in allowed))
+            seen = self.dupefilter.seen(self.bench.driver.item(item), owner=owner)
         except OperationRaised as raised:
             if self._torn and isinstance(raised.error, Exception):  # a damaged file may show late
                 self.refused = True
@@ -100,9 +104,11 @@ class FilterPair:
         self.model.forget()
         self._torn = True
         try:
-            self.dupefilter = self._open()
+            with self.bench.recorder.blame(DAMAGED):
+                self.dupefilter = self._open()
         except OperationRaised as raised:
             if not isinstance(raised.error, Exception):
+                raised.step.refusable = True  # an exception is right
                 raise
             self.refused = True
 

@@ -105,11 +105,13 @@ def _give(bench: Bench, name: str, content: str) -> None:
     records = running.Records(logging.WARNING)
     record.note("records = Records(logging.WARNING)")
     try:
-        dupefilter = bench.open()
-        seen = dupefilter.all_seen(requests)
-        other = dupefilter.all_seen(fresh, variable="other")
+        with record.blame(UNKNOWN):
+            dupefilter = bench.open()
+            seen = dupefilter.all_seen(requests)
+            other = dupefilter.all_seen(fresh, variable="other")
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
+            raised.step.refusable = True  # an exception is right
             raise
         bench.examined[UNKNOWN] += 1
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.errors import TransientError
+from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.specification import Kind, Profile
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.suites.bench import Bench
@@ -22,14 +22,27 @@ def is_transient(bench: Bench, error: BaseException) -> bool:
     return any(cls.__name__ in transient_names(bench) for cls in type(error).__mro__)
 
 
+class _ByName(type):
+    """The type of classes whose instances are the exceptions that have a class of the same name among their bases."""
+
+    def __instancecheck__(cls, error: object) -> bool:
+        return any(base.__name__ == cls.__name__ for base in type(error).__mro__)
+
+
+_NAMED = _ByName(SerializationError.__name__, (Exception,), {})
+
+
 def serialization_errors(bench: Bench) -> tuple[type[BaseException], ...]:
     """Return the classes that count as the serialization error.
 
     Sources differ: ``SerializationError`` in the documented interface, ``ValueError`` in its earlier text and in every
-    release. The kit's ``SerializationError`` is both.
+    release. The kit's ``SerializationError`` is both. As for the transient error, the interface names the class and no module
+    for it, so any class of that name counts.
     """
+    if bench.implementation.profile is not Profile.EXTERNAL_QUEUE:
+        return (ValueError,)
     claimed = bench.implementation.errors.get("serialization-error")
-    return (ValueError, claimed) if claimed and bench.implementation.profile is Profile.EXTERNAL_QUEUE else (ValueError,)
+    return (ValueError, _NAMED, *([claimed] if claimed else []))
 
 
 def is_fallback(bench: Bench, error: BaseException) -> bool:
