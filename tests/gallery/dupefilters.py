@@ -380,6 +380,14 @@ class OpensLater(DupeFilter):
         return deferToThread(super().close, reason)
 
 
+class LogsWhatItAsks(DupeFilter):
+    """A right one, which logs each look into its memory, as libraries of databases do."""
+
+    def request_seen(self, request):
+        logger.debug("SELECT %r FROM seen", self._fingerprint(request))
+        return super().request_seen(request)
+
+
 @breaks("dupefilter.seen.first", right="gallery.dupefilters.OpensLater")
 class OpensLaterAndForgets(OpensLater):
     """Its open and close take their time, and it forgets everything whenever it knows 200 fingerprints."""
