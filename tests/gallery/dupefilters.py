@@ -314,6 +314,15 @@ class StoresWhenItCloses(DupeFilter):
         super().close(reason)
 
 
+@breaks("dupefilter.no-jobdir", right=RIGHT)
+class NeedsAJob(DupeFilter):
+    """It cannot be opened where there is no job directory."""
+
+    def open(self):
+        if not job_dir(self._crawler.settings):
+            raise TypeError("expected a path, not None")
+
+
 class Panic(BaseException):
     """What an extension in another language may raise."""
 

@@ -188,11 +188,12 @@ class DupeFilterDriver(ComponentDriver):
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
             variable: its name in scripts.
-            owner: the rule that is broken if this raises, if not the one on construction.
+            owner: the rule that is broken if this raises, if not the one on construction, or on what is without a job.
             options: settings.
         """
         source, build = self.construction(name, **options)
-        raw, crawler = self.recorder.call(f"{variable}, spider = {source}", owner or self.constructor_rule, build)
+        owner = owner or (self.constructor_rule if name else "dupefilter.no-jobdir")
+        raw, crawler = self.recorder.call(f"{variable}, spider = {source}", owner, build)
         self.recorder.steps[-1].result = NOTHING
         return OpenFilter(raw, crawler, variable, self)
 

@@ -100,7 +100,7 @@ def duplicates_are_equal_in_url_method_and_body(bench: Bench) -> None:
 
 def _compare(bench: Bench, first: Item, second: Item, duplicates: bool) -> None:
     """Show two requests to a filter, unless it is wrong about requests in general."""
-    dupefilter = bench.open(None)
+    dupefilter = bench.open()
     if dupefilter.seen(first):
         return
     seen = dupefilter.seen(second)
@@ -117,7 +117,7 @@ def _compare(bench: Bench, first: Item, second: Item, duplicates: bool) -> None:
 def nothing_is_ever_rejected(bench: Bench) -> None:
     run(bench, program("seen:0 seen:0 seen:1 reopen seen:0 seen:1 seen:2 seen:2"))
     bench.restart()
-    dupefilter = bench.open(None)
+    dupefilter = bench.open()
     requests = bench.driver.requests(0, 1000)
     for _ in range(2):
         seen = dupefilter.all_seen(requests, owner="dupefilter.base.never")

@@ -35,7 +35,7 @@ def the_fingerprinter_of_the_crawler_is_asked(bench: Bench) -> None:
     unique = [_request(bench, 1, f'b"{name}"') for name in ("one", "two", "three")]
     for requests, duplicates in ((constant, True), (unique, False)):
         bench.restart()
-        dupefilter = _opened(bench, CUSTOM, None)
+        dupefilter = _opened(bench, CUSTOM)
         if dupefilter.seen(requests[0], CUSTOM):
             continue
         for request in requests[1:]:
@@ -88,8 +88,8 @@ def _ensure_asked(bench: Bench) -> None:
         raise NotExercised("it does not use the fingerprinter of the crawler")
 
 
-def _opened(bench: Bench, rule: str, job: str | None = "job") -> OpenFilter:
-    opened: OpenFilter = bench.open(job, owner=rule, REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
+def _opened(bench: Bench, rule: str) -> OpenFilter:
+    opened: OpenFilter = bench.open(owner=rule, REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
     return opened
 
 
@@ -112,7 +112,7 @@ def a_subclass_may_override_request_fingerprint(bench: Bench) -> None:
     bench.recorder.note(f"class ByURL({name}):\n    def request_fingerprint(self, request):\n        return request.url\n")
     with bench.driver.replaced(ByURL, "ByURL"), bench.recorder.blame(SUBCLASS), warnings.catch_warnings():
         warnings.simplefilter("ignore", ScrapyDeprecationWarning)
-        dupefilter = bench.open(None)
+        dupefilter = bench.open()
         requests = [bench.driver.evaluate(f'Request("https://example.com/{path}")') for path in ("a", "b", "a", "b#c")]
         for request, duplicate in zip(requests, (False, False, True, False), strict=True):
             seen = dupefilter.seen(request)

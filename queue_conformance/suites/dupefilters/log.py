@@ -38,7 +38,7 @@ def one_duplicate_is_logged_or_all_are(bench: Bench) -> None:
         with bench.collecting():
             bench.restart()
             _ensure_own_log(bench)
-            dupefilter = bench.open(None, **debug)
+            dupefilter = bench.open(**debug)
             bench.recorder.note("left = []")
             logged = []
             with _recording(bench) as records:
@@ -65,7 +65,7 @@ def each_duplicate_is_counted(bench: Bench) -> None:
         with bench.collecting():
             bench.restart()
             _ensure_own_log(bench)
-            dupefilter = bench.open(None, **debug)
+            dupefilter = bench.open(**debug)
             for number in FILTERED:
                 dupefilter.log(_duplicate(bench, dupefilter, number), STAT)
             stats: Any = dupefilter.crawler.stats
