@@ -144,3 +144,35 @@ def test_contradictions_are_found_both_ways():
     found = Capabilities(peek=True)
     assert contradictions(found, {"peek": "no", "clear": "yes", "order": "LIFO"}) == (["clear"], ["peek"])
     assert contradictions(found, {"peek": "yes", "clear": "no"}) == ([], [])
+
+
+class LastFirst:
+    """A scheduler that looks at no slot: what came last comes first."""
+
+    def __init__(self):
+        self._requests = []
+
+    def has_pending_requests(self):
+        return bool(self._requests)
+
+    def enqueue_request(self, request):
+        self._requests.append(request)
+        return True
+
+    def next_request(self):
+        return self._requests.pop() if self._requests else None
+
+
+class LowestFirst(LastFirst):
+    """A scheduler that looks at no slot: the lowest priority comes first."""
+
+    def enqueue_request(self, request):
+        self._requests.append(request)
+        self._requests.sort(key=lambda request: -request.priority)
+        return True
+
+
+@pytest.mark.parametrize("name", ["LastFirst", "LowestFirst"])
+def test_another_order_is_not_taken_for_slots(name):
+    report = examine(f"test_capabilities.{name}", only="preflight")
+    assert "slots" not in report.offers

@@ -102,12 +102,17 @@ def _filters(driver: Any) -> bool:
 
 
 def _slots(driver: Any) -> bool:
-    """Look whether an idle slot comes before a busy one with a request of higher priority."""
+    """Look whether of two slots the idle one comes first, whichever it is, and whatever the priorities."""
+    return _first_beside(driver, "example.com") == 21 and _first_beside(driver, "example.org") == 3
+
+
+def _first_beside(driver: Any, busy: str) -> int | None:
+    """Return the number of the request that comes first while a slot is busy."""
     scheduler = driver.open()
-    scheduler.crawler.engine.downloader.slots["example.com"] = Slot(3)
-    scheduler.enqueue(driver.item(3))
-    scheduler.enqueue(driver.item(21))
-    first = scheduler.next()
+    scheduler.crawler.engine.downloader.slots[busy] = Slot(3)
+    for number in (3, 21):
+        scheduler.enqueue(driver.fresh(number))
+    first: int | None = driver.identify(scheduler.next())
     scheduler.next()
     scheduler.close()
-    return bool(driver.identify(first) == 21)
+    return first
