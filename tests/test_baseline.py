@@ -429,3 +429,64 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
 def test_an_empty_baseline_knows_nothing():
     assert Baseline("known.toml").known("mine") == {}
     assert Baseline("known.toml").programs("mine") == []
+
+
+# --- What is offered -------------------------------------------------------------------------------------------------
+
+OFFERED = """\
+# of the queue
+
+[[offered]]  # as of today
+implementation = "mine"
+capabilities = ["FIFO", "persistent"]
+"""
+HEARD = frozenset({"fifo", "ordered", "persistent", "server"})
+
+
+def offering(*names):
+    return replace(examined(), offers=frozenset(names))
+
+
+def test_what_is_lost_is_new():
+    advice = "new: mine does not offer FIFO, persistent any more: repair it, or accept it with --conformance-update-baseline"
+    assert lines(OFFERED, offering("peek")) == [advice]
+    assert lines(OFFERED, offering("lifo", "ordered", "persistent"))[0].startswith("new: mine does not offer FIFO any more")
+
+
+def test_what_is_still_there_or_was_not_found_out_is_right():
+    assert lines(OFFERED, replace(examined(), offers=HEARD | {"peek"})) == []
+    assert lines(OFFERED, examined()) == []
+
+
+def test_an_update_writes_what_is_offered_and_accepts_what_is_lost():
+    text, changes = updated("", replace(examined(), offers=HEARD))
+    assert changes == ["added: what mine offers"]
+    assert parse(text, "x").offered == {"mine": ("FIFO", "persistent")}
+    text, changes = updated(OFFERED + entry(), offering("peek", "persistent"))
+    assert changes[:2] == ["removed: FIFO, which mine does not offer any more", "added: peek, which mine offers"]
+    assert text.startswith("# of the queue\n")
+    assert parse(text, "x").offered == {"mine": ("peek", "persistent")}
+    assert len(parse(text, "x").entries) == 1
+    assert updated(OFFERED, replace(examined(), offers=HEARD)) == (OFFERED, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[[offered]]\nimplementation = "a"',
+            "x: a table [[offered]] has the keys implementation and capabilities, and no other",
+        ),
+        ('[[offered]]\nimplementation = "a"\ncapabilities = 1', "x: a table [[offered]]: write a list of texts"),
+        (OFFERED + OFFERED, "x: two tables [[offered]] are of mine; remove one of them"),
+    ],
+)
+def test_what_is_offered_is_read_strictly(text, message):
+    with pytest.raises(BaselineError) as caught:
+        parse(text, "x")
+    assert str(caught.value) == message
+
+
+def test_a_name_that_nothing_bears_is_unknown_among_what_is_offered():
+    (line,) = lines(OFFERED, described=["mime"])
+    assert line.startswith("unknown: nothing in pyproject.toml is called mine (did you mean mime?)")

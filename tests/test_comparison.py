@@ -167,3 +167,13 @@ def test_what_else_differs_is_told(right):
 def test_lines_fit_the_terminal(right, wrong):
     found = compare(Report((right,)), Report((wrong,)))
     assert max(map(len, render(found, 80))) <= 80
+
+
+def test_a_lost_capability_is_worse_though_no_rule_on_it_can_fail(right):
+    less = replace(right, offers=right.offers - {"peek", "fifo", "ordered"})
+    found, lines = one(right, less)
+    assert found.worse
+    assert "lost: FIFO, peek" in lines
+    assert lines[-1] == "worse: 2 capabilities lost"
+    assert not one(less, right)[0].worse
+    assert not one(right, replace(less, found=""))[0].worse

@@ -64,6 +64,7 @@ def test_from_the_first_red_run_to_green_and_on(run, pytester):
     assert first.ret == 0
     assert said(first) == [
         *(f"added: {rule} of mine.Queue" for rule in RULES),
+        "added: what mine.Queue offers",
         f"3 entries have no reason yet, which fails the next run: replace {PLACEHOLDER!r} in known.toml",
     ]
     assert "FAILURES" not in first.stdout.str()

@@ -1,4 +1,4 @@
-"""The baseline: a file of the rules that an author knows to be broken, each with a reason.
+"""The baseline: a file of the rules that an author knows to be broken, each with a reason, and of what implementations offer.
 
 What is in it does not fail a run; what is in it and not so any more does. See :mod:`queue_conformance.baseline.judgement`
 for what becomes of its entries, and :mod:`queue_conformance.baseline.writing` for how the kit keeps it.
@@ -94,11 +94,13 @@ class Baseline:
         name: what messages call the file.
         entries: what is known, in the order of the file.
         today: the day on which the run takes place.
+        offered: the names of the capabilities that were found, by the name of the implementation.
     """
 
     name: str
     entries: tuple[Entry, ...] = ()
     today: date = field(default_factory=date.today)
+    offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def programs(self, implementation: str) -> list[Program]:
         """Return the programs that are known to fail, in force or not."""
@@ -138,7 +140,7 @@ def parse(text: str, name: str) -> Baseline:
     """Return the baseline that a text holds.
 
     Args:
-        text: TOML, one table ``[[known]]`` for each entry.
+        text: TOML, one table ``[[known]]`` for each entry, and one ``[[offered]]`` for each implementation.
         name: what messages call the file.
 
     Raises:
@@ -148,7 +150,7 @@ def parse(text: str, name: str) -> Baseline:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BaselineError(f"{name}: {error}") from error
-    if unknown := [key for key in table if key != "known"]:
+    if unknown := [key for key in table if key not in ("known", "offered")]:
         raise BaselineError(f"{name}: {unknown[0]!r} is not known at the top; write a table [[known]] for each entry")
     tables = table.get("known", [])
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
@@ -161,7 +163,22 @@ def parse(text: str, name: str) -> Baseline:
                 where = f"{name}, entry {number} ({entry.rule} of {entry.implementation})"
                 raise BaselineError(f"{where}: entry {other} says the same; remove one of them")
         entries.append(entry)
-    return Baseline(name, tuple(entries))
+    return Baseline(name, tuple(entries), offered=_offered(table.get("offered", []), name))
+
+
+def _offered(tables: object, name: str) -> dict[str, tuple[str, ...]]:
+    offered: dict[str, tuple[str, ...]] = {}
+    for one in tables if isinstance(tables, list) else [None]:
+        if not isinstance(one, dict) or one.keys() != {"implementation", "capabilities"}:
+            raise BaselineError(f"{name}: a table [[offered]] has the keys implementation and capabilities, and no other")
+        try:
+            implementation, found = _some_text(one["implementation"]), _texts(one["capabilities"])
+        except ValueError as error:
+            raise BaselineError(f"{name}: a table [[offered]]: {error}") from error
+        if implementation in offered:
+            raise BaselineError(f"{name}: two tables [[offered]] are of {implementation}; remove one of them")
+        offered[implementation] = found
+    return offered
 
 
 def _entry(table: Mapping[str, Any], where: str) -> Entry:

@@ -133,7 +133,16 @@ class Gate:
     def _examined(self, report: Report, run: Mapping[str, bool]) -> list[Examined]:
         origin = report.origin
         return [
-            Examined(found.name, found.kind, found.level, found.verdicts, run[found.name], origin.seed, origin.examples)
+            Examined(
+                found.name,
+                found.kind,
+                found.level,
+                found.verdicts,
+                run[found.name],
+                origin.seed,
+                origin.examples,
+                found.offers if found.found else None,
+            )
             for found in report.implementations
             if found.name in run
         ]

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
+from queue_conformance.implementations.capabilities import lost
 from queue_conformance.specification import Kind, Level, load
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
@@ -24,6 +25,7 @@ class Examined:
         whole: whether all of its checks were run, and none deselected.
         seed: what seeded the run.
         examples: how many examples were drawn.
+        offers: the capabilities that were found, or ``None`` if it could not be used.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Examined:
     whole: bool = True
     seed: int = 0
     examples: int = 100
+    offers: frozenset[str] | None = None
 
 
 UPDATE = "--conformance-update-baseline"
@@ -125,6 +128,7 @@ def judge(baseline: Baseline, implementations: Sequence[Examined], described: It
         findings += _nameless(baseline, list(described))
     for examined in implementations:
         findings += _new(baseline, examined)
+        findings += _lost(baseline, examined)
     notes = {
         name: [f"this run says nothing about {', '.join(rules)} in {baseline.name}: {why}" for why, rules in reasons.items()]
         for name, reasons in silent.items()
@@ -179,7 +183,7 @@ def _missing(entry: Entry, examined: Examined) -> str:
 
 def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
     """Yield what is wrong with entries about implementations that nothing describes: one for each name."""
-    for name in dict.fromkeys(entry.implementation for entry in baseline.entries):
+    for name in dict.fromkeys([*(entry.implementation for entry in baseline.entries), *baseline.offered]):
         if name not in described:
             advice = f"nothing in pyproject.toml is called {name}{_meant(name, described)}"
             yield Finding(Trouble.UNKNOWN, f"{advice}: correct or remove its entries in {baseline.name}")
@@ -196,6 +200,16 @@ def _new(baseline: Baseline, examined: Examined) -> Iterator[Finding]:
             advice = f"repair it, or accept it with {UPDATE} and give the reason in {baseline.name}"
             where = f"{rule.id} of {examined.name} is broken{elsewhere.get(rule.id, '')}"
             yield Finding(Trouble.NEW, f"{where}: {advice}", None, verdict, examined)
+
+
+def _lost(baseline: Baseline, examined: Examined) -> Iterator[Finding]:
+    """Yield what an implementation offered once, and does not any more: no rule on it applies now, so none can fail."""
+    if examined.offers is None:
+        return
+    offered = {name.lower() if name in ("FIFO", "LIFO") else name for name in baseline.offered.get(examined.name, ())}
+    if missing := lost(offered, examined.offers):
+        advice = f"repair it, or accept it with {UPDATE}"
+        yield Finding(Trouble.NEW, f"{examined.name} does not offer {', '.join(missing)} any more: {advice}", examined=examined)
 
 
 def _meant(name: str, names: Iterable[str]) -> str:

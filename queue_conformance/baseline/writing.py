@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,11 +19,13 @@ from typing import Any
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble
+from queue_conformance.implementations.capabilities import lost
 from queue_conformance.verdicts import RuleVerdict
 
 HEADER = """\
-# Rules that are known to be broken, which do not fail a run with --conformance-baseline.
-# --conformance-update-baseline adds, refreshes and removes entries; reason, issue, expires and versions are yours.
+# Rules that are known to be broken, which do not fail a run with --conformance-baseline, and what each implementation offers,
+# of which a run fails if some is lost. --conformance-update-baseline adds, refreshes and removes entries; reason, issue,
+# expires and versions are yours.
 """
 
 _EVIDENCE = ("expected", "actual", "operations", "program", "seed", "examples")
@@ -49,13 +51,26 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
         BaselineError: if the entries are not written as tables ``[[known]]``.
     """
     preamble, blocks = _blocks(text)
-    if len(blocks) != len(baseline.entries):
+    if len(blocks) != len(baseline.entries) + len(baseline.offered):
         raise BaselineError(f"{baseline.name}: write each entry as a table of its own, [[known]], so that it can be updated")
     end = "\r\n" if "\r\n" in text else "\n"
-    verdicts = {(found.name, verdict.rule.id): (found, verdict) for found in implementations for verdict in found.verdicts}
+    implementations = list(implementations)
+    verdicts = {(one.name, verdict.rule.id): (one, verdict) for one in implementations for verdict in one.verdicts}
     stale = {id(finding.entry): finding for finding in judgement.findings if finding.entry and finding.examined}
-    parts, entries, changes = [preamble], [], []
-    for entry, block in zip(baseline.entries, blocks, strict=True):
+    parts, entries = [preamble], []
+    changes: list[str] = []
+    found = {one.name: _found(one) for one in implementations if one.offers is not None}
+    known = iter(baseline.entries)
+    for block in blocks:
+        if table := tomllib.loads(block).get("offered"):
+            name, before = table[0]["implementation"], table[0]["capabilities"]
+            if sorted(found.get(name, before)) != sorted(before):
+                changes += _changed(name, before, found[name])
+                block = f"{_comments(block)}{_offer(name, found[name], end)}"
+            parts.append(block)
+            found.pop(name, None)
+            continue
+        entry = next(known)
         where, finding = f"{entry.rule} of {entry.implementation}", stale.get(id(entry))
         if finding and finding.trouble in _REMOVED:
             changes.append(f"removed: {where}, {_REMOVED[finding.trouble]}; its reason was: {entry.explanation}")
@@ -74,10 +89,38 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
             entries.append(_witnessed(blank, finding.examined, finding.verdict))
             parts.append(_gap("".join(parts), end) + end.join(["[[known]]", *_lines(entries[-1]), ""]))
             changes.append(f"added: {blank.rule} of {blank.implementation}")
+    for name, names in found.items():
+        parts.append(_gap("".join(parts), end) + _offer(name, names, end))
+        changes.append(f"added: what {name} offers")
     written = "".join(parts)
     if parse(written, baseline.name).entries != tuple(entries):
         raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
     return written, changes
+
+
+def _found(examined: Examined) -> list[str]:
+    """Return the names of what an implementation offers, as the baseline keeps them."""
+    return lost(examined.offers or (), ())
+
+
+def _changed(name: str, before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+    """Yield a line on what was lost, and one on what came."""
+    if gone := [one for one in before if one not in now]:
+        yield f"removed: {', '.join(gone)}, which {name} does not offer any more"
+    if come := [one for one in now if one not in before]:
+        yield f"added: {', '.join(come)}, which {name} offers"
+
+
+def _offer(name: str, names: Sequence[str], end: str) -> str:
+    """Return the table of what an implementation offers."""
+    return end.join(["[[offered]]", f"implementation = {_quoted(name)}", f"capabilities = {_quoted(list(names))}", ""])
+
+
+def _comments(block: str) -> str:
+    """Return the comments above a table."""
+    lines = block.split("\n")
+    above = next(number for number, line in enumerate(lines) if line.lstrip().startswith("["))
+    return "".join(f"{line}\n" for line in lines[:above])
 
 
 _REMOVED = {Trouble.FIXED: "kept now", Trouble.UNKNOWN: "no rule that is asked of it"}

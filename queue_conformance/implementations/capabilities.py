@@ -176,6 +176,12 @@ def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list
     return absent, disclaimed
 
 
+def lost(before: Iterable[str], now: Iterable[str]) -> list[str]:
+    """Return what was offered before and is not any more, as claims name it; how a run is made, and the server, is no part."""
+    missing = sorted({*before} - {*now} - {"ordered", "peek-stub", "real-loop", "server"})
+    return [name.upper() if name in ("fifo", "lifo") else name for name in missing]
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for the most similar of the names, or what there is to choose from."""
     names = list(names)

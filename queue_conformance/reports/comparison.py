@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from queue_conformance.implementations.capabilities import lost
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
@@ -66,6 +67,11 @@ class ImplementationChange:
     rules: tuple[RuleChange, ...]
 
     @property
+    def lost(self) -> list[str]:
+        """What it offered and does not any more; nothing if it could not be used, which its rules tell."""
+        return lost(self.old.offers, self.new.offers) if self.new.found else []
+
+    @property
     def verdict_fell(self) -> bool:
         """Whether the verdict of the run is worse than before."""
         return _BEST_FIRST.index(self.new.verdict) > _BEST_FIRST.index(self.old.verdict)
@@ -73,7 +79,7 @@ class ImplementationChange:
     @property
     def worse(self) -> bool:
         """Whether something is worse than before."""
-        return self.verdict_fell or any(rule.change in WORSE for rule in self.rules)
+        return self.verdict_fell or bool(self.lost) or any(rule.change in WORSE for rule in self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +183,8 @@ def _implementation(change: ImplementationChange, width: int) -> Iterator[str]:
     ):
         if was != found:
             yield from _wrapped(f"  {label}: {was or 'nothing'} -> {found or 'nothing'}", width, "    ")
+    if change.lost:
+        yield from _wrapped(f"  lost: {', '.join(change.lost)}", width, "    ")
     together: dict[str, list[str]] = {}
     for rule in change.rules:
         if rule.change is Change.GONE:
@@ -210,6 +218,8 @@ def _conclusion(comparison: Comparison) -> str:
     counts = Counter(rule.change for change in comparison.implementations for rule in change.rules)
     parts = [_counted(counts[change], "rule", change) for change in Change if change in WORSE]
     parts.append(_counted(sum(change.verdict_fell for change in comparison.implementations), "verdict", "lower"))
+    losses = sum(len(change.lost) for change in comparison.implementations)
+    parts.append(_counted(losses, "capability", "lost").replace("capabilitys", "capabilities"))
     parts.append(_counted(len(comparison.gone), "implementation", "not examined any more"))
     parts.append(_counted(len(comparison.errors), "new error", ""))
     better = _counted(counts[Change.NEWLY_KEPT], "rule", Change.NEWLY_KEPT)
