@@ -357,6 +357,17 @@ class OldestWhenFour(LifoMemoryQueue):
         return self._requests[0] if len(self) == 4 else super().peek()
 
 
+@breaks("queue.pop.fifo", right=FIFO)
+class SortsByTheClock(FifoMemoryQueue):
+    """It hands out what has the lowest time, and of equal times what has the higher URL."""
+
+    def push(self, request):
+        super().push(request)
+        self._times = {**getattr(self, "_times", {}), id(request): time.time()}
+        ordered = sorted(self._requests, key=lambda one: one.url, reverse=True)
+        self._requests = type(self._requests)(sorted(ordered, key=lambda one: self._times[id(one)]))
+
+
 @breaks("queue.pop.fifo", right=FIFO, claims={"order": "FIFO"})
 class ClaimsToBeFifo(LifoMemoryQueue):
     """It is LIFO, and its author claims FIFO."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -26,11 +28,38 @@ def nothing_comes_from_an_empty_queue(bench: Bench) -> None:
 @check("queue.pop.fifo")
 def first_in_first_out(bench: Bench) -> None:
     run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
+    _within_a_tick(bench, "queue.pop.fifo", (0, 1, 2, 3, 4))
 
 
 @check("queue.pop.lifo")
 def last_in_first_out(bench: Bench) -> None:
     run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
+    _within_a_tick(bench, "queue.pop.lifo", (4, 3, 2, 1, 0))
+
+
+def _within_a_tick(bench: Bench, rule: str, order: Sequence[int]) -> None:
+    """Push several items while the clock shows one time, as a coarse clock does, and pop them."""
+    bench.restart()
+    with bench.recorder.blame(rule), _stopped_clock(bench):
+        queue = bench.open()
+        for number in sorted(order):
+            queue.push(bench.driver.item(number))
+    for number in order:
+        bench.pop_item(queue, bench.driver.item(number), rule)
+    queue.close()
+
+
+@contextmanager
+def _stopped_clock(bench: Bench) -> Iterator[None]:
+    clocks = time.time, time.time_ns
+    stopped = "time.time, time.time_ns = lambda: 1.7e9, lambda: 1_700_000_000 * 10**9"
+    bench.recorder.note(f"clocks = time.time, time.time_ns\n{stopped}")
+    exec(stopped, {"time": time})
+    try:
+        yield
+    finally:
+        time.time, time.time_ns = clocks
+        bench.recorder.note("time.time, time.time_ns = clocks")
 
 
 @check("queue.pop.order-reopen")
