@@ -234,9 +234,22 @@ RELEASED = {
 }
 
 
+MUST = {
+    MEMORY: {"aqueue.get.close-wakes"},
+    DISK: {"aqueue.get.close-wakes", "aqueue.get.cancel-safe", "aqueue.bound.limit"},
+}
+
+
+def musts(report):
+    """Return the MUST rules that are broken."""
+    return {verdict.rule.id for verdict in report.broken("MUST")}
+
+
 @pytest.mark.parametrize("path", RELEASED)
 def test_released_queues_break_what_they_break(path):
-    assert broken(examine(path)) == RELEASED[path]
+    report = examine(path)
+    assert broken(report) == RELEASED[path]
+    assert musts(report) == MUST[path]
 
 
 @pytest.mark.parametrize("seed", [1, 4, 8])
@@ -320,6 +333,13 @@ def test_the_released_queue_behind_a_server_breaks_what_it_breaks():
     quick = {"url": "redis://{host}:{port}/0?socket_timeout=1"}  # by default redis-py waits for 5 seconds
     report = examine("qcrawl.core.queues.redis.RedisQueue", {"shared": "yes"}, settings=quick, server="redis", examples=30)
     assert broken(report) == BROKEN_REDIS
+    assert musts(report) == {
+        "aqueue.ctor.shipped-config",
+        "aqueue.get.close-wakes",
+        "aqueue.get.cancel-safe",
+        "aqueue.bound.usable",
+        "aqueue.redis.ttl",
+    }
 
 
 def test_what_a_queue_offers_is_said_in_words():
