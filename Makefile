@@ -6,10 +6,14 @@ BIN = $(VENV)/bin
 # One more than there are processors, because many tests wait for servers, signals and time-outs.
 JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 STAMP = $(VENV)/.installed
+# Modules, or patterns of their names, that are mutated (all without one), and the mutants of each (0 for all).
+MUTATION_MODULES ?=
+MUTATION_SAMPLE ?= 40
+MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test gallery nightly browser lint types docs matrix build benchmark clean
+.PHONY: demo test gallery nightly browser lint types docs matrix build benchmark mutation clean
 
 demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
@@ -50,6 +54,10 @@ build: $(STAMP)  ## the wheel and the source distribution, in dist/
 
 benchmark: $(STAMP)  ## what an idle plugin, a run and an example cost
 	for file in tests/benchmarks/*.py; do $(BIN)/python $$file; done
+
+mutation: $(STAMP)  ## whether the kit notices changes of what it tests; see tests/mutation/README.md
+	$(BIN)/python -m pip install --quiet --group mutation
+	$(BIN)/python tests/mutation $(MUTATION_MODULES) --sample=$(MUTATION_SAMPLE) $(MUTATION_OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache
