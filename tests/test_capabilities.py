@@ -15,6 +15,7 @@ from queue_conformance.implementations.capabilities import (
     parse_claims,
 )
 from queue_conformance.reports.terminal import why
+from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict
 
 
@@ -53,6 +54,28 @@ def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered)
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert re.fullmatch(re.escape(covered) + r"\d+ of \d+ MUST rules apply", why(report))
+
+
+@pytest.mark.parametrize(
+    ("name", "claims", "covered"),
+    [
+        ("HeapQueue", {}, "FIFO, by priority, peek; "),
+        ("LowestFirst", {"priority": "lower-first"}, "FIFO, by priority, peek; "),
+        ("Unstable", {}, "by priority, peek; "),
+        ("RefusesWhatIsLarge", {}, "FIFO, by priority, peek; "),
+        ("AsText", {"priority": "none"}, "FIFO, peek; "),
+    ],
+)
+def test_a_queue_may_order_by_priority(name, claims, covered):
+    report = examine(f"gallery.by_priority.{name}", claims, examples=25, meets=without_jobs)
+    assert not broken(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+    assert why(report).startswith(covered)
+
+
+def test_a_priority_that_is_claimed_is_a_must():
+    report = examine("gallery.by_priority.ClaimsToBeLowestFirst", {"priority": "lower-first"}, only="queue.pop.priority")
+    assert [verdict.rule.id for verdict in report.broken(Level.MUST)] == ["queue.pop.priority"]
 
 
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")

@@ -14,7 +14,7 @@ CLAIMS: Mapping[str, str] = {
     "serialization-error": "the exception that it raises for a request that cannot be serialized",
     "request": "the class of the requests that an asynchronous queue carries",
     "order": "the order in which items leave it",
-    "priority": "which priority an asynchronous queue serves first",
+    "priority": "which priority a queue serves first, if it looks at priorities at all",
     "kind": "what it is, where the class itself does not tell",
     "profile": "the contract that a downstream queue is held to",
 }

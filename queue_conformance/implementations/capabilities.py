@@ -25,7 +25,9 @@ class Capabilities:
     """What an implementation offers.
 
     Attributes:
-        order: the order of items.
+        order: the order of items, or of those of one priority.
+        priority: whether a queue of requests serves those of higher or of lower priority first: ``higher-first``,
+            ``lower-first``, or ``none`` if it does not look at priorities.
         persistent: items survive close and reopen.
         filesystem: it keeps them in files below its key.
         serializes: it stores a copy of a request, not the object.
@@ -51,6 +53,7 @@ class Capabilities:
     """
 
     order: Order = Order.NONE
+    priority: str = "none"
     persistent: bool = False
     filesystem: bool = False
     serializes: bool = False
@@ -79,6 +82,8 @@ class Capabilities:
         names = {attribute.name.replace("_", "-") for attribute in fields(self) if getattr(self, attribute.name) is True}
         if self.order is not Order.NONE:
             names |= {self.order.lower(), "ordered"}
+        if self.priority != "none":
+            names.add("by-priority")
         return frozenset(names)
 
 
@@ -99,7 +104,7 @@ UNSEEN = ("crash-safe", "shared", "server", "probabilistic", "real-loop")
 
 ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
     "order": tuple(o.value for o in Order),
-    "priority": ("higher-first", "lower-first"),
+    "priority": ("higher-first", "lower-first", "none"),
     "profile": ("external-queue", "scrapy"),
 }
 """The values that a claim may have, by its name; those of ``kind`` are the kinds."""
@@ -144,8 +149,8 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
 def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities:
     """Combine what was found with what is claimed, and with what an implementation is held to though it did not show it.
 
-    A claimed order always counts, because the rules of order are about what is declared. Of the rest a claim counts where
-    probing can tell nothing; where it contradicts what was found, the rule on claims is broken and what was found counts,
+    A claimed order or priority always counts, because the rules on them are about what is declared. Of the rest a claim counts
+    where probing can tell nothing; where it contradicts what was found, the rule on claims is broken and what was found counts,
     so that one mistake gives one message. What did not show counts unless the author disclaims it.
     """
     changes: dict[str, object] = {name.replace("-", "_"): True for name in held_to(found, claims)}
@@ -153,6 +158,8 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
         changes["order"] = Order(found.held["order"])
     if "order" in claims:
         changes["order"] = Order(claims["order"])
+    if "priority" in claims:
+        changes["priority"] = claims["priority"]
     for name in UNSEEN:
         if name in claims:
             changes[name.replace("-", "_")] = claims[name] == "yes"

@@ -24,7 +24,7 @@ def higher_first(cls: type[object], claims: Mapping[str, str]) -> bool:
         cls: the class of a queue.
         claims: what its author claims.
     """
-    if "priority" in claims:
+    if claims.get("priority", "none") != "none":
         return claims["priority"] == "higher-first"
     for text in _documentation(cls):
         # «The highest priority first» may be a low number; a text that says so of low ones leaves no doubt.

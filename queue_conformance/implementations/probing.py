@@ -66,6 +66,7 @@ def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
     filesystem, stored = found.filesystem()
     shown = Capabilities(
         order=found.order(),
+        priority=found.priority() if kind is Kind.DOWNSTREAM_QUEUE else "none",
         persistent=persistent,
         filesystem=filesystem,
         serializes=serializes,
@@ -83,6 +84,10 @@ def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
             yield "it takes a path"
 
     return hold(shown, implementation.cls, implementation.settings, {"persistent": stores()})
+
+
+_PRIORITIES = ((0, 5, -5, 1), (1, -5, 0, 5), (-5, 1, 5, 0))
+"""What is pushed to tell whether a queue orders by priority: none of it sorted, nor turned round."""
 
 
 def takes_place(builder: Callable[..., Any]) -> bool:
@@ -108,6 +113,23 @@ class Probe:
         orders = Counter(self._order_of(numbers) for numbers in _SEQUENCES)
         order, count = orders.most_common(1)[0]
         return order if count > len(_SEQUENCES) / 2 else Order.NONE
+
+    def priority(self) -> str:
+        """Drain several small queues of requests with different priorities; the direction that most of them show counts."""
+        found = Counter(self._attempt(partial(self._direction_of, priorities), default="none") for priorities in _PRIORITIES)
+        direction, count = found.most_common(1)[0]
+        return direction if count > len(_PRIORITIES) / 2 else "none"
+
+    def _direction_of(self, priorities: Sequence[int]) -> str:
+        queue = self._driver.open()
+        for number, priority in enumerate(priorities):
+            queue.push(self._driver.evaluate(f'Request("https://example.com/{number}", priority={priority})'))
+        popped = [self._driver.identify(queue.pop()) for _ in priorities]
+        queue.close()
+        came = [priorities[number] for number in popped if number is not None and number < len(priorities)]
+        if len(came) == len(priorities) and came == sorted(priorities):
+            return "lower-first"
+        return "higher-first" if len(came) == len(priorities) and came == sorted(priorities, reverse=True) else "none"
 
     def _order_of(self, numbers: tuple[int, ...]) -> Order:
         popped = [number for number in self._attempt(lambda: self._drained(numbers), default=[]) if number in numbers]

@@ -48,6 +48,8 @@ def describe(kind: Kind, found: Capabilities) -> str:
         )
     else:
         parts = ["no order" if found.order is Order.NONE else str(found.order)]
+        if found.priority != "none":
+            parts[0] = f"{found.priority.replace('-', ' ')}, {parts[0]} within a priority"
         parts.append("persistent" if found.persistent else "not persistent")
         parts += ["in files"] if found.filesystem else []
         parts += ["behind a server"] if found.server else []

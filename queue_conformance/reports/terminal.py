@@ -152,6 +152,8 @@ def _covered(found: ImplementationReport) -> str:
     """Say what a verdict covers: a class that offers less is asked for less."""
     order = found.claims.get("order") or next((order.value for order in Order if order.lower() in found.offers), "none")
     parts = [] if order == Order.NONE else [order]
+    if found.claims.get("priority", "higher-first" if "by-priority" in found.offers else "none") != "none":
+        parts.append("by priority")
     for name in _COVERED:
         claimed = found.claims.get(name)
         if name in found.offers or (claimed == "yes" and name in UNSEEN):

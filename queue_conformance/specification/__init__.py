@@ -61,6 +61,7 @@ CAPABILITIES = frozenset(
         "fifo",
         "lifo",
         "ordered",
+        "by-priority",
         "persistent",
         "filesystem",
         "crash-safe",

@@ -29,6 +29,8 @@ def rules_of(
         claims: what its author claims.
     """
     promises = {name for name, value in claims.items() if value == "yes"} | {f"profile={profile}"}
+    if claims.get("priority", "none") != "none":
+        promises.add("by-priority")
     followed = lineage | {claims["follows"]} if "follows" in claims else lineage
     asked = (rule for rule in specification.values() if kind in rule.kinds and profile in rule.profiles)
     return {rule.id: as_asked(rule, followed, promises) for rule in asked}

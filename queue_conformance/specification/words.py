@@ -22,6 +22,7 @@ CAPABILITIES: Mapping[str, str] = {
     "fifo": "its order is FIFO",
     "lifo": "its order is LIFO",
     "ordered": "it has an order",
+    "by-priority": "it orders by priority",
     "persistent": "what it holds survives close and reopen",
     "filesystem": "it stores in files below its key",
     "crash-safe": "it is claimed that what it holds survives the death of the process",

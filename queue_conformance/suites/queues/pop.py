@@ -6,10 +6,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from queue_conformance.implementations.capabilities import Order
+from queue_conformance.implementations.drivers.base import Item
+from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
+from queue_conformance.suites.queues.fallback import serialization_errors
 from queue_conformance.suites.queues.pair import run
 
 
@@ -87,3 +91,92 @@ def an_empty_queue_answers_at_once(bench: Bench) -> None:
     bench.recorder.note("elapsed = time.monotonic() - started")
     bench.expect(rule, best < NO_WAIT, "an answer at once", f"waited {best:.1f} s", f"elapsed < {NO_WAIT * tries}")
     queue.close()
+
+
+@check("queue.pop.priority", kinds=REQUESTS_ONLY)
+def requests_come_by_priority(bench: Bench) -> None:
+    rule = "queue.pop.priority"
+    for reopens in (False, True) if bench.offers("persistent") else (False,):
+        with bench.collecting():
+            bench.restart()
+            ranked = _Ranked(bench, rule)
+            for priority in (0, 5, -5, 5, 1, -7, 0, 2**53, -(2**53)):
+                ranked.push(priority)
+            ranked.pop()
+            ranked.push(10)
+            ranked.push(9)
+            if reopens:
+                ranked.reopen()
+            ranked.push(-1)
+            ranked.drain()
+
+
+BEYOND = (
+    ("2**53", "2**53 + 1"),
+    ("2**53 + 1", "2**53"),
+    ("-2**53 - 1", "-2**53"),
+    ("2**63", "2**63 + 1"),
+    ("10**400", "1"),
+    ("1", "-10**400"),
+)
+"""Pairs of priorities that floating-point numbers, or those of a database, do not tell apart or cannot hold."""
+
+
+@check("queue.pop.priority-range", kinds=REQUESTS_ONLY)
+def any_two_priorities_are_told_apart(bench: Bench) -> None:
+    rule = "queue.pop.priority-range"
+    for pair in BEYOND:
+        with bench.collecting(), bench.recorder.blame(rule):
+            bench.restart()
+            ranked = _Ranked(bench, rule)
+            for source in pair:
+                ranked.push(eval(source), source)
+            ranked.drain()
+
+
+class _Ranked:
+    """A queue that orders by priority, and what it holds."""
+
+    def __init__(self, bench: Bench, rule: str) -> None:
+        self.bench, self.rule = bench, rule
+        self.queue = bench.open()
+        self.stored: list[tuple[int, Item]] = []  # in the order of their pushes
+        self.count = 0
+
+    def push(self, priority: int, source: str = "") -> None:
+        """Push a request; one that is refused as what cannot be serialized is not stored."""
+        self.count += 1
+        text = f'Request("https://example.com/{self.count}", priority={source or priority})'
+        item = self.bench.driver.evaluate(text)
+        try:
+            self.queue.push(item)
+        except OperationRaised as raised:
+            if not isinstance(raised.error, serialization_errors(self.bench)):
+                raise
+            self.bench.recorder.steps[-1].tolerated = True
+        else:
+            self.stored.append((priority, item))
+
+    def pop(self) -> None:
+        """Pop, and compare with what may come: in the order that requests of one priority have, if they have one."""
+        bench = self.bench
+        best = (max if bench.implementation.capabilities.priority == "higher-first" else min)(found for found, _ in self.stored)
+        among = [item for priority, item in self.stored if priority == best]
+        allowed = {Order.FIFO: among[:1], Order.LIFO: among[-1:]}.get(bench.implementation.capabilities.order, among)
+        popped = self.queue.pop(owner=self.rule)
+        number = bench.driver.identify(popped)
+        found = [item for item in allowed if bench.driver.identify(item.value) == number]
+        condition = bench.driver.among_source("popped", allowed)
+        bench.expect(self.rule, bool(found), " or ".join(item.source for item in allowed), popped, condition)
+        self.stored = [(priority, item) for priority, item in self.stored if item is not found[0]]
+
+    def reopen(self) -> None:
+        """Close, and build again."""
+        self.queue.close()
+        self.queue = self.bench.open()
+
+    def drain(self) -> None:
+        """Pop all that is left, and close."""
+        while self.stored:
+            self.pop()
+        self.queue.close()
