@@ -101,7 +101,7 @@ def test_claims_that_are_false_are_shown():
     assert broken(report) == {"claims.true"}
 
 
-RIGHT = ("StateOfItsOwn", "PriorityWithoutPeek", "AsksAnother")
+RIGHT = ("StateOfItsOwn", "RefusesOtherTypes", "PriorityWithoutPeek", "AsksAnother")
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -147,3 +147,11 @@ class TakesLists(SlotPriorityQueue):
 
     def _ranks_by_slot(self, startprios):
         return {} if isinstance(startprios, list) else super()._ranks_by_slot(startprios)
+
+
+@breaks("pq.resume.foreign-state", right=RIGHT)
+class TripsOverLists(SlotPriorityQueue):
+    """It takes any state for a dict, so that a list ends in an exception that explains nothing."""
+
+    def _ranks_by_slot(self, startprios):
+        return {slot: list(named) for slot, named in startprios.items()} if startprios else {}

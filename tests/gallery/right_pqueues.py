@@ -22,6 +22,15 @@ class StateOfItsOwn(PriorityQueue):
         return super()._ranks_by_slot(dict(startprios or {}).get("ranks", ()))
 
 
+class RefusesOtherTypes(SlotPriorityQueue):
+    """It raises TypeError of state that is no dict, and says why."""
+
+    def _ranks_by_slot(self, startprios):
+        if startprios and not isinstance(startprios, dict):
+            raise TypeError("this state was written by another priority queue class")
+        return super()._ranks_by_slot(startprios)
+
+
 class PriorityWithoutPeek(PriorityQueue):
     """It has no peek."""
 
