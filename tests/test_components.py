@@ -93,10 +93,11 @@ def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
-def test_a_right_filter_behind_a_server_keeps_every_rule():
+@pytest.mark.parametrize(("name", "claims"), [("SharedDupeFilter", {"shared": "yes"}), ("ClearsWhatIsShared", {})])
+def test_a_right_filter_behind_a_server_keeps_every_rule(name, claims):
     report = examine(
-        "gallery.dupefilters.SharedDupeFilter",
-        {"shared": "yes"},
+        f"gallery.dupefilters.{name}",
+        claims,
         examples=30,
         settings={"REDIS_URL": "redis://{host}:{port}/0"},
         server="redis",

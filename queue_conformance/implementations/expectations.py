@@ -6,6 +6,7 @@ worst mistake would look like a choice. So what it shows is compared with what i
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
@@ -53,6 +54,9 @@ _STORAGE = ("__init__", "from_crawler", "open", "close", "enqueue_request", "nex
 
 _LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
 _MEMORY = re.compile(r"memory", re.IGNORECASE)
+_CLEARS = re.compile(
+    r"(clear|delete|drop|forget|remove)s?\b.*\b(data|everything|fingerprints|key|requests|seen|stored)\b", re.IGNORECASE
+)
 
 
 def documented(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
@@ -79,7 +83,12 @@ def _replaced(name: str, cls: type[Any], base: type[Any], settings: Mapping[str,
 
 
 def forgets(cls: type[Any], settings: Mapping[str, Any]) -> bool:
-    """Whether documents say that a class, or a base of it, clears at a close what it stored."""
+    """Whether documents say that a class, or a base of it, clears at a close what it stored.
+
+    Of what is not released, the docstring of its ``close`` may say so: «Delete data on close.»
+    """
+    if _CLEARS.match(inspect.getdoc(getattr(cls, "close", None)) or ""):
+        return True
     for path in (path for base in cls.__mro__ for path in _paths(base)):
         if path in FORGETFUL:
             return str(settings.get(FORGETFUL[path], False)) in ("False", "0", "false", "")

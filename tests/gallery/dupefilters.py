@@ -478,6 +478,15 @@ class SharedDupeFilter(DupeFilter):
         self._server.close()
 
 
+class ClearsWhatIsShared(SharedDupeFilter):
+    """A right one for those who crawl together once."""
+
+    def close(self, reason):
+        """Delete what was seen."""
+        self._server.delete(self._key)
+        super().close(reason)
+
+
 shared = partial(
     breaks,
     right="gallery.dupefilters.SharedDupeFilter",
