@@ -371,14 +371,15 @@ def test_a_setting_that_does_not_exist_is_explained(run, pytester, arguments, me
     result.stdout.fnmatch_lines([f"ERROR: --queue-class: the setting {message}"])
 
 
-def test_a_setting_that_is_read_reaches_the_class(run, pytester):
+@pytest.mark.parametrize("source", ["crawler", "crawler.spider"])
+def test_a_setting_that_is_read_reaches_the_class(run, pytester, source):
     pytester.makepyfile(
-        reads="""
+        reads=f"""
         from queue_reference.memory import FifoMemoryQueue
         class Queue(FifoMemoryQueue):
             @classmethod
             def from_crawler(cls, crawler, key):
-                assert crawler.settings.getint("MY_LIMIT") == 7
+                assert {source}.settings.getint("MY_LIMIT") == 7
                 return cls()
         """
     )

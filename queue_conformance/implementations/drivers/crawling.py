@@ -83,6 +83,8 @@ class SettingsReader:
         self._read.clear()
         self._read_all = False
         crawler.settings = watched
+        if crawler.spider is not None:
+            crawler.spider.settings = watched
 
     def unknown(self, settings: Mapping[str, str], path: str) -> str:
         """Return a line on the first setting that neither Scrapy knows nor the implementation read."""
