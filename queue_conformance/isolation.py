@@ -21,7 +21,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic, sleep  # now: an implementation may replace them in their module
 from typing import IO, Any, ClassVar, Generic, TypeVar
@@ -102,6 +102,11 @@ class FlightRecorder:
         self._memory[start + self._end : start + self._end + len(line)] = line
         self._end += len(line)
         self._LENGTH.pack_into(self._memory, self._offsets["steps"], self._end)
+
+    def go_on(self) -> None:
+        """Note that the operation in flight does something anew, which may take as long again."""
+        if self.in_flight_since:
+            self._CLOCK.pack_into(self._memory, 0, monotonic())
 
     def leave(self) -> None:
         """Note that the operation in flight ended."""
@@ -240,7 +245,8 @@ def run(
     """
     flight = FlightRecorder()
     if in_process or not AVAILABLE:
-        return Answer(function(flight))
+        with _alone():
+            return Answer(function(flight))
     with tempfile.TemporaryFile() as stacks:
         reader, writer = os.pipe()
         pid = fork()
@@ -255,6 +261,25 @@ def run(
         if data and status == 0:
             return _unpack(data)
         return _fatality(flight, status, hung, time_limit, stacks)
+
+
+alone = False
+"""Whether this process runs a function that may change what is around it, such as the event loop."""
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Let a function change what is around it, and put the event loop back that ran before."""
+    global alone
+    alone = True
+    loops = sys.modules.get("asyncio")
+    before = loops._get_running_loop() if loops else None
+    try:
+        yield
+    finally:
+        alone = False
+        if loops := sys.modules.get("asyncio"):
+            loops._set_running_loop(before)
 
 
 _LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -303,7 +328,8 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, wr
     """Run the function, send what came of it, and end the process without any clean-up of the parent's."""
     import resource
 
-    code = 1
+    global alone
+    code, alone = 1, True
     try:
         gc.freeze()
         signal.signal(signal.SIGINT, signal.SIG_DFL)

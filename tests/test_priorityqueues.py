@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from kit import RELEASES, REQUEST_PRIORITY, SLOT_PRIORITY, bench, broken, examine, implementation, run_script
+from kit import RELEASES, REQUEST_PRIORITY, SLOT_PRIORITY, alone, bench, broken, examine, implementation, run_script
 from packaging.version import Version
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 
 from queue_conformance.implementations.drivers.crawling import make_crawler
 from queue_conformance.implementations.drivers.priorityqueue import MARKED, PLACES
-from queue_conformance.implementations.quoted.engine import Downloader, Engine
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
@@ -23,14 +22,12 @@ EXTERNAL = {"profile": "external-queue"}
 
 def scheduler(path, directory):
     crawler = make_crawler({"SCHEDULER_PRIORITY_QUEUE": path, "JOBDIR": str(directory)})
-    crawler.engine = Engine(Downloader())
     found = Scheduler.from_crawler(crawler)
     found.open(crawler.spider)
     return found
 
 
-@pytest.mark.parametrize("path", [REQUEST_PRIORITY, SLOT_PRIORITY])
-def test_a_reference_works_in_the_released_scheduler(path, tmp_path):
+def work_in_the_released_scheduler(path, tmp_path):
     first = scheduler(path, tmp_path)
     for number in range(5):
         start = {"is_start_request": True} if number == 1 else {}
@@ -47,6 +44,11 @@ def test_a_reference_works_in_the_released_scheduler(path, tmp_path):
     assert second.next_request() is None
     second.close("finished")
     assert not json.loads((tmp_path / "requests.queue" / "active.json").read_text())
+
+
+@pytest.mark.parametrize("path", [REQUEST_PRIORITY, SLOT_PRIORITY])
+def test_a_reference_works_in_the_released_scheduler(path, tmp_path):
+    alone(lambda: work_in_the_released_scheduler(path, tmp_path))
 
 
 @pytest.mark.parametrize("path", [REQUEST_PRIORITY, SLOT_PRIORITY])

@@ -51,3 +51,10 @@ def test_what_uses_the_queues_of_settings_is_tested_without_a_job_too(tmp_path):
     assert not broken(report)
     assert set(only) <= kept
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["LooksAround", "FlushesInTheReactor", "FetchesInTheLoop", "StartsLate", "Pauses"])
+def test_a_scheduler_may_use_what_is_there_in_a_crawl(name):
+    report = examine(f"{WORLDS}.{name}", meets=without_jobs, examples=3)
+    assert not broken(report)
+    assert not blocked(report)

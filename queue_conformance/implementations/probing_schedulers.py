@@ -8,7 +8,7 @@ from typing import Any
 
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.expectations import hold, stored_files
-from queue_conformance.implementations.quoted.engine import Slot
+from queue_conformance.implementations.quoted.engine import occupy
 from queue_conformance.implementations.quoted.misbehaving import Trouble
 
 NOTED = 'misbehaving("scrapy.squeues.FifoMemoryQueue")'
@@ -109,7 +109,7 @@ def _slots(driver: Any) -> bool:
 def _first_beside(driver: Any, busy: str) -> int | None:
     """Return the number of the request that comes first while a slot is busy."""
     scheduler = driver.open()
-    scheduler.crawler.engine.downloader.slots[busy] = Slot(3)
+    occupy(scheduler.crawler, busy, 3)
     for number in (3, 21):
         scheduler.enqueue(driver.fresh(number))
     first: int | None = driver.identify(scheduler.next())

@@ -15,6 +15,11 @@ from typing import Any
 from queue_conformance.implementations.recording import Step
 
 _IMPORTS: Mapping[str, str] = {
+    "CallLaterOnce": "from scrapy.utils.reactor import CallLaterOnce",
+    "ExecutionEngine": "from scrapy.core.engine import ExecutionEngine",
+    "ScraperSlot": "from scrapy.core.scraper import Slot as ScraperSlot",
+    "Slot": "from scrapy.core.downloader import Slot",
+    "_Slot": "from scrapy.core.engine import _Slot",
     "Backend": "from queue_conformance.faults.backend import Backend",
     "BaseDupeFilter": "from scrapy.dupefilters import BaseDupeFilter",
     "BaseHTTPRequestHandler": "from http.server import BaseHTTPRequestHandler",
@@ -72,6 +77,7 @@ _IMPORTS: Mapping[str, str] = {
     "subprocess": "import subprocess",
     "suppress": "from contextlib import suppress",
     "sys": "import sys",
+    "task": "from twisted.internet import task",
     "tempfile": "import tempfile",
     "textwrap": "import textwrap",
     "threading": "import threading",
@@ -84,13 +90,19 @@ _ONLY_IN_SCRIPTS = frozenset(
     {
         "Backend",
         "BaseQueue",
+        "CallLaterOnce",
         "Deferred",
+        "ExecutionEngine",
         "PickleFifoDiskQueue",
         "PickleLifoDiskQueue",
         "build_from_crawler",
         "deferred_from_coro",
         "get_crawler",
         "install_reactor",
+        "ScraperSlot",
+        "Slot",
+        "_Slot",
+        "task",
         "resource",
         "signals",
     }

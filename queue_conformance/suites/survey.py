@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import isolation
-from queue_conformance.faults import servers
+from queue_conformance.faults import crawls, servers
 from queue_conformance.faults.network import connected, redirected
 from queue_conformance.implementations import BUILT_BY_AUTHORS, Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, nearest
@@ -188,13 +188,16 @@ def survey(
     if loaded.kind not in CRAWLED:
         _expect_settings(implementation, conditions.opener if loaded.hooked else None)
 
-    def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
-        return _use_once(bench, rules, settings)
+    def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool]:
+        needs_engine = loaded.kind in CRAWLED
+        return *_use_once(bench, rules, settings), needs_engine and bench.driver.crawler.asked
 
     ended_use = on_bench(implementation, conditions, used_once)
     if isinstance(ended_use, isolation.Fatality):
         return replace(loaded, preflight=(fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_use),))
-    preflight, notes, unknown, addresses = ended_use.value
+    preflight, notes, unknown, addresses, needs_engine = ended_use.value
+    if needs_engine:
+        crawls.preload()  # as the first engine of each process would
     if unknown:
         raise LoadError(unknown)
     known = replace(loaded, preflight=(preflight,), notes=(*loaded.notes, *notes))

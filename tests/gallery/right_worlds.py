@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import sqlite3
+import time
 from pathlib import Path
 
+from scrapy import signals
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
+from twisted.internet import task
+
+from gallery.right_schedulers import PlainScheduler
 
 
 class StoresWhereItWorks:
@@ -61,3 +67,105 @@ class NeedsAJob(StoresWhereItWorks):
 
     def path(self):
         return Path(job_dir(self.crawler.settings)) / "state.db"
+
+
+class LooksAround(PlainScheduler):
+    """It asks the engine and its parts what they do, counts, and wakes the engine, as a scheduler may."""
+
+    def __init__(self, crawler):
+        super().__init__()
+        self.crawler = crawler
+        assert crawler.engine.downloader.slots == {}
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def open(self, spider):
+        assert self.crawler.spider is spider is self.crawler.engine.spider
+        assert spider.settings is spider.crawler.settings is self.crawler.settings
+        self.crawler.signals.connect(self.idle, signals.spider_idle)
+        self.names = [type(extension).__name__ for extension in self.crawler.extensions.middlewares]
+
+    def idle(self): ...
+
+    def enqueue_request(self, request):
+        engine = self.crawler.engine
+        engine._slot.nextcall.schedule()
+        self.crawler.stats.inc_value("seen")
+        assert self.crawler.logformatter is not None
+        self.crawler.request_fingerprinter.fingerprint(request)
+        assert engine.scraper.slot.is_idle()
+        assert not engine.needs_backout()
+        assert engine.downloader.get_slot_key(request) not in engine.downloader.slots
+        return super().enqueue_request(request)
+
+
+class FlushesInTheReactor(PlainScheduler):
+    """It has timers of the reactor, and of its event loop, which runs."""
+
+    def open(self, spider):
+        self.calls = task.LoopingCall(self.flush)
+        self.calls.start(0.01)
+        asyncio.get_running_loop().call_later(0.01, self.flush)
+
+    def flush(self): ...
+
+    def enqueue_request(self, request):
+        from twisted.internet import reactor
+
+        reactor.callLater(0, self.flush)
+        self.task = asyncio.create_task(self.later())
+        return super().enqueue_request(request)
+
+    async def later(self):
+        await asyncio.sleep(0)
+
+    def close(self, reason):
+        self.calls.stop()
+
+
+class FetchesInTheLoop(PlainScheduler):
+    """It fetches one request after the other in a task, and wakes the engine when it has one."""
+
+    wait = 0.05
+
+    def open(self, spider):
+        self.fetched, self.fetching, self.opened = [], None, time.monotonic()
+
+    def has_pending_requests(self):
+        return bool(self.heap or self.fetched)
+
+    def next_request(self):
+        if self.fetched:
+            return self.fetched.pop()
+        if self.heap and self.fetching is None:
+            self.fetching = asyncio.get_running_loop().create_task(self.fetch())
+        return None
+
+    async def fetch(self):
+        await asyncio.sleep(self.wait)
+        self.fetched.append(super().next_request())
+        self.fetching = None
+
+
+class StartsLate(PlainScheduler):
+    """It has nothing ready in its first second and a little."""
+
+    def open(self, spider):
+        self.opened = time.monotonic()
+
+    def next_request(self):
+        return super().next_request() if time.monotonic() > self.opened + 1.2 else None
+
+
+class Pauses(PlainScheduler):
+    """It has nothing ready for a while after each request."""
+
+    ready = 0.0
+
+    def next_request(self):
+        if time.monotonic() < self.ready:
+            return None
+        self.ready = time.monotonic() + 0.05
+        return super().next_request()

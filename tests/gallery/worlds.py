@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gallery import breaks
-from gallery.right_worlds import StoresWhereItWorks
+from gallery.right_worlds import FetchesInTheLoop, LooksAround, StoresWhereItWorks
 
 RIGHT = "gallery.right_worlds.StoresWhereItWorks"
 
@@ -15,3 +15,25 @@ class LosesTheFirst(StoresWhereItWorks):
     def open(self, spider):
         super().open(spider)
         self.db.execute("DELETE FROM requests WHERE id = (SELECT min(id) FROM requests)")
+
+
+@breaks("scheduler.enqueue.true", right="gallery.right_worlds.FetchesInTheLoop")
+class LosesTheSecond(FetchesInTheLoop):
+    """A task that fetches a request forgets the second one of those that it fetches."""
+
+    fetches = 0
+
+    async def fetch(self):
+        await super().fetch()
+        self.fetches += 1
+        if self.fetches == 2:
+            self.fetched.clear()
+
+
+@breaks("scheduler.enqueue.true", right="gallery.right_worlds.LooksAround")
+class DropsForABusyEngine(LooksAround):
+    """It answers that it has stored a request while the downloader has no slot for it, and has not."""
+
+    def enqueue_request(self, request):
+        engine = self.crawler.engine
+        return True if engine.downloader.get_slot_key(request) == "example.org" else super().enqueue_request(request)

@@ -6,7 +6,6 @@ import copy
 import logging
 import os
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -16,19 +15,16 @@ from scrapy.crawler import Crawler
 from scrapy.settings import SettingsAttribute
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import build_from_crawler, load_object
-from scrapy.utils.reactor import install_reactor
 from twisted.internet.defer import Deferred
 
-from queue_conformance.implementations.drivers.crawling import NEEDS_REACTOR, CrawlerDriver
-from queue_conformance.implementations.quoted import example, kills, running
+from queue_conformance.implementations.drivers import world
+from queue_conformance.implementations.drivers.crawling import CrawlerDriver
+from queue_conformance.implementations.quoted import engine, example, kills, running
 from queue_conformance.implementations.scripts import (
     quoted,
     source_of_backend,
     source_of_settings,
 )
-
-REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-"""The reactor of every crawl that does not choose another one."""
 
 PRIORITY = 20
 """The priority of settings of a project."""
@@ -43,7 +39,7 @@ class ComponentDriver(CrawlerDriver):
         asynchronous: whether something had to be waited for, so that scripts need a reactor.
     """
 
-    definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills, running)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, running)
     asynchronous = False
     gives_jobs = True
 
@@ -65,12 +61,11 @@ class ComponentDriver(CrawlerDriver):
             settings: what differs from those of the implementation.
             name: the name of its spider, if it matters.
         """
-        if "twisted.internet.reactor" not in sys.modules:
-            install_reactor(REACTOR)
+        world.enter()
         if not logging.root.handlers:  # what components log, logging would print on the standard error stream
             logging.root.addHandler(logging.NullHandler())
         base = self.crawler
-        crawler = copy.copy(base)
+        crawler = base.copied()
         crawler.settings = copy.copy(base.settings)
         added = {name: SettingsAttribute(value, PRIORITY) for name, value in settings.items()}
         crawler.settings.attributes = {**base.settings.attributes, **added}
@@ -114,7 +109,6 @@ class ComponentDriver(CrawlerDriver):
 
     def setup(self, body: str) -> list[str]:
         return [
-            *([f"install_reactor({quoted(REACTOR)})"] if self.asynchronous or NEEDS_REACTOR else []),
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body)))),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -18,7 +20,8 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers.base import Driver, Item
-from queue_conformance.implementations.quoted import example, kills, processes
+from queue_conformance.implementations.drivers.world import WorldlyCrawler
+from queue_conformance.implementations.quoted import engine, example, kills, processes
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
 
@@ -28,27 +31,29 @@ _URL = re.compile(r"https://example\.com/(\d+)")
 NEEDS_REACTOR = version_info < (2, 15)
 """Whether ``get_crawler`` of this release wants a reactor to be there."""
 
-REACTOR = ["import twisted.internet.reactor  # this release of get_crawler wants it to be there"] if NEEDS_REACTOR else []
-"""The lines of a script that come before ``get_crawler``."""
+_LIVELY = re.compile(r"\b(asyncio|twisted|reactor|await|Deferred|engine)\b")
+"""What the source of a module mentions that has to do with what happens around it in a crawl."""
 
 
-def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.ExampleSpider) -> Crawler:
-    """Return a crawler with statistics, a fingerprinter and a spider, and without an engine; about 3 ms.
+def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.ExampleSpider) -> WorldlyCrawler:
+    """Return a crawler as it is when Scrapy builds a scheduler; about 3 ms. Its engine is built when somebody asks for it.
 
     Args:
         settings: what differs from Scrapy's defaults.
         spider: the class of its spider.
     """
-    crawler = Crawler(spider, dict(settings))
+    crawler = WorldlyCrawler(spider, {"REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, **settings})
+    crawler.addons.load_settings(crawler.settings)
     crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
     fingerprinter = load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
     crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
+    crawler.logformatter = build_from_crawler(load_object(crawler.settings["LOG_FORMATTER"]), crawler)
     crawler.spider = spider.from_crawler(crawler)
     return crawler
 
 
 @lru_cache(maxsize=16)
-def _shared_crawler(settings: tuple[tuple[str, Any], ...]) -> Crawler:
+def _shared_crawler(settings: tuple[tuple[str, Any], ...]) -> WorldlyCrawler:
     """Return a crawler; every check runs in a process that inherits it."""
     return make_crawler(dict(settings))
 
@@ -56,6 +61,18 @@ def _shared_crawler(settings: tuple[tuple[str, Any], ...]) -> Crawler:
 @cache
 def _names() -> dict[str, object]:
     return namespace(example)
+
+
+@cache
+def _are_lively(modules: frozenset[str]) -> bool:
+    """Whether the source of a module mentions what happens around components in a crawl."""
+    for name in modules:
+        try:
+            if _LIVELY.search(inspect.getsource(sys.modules[name])):
+                return True
+        except (OSError, TypeError, KeyError):
+            return True  # nobody knows
+    return False
 
 
 class SettingsReader:
@@ -109,7 +126,7 @@ class CrawlerDriver(Driver):
             belongs to the author, and what one program leaves must not reach the next one.
     """
 
-    definitions: ClassVar[tuple[ModuleType, ...]] = (example, kills, processes)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes)
     gives_jobs: ClassVar[bool] = False
     """Whether a job directory is an argument of what builds."""
 
@@ -169,10 +186,17 @@ class CrawlerDriver(Driver):
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *source_of_backend(self.implementation.server),
-            *REACTOR,
+            *(["start_reactor()"] if NEEDS_REACTOR or self.lively else []),
             f"crawler = get_crawler({spider}{self.settings_argument})",
-            f'crawler.spider = spider = {spider}("example")',
+            f'crawler.spider = spider = {spider}.from_crawler(crawler, "example")',
+            *(["give_engine(crawler)"] if self.crawler.asked else []),
         ]
+
+    @property
+    def lively(self) -> bool:
+        """Whether the class has to do with what happens around it in a crawl, so that scripts need a reactor."""
+        modules = {base.__module__ for base in self.implementation.cls.__mro__} - {"builtins", "abc", "scrapy.squeues"}
+        return self.crawler.asked or _are_lively(frozenset(modules))
 
     @property
     def settings_argument(self) -> str:

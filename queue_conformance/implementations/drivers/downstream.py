@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from queue_conformance.implementations.drivers import world
 from queue_conformance.implementations.drivers.crawling import CrawlerDriver
 from queue_conformance.implementations.scripts import quoted
 
@@ -16,6 +17,7 @@ class DownstreamQueueDriver(CrawlerDriver):
     interface_rule: ClassVar[str] = "queue.ctor.interface"
 
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
+        world.enter()
         cls = self.implementation.cls
         key = f"directory + {quoted('/' + name)}"
         source = (

@@ -20,8 +20,9 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.drivers import world
 from queue_conformance.implementations.drivers.base import Item, OpenQueue
-from queue_conformance.implementations.drivers.crawling import REACTOR, CrawlerDriver, make_crawler
+from queue_conformance.implementations.drivers.crawling import NEEDS_REACTOR, CrawlerDriver, make_crawler
 from queue_conformance.implementations.expectations import hold, is_unsupported
 from queue_conformance.implementations.quoted import downstreams, engine, example, kills
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
@@ -87,7 +88,6 @@ class PriorityQueueDriver(CrawlerDriver):
 
     Attributes:
         store: what the downstream queues of the kit hold, or ``None`` over those of Scrapy.
-        engine_is_used: whether something else than the implementation looks at the downloader.
     """
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
@@ -106,8 +106,7 @@ class PriorityQueueDriver(CrawlerDriver):
         self._sources = ("", "None")
         self._keeps = True
         self._waiting: list[Any] = []
-        self.engine_is_used = False
-        self.use_downloader(engine.Downloader())
+        self.crawler = self.crawler.copied()
 
     # --- Surroundings ------------------------------------------------------------------------------------------------
 
@@ -119,10 +118,6 @@ class PriorityQueueDriver(CrawlerDriver):
         cls = self.implementation.cls
         parameters = inspect.signature(getattr(cls, "from_crawler", cls)).parameters.values()
         return any(found.name == "start_queue_cls" or found.kind is found.VAR_KEYWORD for found in parameters)
-
-    def use_downloader(self, downloader: Any) -> None:
-        """Give the crawler an engine with this downloader."""
-        self.crawler.engine = engine.Engine(downloader)  # type: ignore[assignment]
 
     def furnish(self, normal: str = "LifoQueue", start: str | None = "FifoQueue", *, keeps: bool = True) -> downstreams.Store:
         """Build over downstream queues of the kit from now on.
@@ -189,9 +184,8 @@ class PriorityQueueDriver(CrawlerDriver):
 
     def set_active(self, slot: str, count: int) -> None:
         """Let the downloader be busy with so many requests of a slot."""
-        assert self.crawler.engine is not None
-        self.crawler.engine.downloader.slots[slot] = engine.Slot(count)  # type: ignore[assignment]
-        self.recorder.note(f"crawler.engine.downloader.slots[{slot!r}] = Slot({count})")
+        engine.occupy(self.crawler, slot, count)
+        self.recorder.note(f"occupy(crawler, {slot!r}, {count})")
 
     # --- Construction ------------------------------------------------------------------------------------------------
 
@@ -206,6 +200,7 @@ class PriorityQueueDriver(CrawlerDriver):
             settings: further settings of the crawler.
             options: not used.
         """
+        world.enter()
         if self._classes is None:
             self.furnish()
         assert self._classes is not None
@@ -218,7 +213,8 @@ class PriorityQueueDriver(CrawlerDriver):
         if self.takes_start_queues:
             arguments["start_queue_cls"] = start
             sources["start_queue_cls"] = self._sources[1]
-        crawler, variable = self.crawler, "crawler"
+        crawler: Crawler = self.crawler
+        variable = "crawler"
         if settings:
             crawler, variable = self._crawler_with(settings), "other"
         keywords = ", ".join(f"{keyword}={source}" for keyword, source in sources.items())
@@ -232,6 +228,7 @@ class PriorityQueueDriver(CrawlerDriver):
         both = {**self.implementation.values, **settings}
         crawler = make_crawler(both)
         crawler.engine = self.crawler.engine
+        crawler.spider = self.crawler.spider
         spider = "spider" if self.crawler.spider is self.names["spider"] else "Spider"
         self.recorder.note(f"other = get_crawler(Spider, {self.settings_source(both)})")
         self.recorder.note(f"other.engine, other.{spider} = crawler.engine, spider")
@@ -245,14 +242,14 @@ class PriorityQueueDriver(CrawlerDriver):
     def setup(self, body: str) -> list[str]:
         found = self.implementation.capabilities
         # Where nothing is known yet, it may look at the downloader.
-        plain = (found.peek or found.persistent) and not found.slots and not self.engine_is_used and "crawler.engine" not in body
+        plain = not self.crawler.asked and (found.peek or found.persistent) and not found.slots and "crawler.engine" not in body
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
-            *REACTOR,
+            *(["start_reactor()"] if NEEDS_REACTOR or self.lively or not plain else []),
             f"crawler = get_crawler(Spider{self.settings_argument})",
-            'crawler.spider = spider = Spider("example")',
-            *(() if plain else ("crawler.engine = Engine(Downloader())",)),
+            'crawler.spider = spider = Spider.from_crawler(crawler, "example")',
+            *(() if plain else ("give_engine(crawler)",)),
         ]
 
     # --- Items -------------------------------------------------------------------------------------------------------
@@ -323,15 +320,16 @@ class PriorityQueueDriver(CrawlerDriver):
         """Whether it asks the downloader for its slots when it is used."""
         asked: list[str] = []
 
-        class Watched(engine.Downloader):
+        downloader = self.crawler.engine.downloader
+
+        class Watched(type(downloader)):  # type: ignore[misc]
             def __getattribute__(self, name: str) -> Any:
                 if name != "__class__":
                     asked.append(name)
                 return super().__getattribute__(name)
 
-        watched = Watched()
+        downloader.__class__ = Watched
         asked.clear()
-        self.use_downloader(watched)
         queue = self.open()
         for number in (0, 5, 10):
             queue.push(self.item(number))

@@ -14,17 +14,20 @@ from typing import Any, ClassVar
 
 from scrapy import Request, Spider
 from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.capabilities import Capabilities
+from queue_conformance.implementations.drivers import world
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.crawling import CrawlerDriver
 from queue_conformance.implementations.quoted import engine, example, kills, misbehaving, processes, site
 from queue_conformance.implementations.recording import Recorder
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
+from queue_conformance.isolation import FlightRecorder
 
 _URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
 
@@ -136,13 +139,29 @@ class OpenScheduler:
 
     def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:
         """Take out everything as one step; return the URLs."""
-        found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, self.raw)
+        watched = _Watched(self.raw, self._recorder.flight)
+        found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, watched)
         return found
 
     def _settled(self, name: str, result: Any, owner: str) -> Any:
         if isinstance(result, Deferred):
-            self.call(f"settle({name})", owner, misbehaving.settle, result)
+            self.call(f"settle({name})", owner, engine.settle, result)
         return result
+
+
+class _Watched:
+    """A scheduler that is asked many times in one step: each time limit is that of one question."""
+
+    def __init__(self, raw: Any, flight: FlightRecorder) -> None:
+        self._raw = raw
+        self._flight = flight
+
+    def next_request(self) -> Any:
+        self._flight.go_on()
+        return self._raw.next_request()
+
+    def has_pending_requests(self) -> Any:
+        return self._raw.has_pending_requests()
 
 
 class SchedulerDriver(CrawlerDriver):
@@ -208,11 +227,12 @@ class SchedulerDriver(CrawlerDriver):
         sources |= settings
         values = {name: self.value(source) for name, source in settings.items()}
         values |= {"JOBDIR": str(self.job(job))} if job and "JOBDIR" not in settings else {}
-        crawler: Any = copy.copy(self.crawler)
+        world.enter()
+        crawler: Any = self.crawler.copied()
         crawler.settings = _with(self.crawler.settings, values)
+        crawler.signals = SignalManager(crawler)
         crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
         crawler.spider = Spider.from_crawler(crawler, name=self._name)
-        crawler.engine = engine.Engine(engine.Downloader())
         name = ", name" if self.implementation.server else ""
         return f"make_crawler({{{', '.join(f'{quoted(n)}: {s}' for n, s in sources.items())}}}{name})", crawler
 

@@ -6,49 +6,26 @@ Scripts quote the definitions that they need from this file word by word; they h
 import logging
 import time
 
-from scrapy import Spider
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
-from scrapy.utils.test import get_crawler
 
-from queue_conformance.implementations.quoted.engine import Downloader, Engine
-
-
-def make_crawler(settings, name="example"):
-
-    crawler = get_crawler(Spider, settings)
-    crawler.spider = Spider.from_crawler(crawler, name=name)
-    crawler.engine = Engine(Downloader())
-    return crawler
+from queue_conformance.implementations.quoted.engine import turn
 
 
-def settle(result):
-    """Wait for a Deferred."""
-    from twisted.internet import reactor
-
-    failures = []
-    result.addErrback(failures.append)
-    if not result.called and not reactor.running:
-        reactor.startRunning(False)
-    while not result.called:
-        reactor.iterate(0.01)
-    if reactor.threadpool is not None:  # its threads would keep the process alive
-        reactor.threadpool.stop()
-        reactor.threadpool = None
-    for failure in failures:
-        failure.raiseException()
-
-
-def drain(scheduler, patience=1.0):
-    """Return the URLs of everything that is pending; None only says that nothing is ready."""
-    urls, end = [], time.monotonic() + patience
+def drain(scheduler, patience=3.0):
+    """Return the URLs of everything that is pending; None only says that nothing is ready yet."""
+    urls, silent, end = [], 0, time.monotonic() + patience
     while len(urls) < 1000:
         request = scheduler.next_request()
         if request is not None:
             urls.append(request.url)
+            silent, end = 0, time.monotonic() + patience
         elif not scheduler.has_pending_requests() or time.monotonic() > end:
             break
+        else:
+            silent += 1
+            turn(0.001 * min(silent // 2, 10))
     return urls
 
 

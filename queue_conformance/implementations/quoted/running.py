@@ -3,11 +3,8 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
-import asyncio
-import functools
 import logging
 import os
-import threading
 from pathlib import Path
 
 from scrapy import Spider, signals
@@ -16,26 +13,21 @@ from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.test import get_crawler
 from twisted.internet.defer import Deferred
 
+from queue_conformance.implementations.quoted.engine import give_engine, settle, start_reactor
+
 
 def crawler_with(settings, name="example"):
-    """Return a crawler with a spider, and without extensions and an engine."""
+    """Return a crawler with a spider and an engine, and without extensions."""
+    start_reactor()
     crawler = get_crawler(Spider, {"EXTENSIONS_BASE": {}, **settings})
     crawler.spider = Spider.from_crawler(crawler, name)
+    give_engine(crawler)
     return crawler
 
 
 def wait(result):
     """Wait for the end of what open, close or a handler began."""
-    if not isinstance(result, Deferred):
-        return result
-    from twisted.internet import reactor
-
-    if not (result.called or reactor.running):
-        daemon = functools.partial(threading.Thread, daemon=True)
-        reactor.getThreadPool().threadFactory = daemon  # nothing waits for them at the end of the process
-        reactor.startRunning(False)
-    loop = asyncio.get_event_loop()
-    return loop.run_until_complete(result.asFuture(loop))
+    return settle(result) if isinstance(result, Deferred) else result
 
 
 # --- Duplicates filters ----------------------------------------------------------------------------------------------

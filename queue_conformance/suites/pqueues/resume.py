@@ -100,7 +100,6 @@ def _resume_foreign(bench: Bench, cls: type[Any], own: Any) -> None:
     rule = "pq.resume.foreign-state"
     driver, recorder = bench.driver, bench.recorder
     recorder.note(f"{cls.__name__} = importlib.import_module('scrapy.pqueues').{cls.__name__}")
-    driver.engine_is_used = True
     normal, start = driver.classes
     key = f"{driver.directory}/0"
     writer = cls.from_crawler(driver.crawler, downstream_queue_cls=normal, key=key, start_queue_cls=start)
