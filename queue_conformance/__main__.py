@@ -134,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--implementation", metavar="NAME", help="only the one of this name (default: all that broke the rule)")
     command.add_argument("--time-limit", type=_seconds, default=60.0, metavar="SECONDS", help="for one script (default: 60)")
     command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
+    command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
 
     command = add(
         "report", _report, "write reports again in other forms", "Several reports become one; their runs must have been alike."
@@ -253,17 +254,21 @@ def _replay(asked: argparse.Namespace) -> int:
     states = []
     for found in _that_broke(_read(asked.report), asked.rule, asked.implementation):
         (violation,) = (v.violation for v in found.verdicts if v.rule.id == asked.rule and v.violation)
+        shown = (violation, *violation.others)
         if asked.only_print:
-            print(violation.script)
+            if asked.other >= len(shown):
+                raise CommandError(f"replay {asked.rule} ({found.name}): --other={asked.other}, of {len(shown) - 1}")
+            print(shown[asked.other].script)
             continue
-        try:
-            played = replay(violation, asked.time_limit)
-        except ReplayError as error:
-            raise CommandError(f"replay {asked.rule} ({found.name}): {error}") from error
-        print(played.output, end="" if not played.output or played.output.endswith("\n") else "\n")
-        where = sys.stderr if played.state is State.UNKNOWN else sys.stdout
-        print(f"{asked.rule} ({found.name}): {played.state.value}: {played.why}", file=where)
-        states.append(played.state)
+        for one in shown:
+            try:
+                played = replay(one, asked.time_limit)
+            except ReplayError as error:
+                raise CommandError(f"replay {asked.rule} ({found.name}): {error}") from error
+            print(played.output, end="" if not played.output or played.output.endswith("\n") else "\n")
+            where = sys.stderr if played.state is State.UNKNOWN else sys.stdout
+            print(f"{asked.rule} ({found.name}): {played.state.value}: {played.why}", file=where)
+            states.append(played.state)
     if State.BROKEN in states:
         return BROKEN
     return USAGE if State.UNKNOWN in states else 0

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.applicability import why_not_applicable
-from queue_conformance.suites.outcomes import Observation, Outcome, Violation
+from queue_conformance.suites.outcomes import Observation, Outcome, Violation, combined
 
 
 class Verdict(StrEnum):
@@ -90,7 +90,8 @@ def _judge_rule(
         said = [observation for observation in observations if observation.outcome is outcome]
         if said:
             best = min(said, key=lambda observation: observation.size)
-            return RuleVerdict(rule, Verdict(outcome.value), best.reason, best.violation)
+            shown = [observation.violation for observation in said if observation.violation]
+            return RuleVerdict(rule, Verdict(outcome.value), best.reason, combined(shown) if shown else None)
     if unusable:
         return RuleVerdict(rule, Verdict.BLOCKED, unusable)
     if reason := why_not_applicable(rule, capabilities, releases):

@@ -1,7 +1,7 @@
 """Programs are read, played and attributed; the machine draws, shrinks and counts them."""
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench, broken, examine
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench, broken, examine, run_script
 
 from gallery import QCRAWL, exhibits, memory
 from queue_conformance.implementations.loading import path_of
@@ -27,6 +27,22 @@ def test_a_program_is_read_from_its_short_form():
 def test_a_program_survives_json():
     operations = program("push:3 1.pop 2.push:7")
     assert decode(encode(operations)) == operations
+
+
+def test_causes_of_one_rule_are_told_apart(tmp_path):
+    report = examine("gallery.memory.BreaksInTwoWays", only="machine")
+    (verdict,) = [verdict for verdict in report.verdicts if verdict.violation]
+    shown = (verdict.violation, *verdict.violation.others)
+    assert [violation.cause for violation in shown] == ["pop raised KeyError", "pop raised IndexError"]
+    for violation, pushes in zip(shown, (4, 7), strict=True):
+        assert violation.program == program("push:0") * pushes
+        assert run_script(violation.script, tmp_path).returncode == 1
+
+
+def test_a_program_that_a_check_prescribes_is_shortened():
+    with bench("gallery.memory.AcceptsFour") as found, pytest.raises(RuleBroken) as caught:
+        player_of(found).show(program("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))
+    assert caught.value.program == program("push:0 push:1 push:2 push:3 push:4")
 
 
 @pytest.mark.parametrize("path", [FIFO_DISK, LIFO_DISK, FIFO_BYTES, PRIORITY, TURNS])

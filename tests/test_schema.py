@@ -28,7 +28,7 @@ def of_type(name):
 def records():
     found = [
         examine("gallery.memory.PeeksAtTheNewest", {"order": "FIFO"}, settings={"FTP_PASSWORD": "hunter2"}),
-        examine("gallery.memory.LosesTheEighth", only="machine"),
+        examine("gallery.memory.BreaksInTwoWays", only="machine"),
         examine("gallery.memory.FactoryHangs", only="preflight", time_limit=1.0),
         examine("gallery.memory.PopIsKilled", only="queue.pop.exactly-once"),
         *(examine(path, only="preflight") for path in (FIFO_BYTES, PRIORITY, DUPEFILTER, STATE, SCHEDULER)),

@@ -84,7 +84,7 @@ def test_the_worst_that_was_seen_counts(outcomes, verdict):
 
 def test_the_shortest_evidence_is_kept():
     long, short = seen("one", Outcome.BROKEN, operations="abc"), seen("one", Outcome.BROKEN, operations="a")
-    assert verdicts(long, short)["one"].violation is short.violation
+    assert verdicts(long, short)["one"].violation == short.violation
 
 
 def run_verdict(**named):

@@ -287,7 +287,8 @@ class Session:
         known = self._cached()
         remembered = dict(known)
         for found in report.implementations:
-            programs = [list(map(list, v.violation.program)) for v in found.verdicts if v.violation and v.violation.program]
+            broken = [violation for v in found.verdicts if v.violation for violation in (v.violation, *v.violation.others)]
+            programs = [list(map(list, violation.program)) for violation in broken if violation.program]
             if not self._run.coverage.get(found.name):  # what was not played may still fail
                 programs += [program for program in known.get(found.name, []) if program not in programs]
             remembered.pop(found.name, None)

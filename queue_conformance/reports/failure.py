@@ -33,6 +33,8 @@ def render(rule: Rule, violation: Violation) -> str:
         "  operations",
         *(f"    {line}" for line in _shortened(violation.operations)),
     ]
+    for other in violation.others:
+        lines += _wrapped(f"{other.cause}: expected {other.expected}, got {other.actual}", "  also      ", "            ")
     if violation.stacks:
         stacks = violation.stacks.splitlines()
         lines += ["  stacks", *(f"    {line.strip()}" for line in stacks[:STACK_LINES])]

@@ -129,17 +129,23 @@ def _rule(name: str, verdict: RuleVerdict) -> dict[str, Any]:
         record["reason"] = verdict.reason
     if verdict.known:
         record["known"] = verdict.known
-    if violation := verdict.violation:
-        record |= {
-            "expected": violation.expected,
-            "actual": violation.actual,
-            "operations": list(violation.operations),
-            "script": violation.script,
-        }
-        if violation.program is not None:
-            record["program"] = [list(operation) for operation in violation.program]
-        if violation.stacks:
-            record["stacks"] = violation.stacks
+    return record | (_violation(verdict.violation) if verdict.violation else {})
+
+
+def _violation(violation: Violation) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "expected": violation.expected,
+        "actual": violation.actual,
+        "operations": list(violation.operations),
+        "script": violation.script,
+        "cause": violation.cause,
+    }
+    if violation.program is not None:
+        record["program"] = [list(operation) for operation in violation.program]
+    if violation.stacks:
+        record["stacks"] = violation.stacks
+    if violation.others:
+        record["others"] = [_violation(other) for other in violation.others]
     return record
 
 
@@ -262,16 +268,20 @@ def _verdict_of(record: Mapping[str, Any], kind: Kind, profile: Profile) -> Rule
         hints=tuple(record.get("hints", ())),
         provisional=record.get("provisional", ""),
     )
-    violation = None
-    if "script" in record:
-        program = record.get("program")
-        violation = Violation(
-            rule.id,
-            record["expected"],
-            record["actual"],
-            tuple(record["operations"]),
-            record["script"],
-            None if program is None else tuple(map(tuple, program)),
-            record.get("stacks", ""),
-        )
+    violation = _read_violation(rule.id, record) if "script" in record else None
     return RuleVerdict(rule, Verdict(record["verdict"]), record.get("reason", ""), violation, record.get("known", ""))
+
+
+def _read_violation(rule: str, record: Mapping[str, Any]) -> Violation:
+    program = record.get("program")
+    return Violation(
+        rule,
+        record["expected"],
+        record["actual"],
+        tuple(record["operations"]),
+        record["script"],
+        None if program is None else tuple(map(tuple, program)),
+        record.get("stacks", ""),
+        record.get("cause", ""),
+        tuple(_read_violation(rule, other) for other in record.get("others", ())),
+    )

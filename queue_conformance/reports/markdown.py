@@ -162,6 +162,7 @@ def _broken(verdict: RuleVerdict, rank: int) -> _Piece:
     if verdict.violation is None:
         return _Piece((f"{title}\n", said), rank)
     said += f"- expected: {_code(verdict.violation.expected)}\n- actual: {_code(verdict.violation.actual)}\n"
+    said += "".join(f"- also: {_code(other.actual)}\n" for other in verdict.violation.others)
     return _Piece(
         (
             f"{title}\n",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from queue_conformance.suites.outcomes import Violation
 from queue_conformance.verdicts import RuleVerdict
 
 HIDDEN = "***"
@@ -55,11 +56,15 @@ class Secrets:
         violation = verdict.violation
         if violation is None:
             return replace(verdict, reason=self.text(verdict.reason))
-        hidden = replace(
+        return replace(verdict, violation=self.violation(violation))
+
+    def violation(self, violation: Violation) -> Violation:
+        """Return evidence without secrets."""
+        return replace(
             violation,
             expected=self.text(violation.expected),
             actual=self.text(violation.actual),
             operations=tuple(map(self.text, violation.operations)),
             script=self.text(violation.script),
+            others=tuple(map(self.violation, violation.others)),
         )
-        return replace(verdict, violation=hidden)

@@ -102,6 +102,7 @@ def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
         state, said = "known", verdict.known
     elif verdict.violation:
         said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
+        said += "".join(f"; also {other.actual}" for other in verdict.violation.others)
     colour = _COLOURS.get(verdict.verdict, "")
     if verdict.verdict is Verdict.BROKEN and (rule.level is not Level.MUST or not rule.counts or verdict.known):
         colour = "yellow"

@@ -243,12 +243,11 @@ class Bench:
             self.keep(failure)
 
     def keep(self, failure: RuleBroken) -> None:
-        """Keep the first failure of a rule, and mention that there are more."""
-        if known := self.broken.get(failure.rule):
-            if failure.actual not in known.actual and known.actual.count(";") < 3:
-                known.actual += f"; also {failure.actual}"
-        else:
-            self.broken[failure.rule] = failure
+        """Keep the first failure of a rule, and others of that rule beside it."""
+        known = self.broken.setdefault(failure.rule, failure)
+        for other in (failure, *failure.others):
+            if other is not known:
+                known.add(other)
 
     def unexpected(self, raised: OperationRaised) -> RuleBroken:
         """Turn an exception of the implementation into the broken rule which says that there is none.
@@ -308,6 +307,8 @@ class Bench:
             operations=tuple(map(show, steps)),
             script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
             program=failure.program,
+            cause=failure.cause,
+            others=tuple(map(self.violation, failure.others)),
         )
 
 

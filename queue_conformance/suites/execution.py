@@ -29,6 +29,7 @@ from queue_conformance.suites.outcomes import (
     Outcome,
     RuleBroken,
     Violation,
+    combined,
 )
 from queue_conformance.suites.programs import Program, decode
 
@@ -111,9 +112,9 @@ def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
     """Add what replayed programs broke to what came of a check; of each rule the shortest evidence is kept."""
     broken: dict[str, Observation] = {}
     for observation in [*(o for replayed in again for o in replayed.broken), *result.broken]:
-        known = broken.get(observation.rule)
-        if known is None or observation.size < known.size:
-            broken[observation.rule] = observation
+        known = broken.get(observation.rule, observation)
+        shown = [found.violation for found in (known, observation) if found.violation]
+        broken[observation.rule] = replace(observation, violation=combined(shown))
     others = [observation for observation in result.observations if observation.rule not in broken]
     fatal = result.fatal or any(replayed.fatal for replayed in again)
     return replace(result, observations=(*broken.values(), *others), fatal=fatal)
@@ -258,6 +259,7 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
         script=script,
         program=tuple(decode(fatality.program)) if fatality.program else None,
         stacks=own_frames(fatality.stacks),
+        cause=fatality.how,
     )
 
 

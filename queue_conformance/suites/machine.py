@@ -6,13 +6,14 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 from hypothesis.internal.conjecture import providers
 
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken, TooSlow
+from queue_conformance.suites.outcomes import CAUSES, NotExercised, RuleBroken, TooSlow
 from queue_conformance.suites.programs import Operation, Player, Program
 
 LONGEST = 50
@@ -97,7 +98,8 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
     if bench.replay is not None:
         replay(player, bench.replay)
         return
-    shortest: dict[str, RuleBroken] = {}
+    shortest: dict[tuple[str, str], RuleBroken] = {}
+    ended: frozenset[tuple[str, str]] = frozenset()  # known: they only end a program
     other: list[Exception] = []
     slower: list[TooSlow] = []
     deadline = time.monotonic() + BUDGET * max(1.0, bench.examples / 100)
@@ -115,14 +117,17 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
         except RuleBroken as failure:
             if not shortest:
                 deadline = min(deadline, time.monotonic() + shrinking * max(1.0, bench.examples / 100))
-            known = shortest.get(failure.rule)
+            key = failure.rule, failure.cause
+            known = shortest.get(key)
+            if known is None and sum(rule == failure.rule for rule, _ in shortest) == CAUSES:
+                return
             coverage = coverage or _coverage(f"{count} programs until the first failure", player)
             if known is None or _size(failure) < _size(known):
-                shortest[failure.rule] = failure
+                shortest[key] = failure
             if bench.flight.tally.goal:  # from here on Hypothesis plays as many as it takes to find a shorter one
                 bench.flight.aim("programs after the first failure", ends=deadline)
-            if failure.rule not in player.known:
-                raise
+            if key not in ended:
+                raise _of_cause(*key)(str(failure)) from None
         except TooSlow as slow:
             slower.append(slow)
         except Exception as error:
@@ -139,7 +144,7 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
         try:
             with repeatable():
                 drawn()
-        except (RuleBroken, HypothesisException, BaseExceptionGroup):
+        except (_CauseFound, HypothesisException, BaseExceptionGroup):
             # Several failures come as a group, and a flaky one as an error of Hypothesis: all of them were seen in attempt().
             if other or not shortest:
                 raise
@@ -147,8 +152,9 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
     bench.flight.aim("programs", bench.examples, deadline)
     play_round()
     most = count + SECOND_LOOK * bench.examples
-    while shortest.keys() - player.known and count < most and time.monotonic() < deadline:
-        player.known = frozenset(shortest)
+    while shortest.keys() - ended and count < most and time.monotonic() < deadline:
+        ended = frozenset(shortest)
+        player.known = frozenset(rule for rule, _ in shortest)
         play_round()
     bench.notes.append(coverage or _coverage(f"{count} programs", player))
     _drop_explained(shortest, player)
@@ -162,18 +168,27 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
         raise NotExercised(f"no program contained {', '.join(missing)}")
 
 
-def _drop_explained(failures: dict[str, RuleBroken], player: Player) -> None:
+class _CauseFound(Exception):
+    """A rule is broken; what Hypothesis tells failures apart by."""
+
+
+@cache
+def _of_cause(rule: str, cause: str) -> type[_CauseFound]:
+    return type(f"CauseFound[{rule}, {cause}]", (_CauseFound,), {})
+
+
+def _drop_explained(failures: dict[tuple[str, str], RuleBroken], player: Player) -> None:
     """Judge failures again, long ones first, now that all broken rules are known; leave out those that another one explains."""
-    for rule, failure in sorted(failures.items(), key=lambda item: _size(item[1]), reverse=True):
-        player.known = player.excused = failures.keys() - {rule}
+    for key, failure in sorted(failures.items(), key=lambda item: _size(item[1]), reverse=True):
+        player.known = player.excused = {rule for rule, _ in failures} - {failure.rule}
         if failure.final or not player.known:
             continue  # it is certain, or there is nothing else that could explain it
         try:
             player.play(failure.program or ())
         except RuleBroken as again:
-            if again.rule != rule:
-                del failures[rule]
-                failures.setdefault(again.rule, again)
+            if again.rule != failure.rule:
+                del failures[key]
+                failures.setdefault((again.rule, again.cause), again)
 
 
 def replay(player: Player, operations: Program) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
 from queue_conformance.implementations.recording import Step
+
+CAUSES = 4
+"""Causes of one broken rule that are told apart at most."""
 
 
 class NotExercised(Exception):
@@ -40,6 +44,7 @@ class RuleBroken(Exception):
         body: the lines of a script that are not those of the steps, or ``None``.
         program: the program that was played, if any.
         shown_by: the operation that showed it, if that is not the one of the program.
+        others: failures of the same rule that have other causes.
     """
 
     def __init__(
@@ -65,6 +70,22 @@ class RuleBroken(Exception):
         self.body = body
         self.program: tuple[Any, ...] | None = None
         self.shown_by = ""
+        self.others: list[RuleBroken] = []
+
+    @property
+    def cause(self) -> str:
+        """The operation that failed, and how: failures of a rule that differ in this may have causes of their own."""
+        last = self.steps[-1] if self.steps else None
+        called = [name for name in _CALLED.findall(last.source) if name not in _RUNNERS] if last else []
+        operation = called[0] if called else "the check"
+        if last is not None and last.error is not None:
+            return f"{operation} raised {type(last.error).__name__}"
+        return f"{operation}: {self.actual if self.actual in _PLAIN else 'another result'}"
+
+    def add(self, other: RuleBroken) -> None:
+        """Keep another failure of the same rule, if its cause is another one."""
+        if other.cause not in {self.cause, *(known.cause for known in self.others)} and len(self.others) < CAUSES - 1:
+            self.others.append(other)
 
     def as_rule(self, rule: str, *, final: bool = True) -> RuleBroken:
         """Return the same failure, attributed to another rule."""
@@ -80,6 +101,11 @@ class RuleBroken(Exception):
         )
         other.program = self.program
         return other
+
+
+_CALLED = re.compile(r"(\w+)\(")
+_RUNNERS = ("run", "call", "start", "settle")
+_PLAIN = ("None", "True", "False", "0", "[]")
 
 
 @cache
@@ -110,6 +136,8 @@ class Violation:
         script: a stand-alone program that shows it.
         program: the program of a machine, which can be played again, or ``None``.
         stacks: where all threads were, for a hang or a crash.
+        cause: the operation that failed, and how.
+        others: violations of the same rule that have other causes.
     """
 
     rule: str
@@ -119,6 +147,18 @@ class Violation:
     script: str
     program: tuple[Any, ...] | None = None
     stacks: str = ""
+    cause: str = ""
+    others: tuple[Violation, ...] = ()
+
+
+def combined(violations: Iterable[Violation]) -> Violation:
+    """Return the shortest of the violations of one rule, with the shortest one of each other cause."""
+    found = [alone for violation in violations for alone in (replace(violation, others=()), *violation.others)]
+    shortest: dict[str, Violation] = {}
+    for violation in sorted(found, key=lambda violation: len(violation.operations)):
+        shortest.setdefault(violation.cause, violation)
+    first, *others = shortest.values()
+    return replace(first, others=tuple(others[: CAUSES - 1]))
 
 
 class Outcome(StrEnum):

@@ -8,6 +8,7 @@ on; the first of these whose absence makes the difference vanish names the rule.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, NamedTuple
@@ -32,6 +33,9 @@ class Operation(NamedTuple):
 
 
 Program = tuple[Operation, ...]
+
+SHORTENING = 1.0
+"""Seconds that are spent at most on a shorter form of a program that a check prescribes."""
 
 
 def program(text: str) -> Program:
@@ -199,6 +203,42 @@ class Player:
             raise self.attribute(play, failure) from None
         finally:
             self.played.update(operation.name for operation in play.played)
+
+    def show(self, operations: Program) -> None:
+        """Play a program that a check prescribes; of one that fails, no operation is shown that the failure does not need.
+
+        Raises:
+            RuleBroken: for the first difference between implementation and oracle, attributed to a rule.
+        """
+        try:
+            self.play(operations)
+        except RuleBroken as failure:
+            raise self._shortened(failure) from None
+
+    def _shortened(self, failure: RuleBroken) -> RuleBroken:
+        """Leave out one operation after the other, as long as the same rule fails from the same cause."""
+        deadline = time.monotonic() + SHORTENING
+        examined, broken, notes = self.bench.examined.copy(), dict(self.bench.broken), list(self.bench.notes)
+        others = {rule: list(kept.others) for rule, kept in broken.items()}
+        place = len(failure.program or ()) - 1
+        while place >= 0 and time.monotonic() < deadline:
+            program = failure.program or ()
+            try:
+                self.play(program[:place] + program[place + 1 :])
+            except RuleBroken as shorter:
+                if (shorter.rule, shorter.cause, shorter.actual) == (failure.rule, failure.cause, failure.actual):
+                    failure = shorter
+            except Exception:  # what a check meets otherwise is met in the program itself
+                break
+            place = min(place, len(failure.program or ())) - 1
+        self.bench.examined.clear()
+        self.bench.examined.update(examined)
+        self.bench.broken.clear()
+        self.bench.broken.update(broken)
+        for rule, kept in broken.items():
+            kept.others = others[rule]
+        self.bench.notes[:] = notes
+        return failure
 
     def attribute(self, play: Play, failure: RuleBroken) -> RuleBroken:
         """Find the rule that a failure belongs to.

@@ -97,6 +97,18 @@ class AcceptsFour(FifoMemoryQueue):
         super().push(request)
 
 
+@breaks("queue.pop.exactly-once", right=FIFO)
+class BreaksInTwoWays(FifoMemoryQueue):
+    """Its pop raises one error where four requests wait, which is often, and another one where seven do."""
+
+    def pop(self):
+        if len(self._requests) == 4:
+            raise KeyError("four")
+        if len(self._requests) == 7:
+            raise IndexError("seven")
+        return super().pop()
+
+
 @breaks("queue.push.returns-none", right=FIFO)
 class ReturnsLength(FifoMemoryQueue):
     """Its push returns the length."""

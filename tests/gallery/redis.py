@@ -189,11 +189,11 @@ class LosesACutReply(FifoRedisQueue):
         try:
             with temporary_problems():
                 value = self._client.lpop(self._key)
+                self._length = self._client.llen(self._key)
         except TransientError:
             return None
         if value is None:
             return None
-        self._length -= 1
         return self._rebuild(value[len(self._signature) + ID_LENGTH :])
 
     def __len__(self):

@@ -203,6 +203,10 @@ def shown(verdict: RuleVerdict) -> Pairs:
         ("Actual", text(violation.actual)),
         ("Operations", _lines("\n".join(violation.operations))),
         ("Stacks", _lines(violation.stacks)),
+        *(
+            ("Also", _lines("\n".join([*other.operations, f"# expected {other.expected}, got {other.actual}"])))
+            for other in violation.others
+        ),
     ]
 
 
@@ -213,7 +217,8 @@ def about(rule: Rule) -> Pairs:
 
 def script(verdict: RuleVerdict) -> Pairs:
     """Return the script that shows that a rule is broken."""
-    return [("Script", _script(verdict.violation.script))] if verdict.violation else []
+    found = (verdict.violation, *verdict.violation.others) if verdict.violation else ()
+    return [("Script", _script(violation.script)) for violation in found]
 
 
 def _lines(value: str) -> str:

@@ -284,4 +284,4 @@ def run(bench: Bench, operations: Program) -> None:
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    player(bench).play(operations)
+    player(bench).show(operations)

@@ -245,4 +245,4 @@ def run(bench: Bench, operations: Program) -> None:
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    Player(bench, FilterPair, EXPERIMENTS, ()).play(operations)
+    Player(bench, FilterPair, EXPERIMENTS, ()).show(operations)

@@ -359,7 +359,7 @@ def run(bench: Bench, operations: Program, furnish: Furnish | None = None, *, li
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    player(bench, furnish, lifo=lifo).play(operations)
+    player(bench, furnish, lifo=lifo).show(operations)
 
 
 def run_each(bench: Bench, programs: Iterable[Program]) -> None:

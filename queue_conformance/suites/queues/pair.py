@@ -350,7 +350,7 @@ def run(bench: Bench, operations: Program) -> None:
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    player(bench).play(operations)
+    player(bench).show(operations)
 
 
 def _same(left: str, right: str) -> list[str]:

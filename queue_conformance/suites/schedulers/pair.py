@@ -373,7 +373,7 @@ def run(bench: Bench, operations: Program, *, job: bool | None = None) -> None:
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    player(bench, job=job).play(operations)
+    player(bench, job=job).show(operations)
 
 
 def run_everywhere(bench: Bench, operations: Program) -> None:
