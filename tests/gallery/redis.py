@@ -194,7 +194,11 @@ class LosesACutReply(FifoRedisQueue):
             return None
         if value is None:
             return None
-        return self._rebuild(value[len(self._signature) + ID_LENGTH :])
+        try:
+            return self._rebuild(value[len(self._signature) + ID_LENGTH :])
+        except ValueError:
+            self._client.lpush(self._key, value)
+            raise
 
     def __len__(self):
         with suppress(TransientError), temporary_problems():
