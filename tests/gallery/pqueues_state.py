@@ -10,6 +10,29 @@ from queue_reference.pqueues import PriorityQueue
 
 RIGHT = "queue_reference.pqueues.PriorityQueue"
 
+# --- Keys ------------------------------------------------------------------------------------------------------------
+
+
+@breaks("pq.ctor.keys-below", right=RIGHT)
+class StartsElsewhere(PriorityQueue):
+    """It keeps start requests beside its directory."""
+
+    def _queue(self, place):
+        key, self._key = self._key, f"{self._key}-start" if place.start and self._key else self._key
+        try:
+            return super()._queue(place)
+        finally:
+            self._key = key
+
+
+@breaks("pq.ctor.keys-below", right=RIGHT)
+class AddsToItsKey(PriorityQueue):
+    """It forgets the slash between its key and what it adds."""
+
+    def _path_of(self, slot):
+        return f"{super()._path_of(slot)}-buckets"
+
+
 # --- peek and len ----------------------------------------------------------------------------------------------------
 
 

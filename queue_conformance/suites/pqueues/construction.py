@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.outcomes import NotApplicable, RuleBroken
 from queue_conformance.suites.pqueues.common import KINDS
 from queue_conformance.suites.pqueues.pair import run
 from queue_conformance.suites.programs import program
@@ -50,6 +51,22 @@ def queues_in_memory_write_nothing(bench: Bench) -> None:
         left = sorted({*os.listdir("/"), *os.listdir()} - before)
     bench.recorder.note("left = {*os.listdir('/'), *os.listdir()} - before")
     bench.expect(rule, not left, "nothing in the working directory or at the root", ", ".join(left), "not left")
+
+
+@check("pq.ctor.keys-below", kinds=KINDS)
+def downstream_queues_store_below_the_key(bench: Bench) -> None:
+    rule = "pq.ctor.keys-below"
+    driver = bench.driver
+    store = driver.furnish()
+    queue = bench.open()
+    for item in (driver.item(0), driver.item(5), driver.request(1, Place(2, True, "a.example"))):
+        queue.push(item)
+    if not store.built:
+        raise NotApplicable("it builds no downstream queues")
+    key = f"{driver.directory}/0"
+    outside = sorted({built.key for built in store.built if not f"{built.key}/".startswith(f"{key}/")})
+    bench.recorder.note("left = [q.key for q in store.built if not f'{q.key}/'.startswith(directory + '/0/')]")
+    bench.expect(rule, not outside, 'keys below directory + "/0"', bench.describe(outside), "not left")
 
 
 @contextmanager
