@@ -7,6 +7,17 @@ from typing import Any
 import pytest
 
 
+def pytest_prepare_spider(spider: Any) -> None:
+    """Give a spider what the class under test looks for in it, such as ``spider.redis_key``.
+
+    It is called with every spider of the kit that is built for a downstream queue, priority queue, scheduler, duplicates
+    filter or extension, before anything else is built. Whole crawls, which the command line of Scrapy runs, do without it.
+
+    Args:
+        spider: a ``scrapy.Spider`` with ``crawler`` and ``settings``.
+    """
+
+
 @pytest.hookspec(firstresult=True)
 def pytest_open_queue(cls: type[Any], crawler: Any, key: str) -> Any:
     """Build an implementation whose constructor is not the one that Scrapy, queuelib or qCrawl calls.

@@ -5,6 +5,9 @@ import os
 import pytest
 from kit import SCHEDULER, broken, examine, run_script, without_jobs
 
+import queue_conformance
+from gallery.right_worlds import prepare
+from queue_conformance.implementations.loading import LoadError
 from queue_conformance.verdicts import Verdict
 
 WORLDS = "gallery.right_worlds"
@@ -58,3 +61,35 @@ def test_a_scheduler_may_use_what_is_there_in_a_crawl(name):
     report = examine(f"{WORLDS}.{name}", meets=without_jobs, examples=3)
     assert not broken(report)
     assert not blocked(report)
+
+
+@pytest.mark.parametrize("name", ["ReadsItsSpider", "SpiderKeyedQueue"])
+def test_a_function_gives_the_spider_what_a_class_looks_for(name):
+    path = f"{WORLDS}.{name}"
+    assert queue_conformance.examine(path, examples=5).failed
+    report = queue_conformance.examine(path, examples=5, prepare_spider=prepare)
+    assert not report.failed, report
+    (found,) = report.implementations
+    assert not blocked(found)
+
+
+def test_scripts_give_it_to_the_spider_too(tmp_path):
+    queue = queue_conformance.examine("gallery.worlds.ForgetsBeyondTwo", examples=5, prepare_spider=prepare)
+    scheduler = queue_conformance.examine("gallery.worlds.AnswersTwice", examples=5, prepare_spider=prepare)
+    dupefilter = queue_conformance.examine("gallery.worlds.SeesNothingAgain", examples=5, prepare_spider=prepare)
+    for report in (queue, scheduler, dupefilter):
+        (found,) = report.implementations
+        violations = [verdict.violation for verdict in found.verdicts if verdict.violation]
+        assert violations
+        for violation in violations:
+            assert "prepare" in violation.script
+            ended = run_script(violation.script, tmp_path)
+            assert ended.returncode
+            assert "no attribute" not in ended.stderr, ended.stderr
+
+
+def test_a_function_that_cannot_prepare_a_spider_is_a_mistake_of_the_author():
+    with pytest.raises(LoadError, match="the function that prepares spiders raised AttributeError"):
+        queue_conformance.examine(f"{WORLDS}.SpiderKeyedQueue", prepare_spider=lambda spider: spider.nothing)
+    with pytest.raises(queue_conformance.UsageError, match="prepare_spider: write a function"):
+        queue_conformance.examine(f"{WORLDS}.SpiderKeyedQueue", prepare_spider=3)

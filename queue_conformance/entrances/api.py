@@ -26,6 +26,7 @@ def examine(
     claims: Mapping[str, Any] | Iterable[str] = (),
     server: str = "",
     open_queue: Callable[..., Any] | None = None,
+    prepare_spider: Callable[[Any], object] | None = None,
     kind: str = "",
     profile: str = "",
     level: str = "MUST",
@@ -49,6 +50,8 @@ def examine(
         server: the server behind them, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
         open_queue: builds one, where the constructor is not the one that Scrapy calls: a function of ``crawler`` and ``key``,
             or of those that it needs; see the hook ``pytest_open_queue``.
+        prepare_spider: a function of ``spider`` that gives it what the classes look for in it; see the hook
+            ``pytest_prepare_spider``.
         kind: what the classes are, such as ``downstream-queue``, if that cannot be told from them.
         profile: the contract that they are held to, if not the usual one of their kind.
         level: the level whose broken rules make the report a failure: ``MUST`` or ``SHOULD``.
@@ -78,6 +81,8 @@ def examine(
         raise UsageError(f"each class must have a name of its own, not {', '.join(names)}: examine them one by one")
     if open_queue is not None and not callable(open_queue):
         raise UsageError(f"open_queue: write a function that builds a queue, not {open_queue!r}")
+    if prepare_spider is not None and not callable(prepare_spider):
+        raise UsageError(f"prepare_spider: write a function of spider, not {prepare_spider!r}")
     options = Options(
         targets=tuple(target for target, _ in targets),
         in_process=bool(in_process),
@@ -93,7 +98,13 @@ def examine(
     try:
         run = Run(options, scratch)
         for target, cls in targets:
-            how = {"cls": cls, "opener": open_queue, "may_decline": False, "known": gate.programs(target.name)}
+            how = {
+                "cls": cls,
+                "opener": open_queue,
+                "prepare": prepare_spider,
+                "may_decline": False,
+                "known": gate.programs(target.name),
+            }
             run.examine(target, lambda found: _chosen(patterns, found), **how)
         return gate.judged(run.report(), run.coverage)
     finally:

@@ -23,11 +23,13 @@ class Described:
         target: the implementation; its name is the node id of the suite.
         cls: its class.
         opener: the author's function that builds it, or ``None``.
+        prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
     """
 
     target: Target
     cls: type[Any]
     opener: Callable[..., Any] | None
+    prepare: Callable[[Any], object] | None = None
 
 
 class Suites:
@@ -83,6 +85,8 @@ class Suites:
             raise
         if described.opener is not None:
             examination.open_by(described.opener)  # what the other one uses may have ended with its test
+        if described.prepare is not None:
+            examination.prepare_by(described.prepare)
         return examination
 
 

@@ -55,6 +55,7 @@ class Run:
         cls: type[Any] | None = None,
         opener: Callable[..., Any] | None = None,
         *,
+        prepare: Callable[[Any], object] | None = None,
         may_decline: bool = True,
         known: Sequence[Program] = (),
     ) -> Examination:
@@ -64,7 +65,8 @@ class Run:
             target: the implementation.
             cls: its class, or ``None`` to import it.
             opener: the author's function that builds it, or ``None``.
-            may_decline: whether that function may leave the class to the kit.
+            prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
+            may_decline: whether the function that builds it may leave the class to the kit.
             known: programs that failed before.
 
         Returns:
@@ -82,6 +84,7 @@ class Run:
             known=known,
             server=target.server,
             opener=opener,
+            prepare=prepare,
             may_decline=may_decline,
             watch=self.watch,
         )

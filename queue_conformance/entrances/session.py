@@ -131,7 +131,8 @@ class Session:
                 self._run.errors.append(f"{where}: {mistake_of_kit(target.path, error)}")
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
-        examination = self._begin(target, opener=self._hook())
+        hooks = {"opener": self._hook("pytest_open_queue"), "prepare": self._hook("pytest_prepare_spider")}
+        examination = self._begin(target, **hooks)
         node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
         fails = self.fails(target.name)
         return [CheckItem.from_parent(node, check=check, examination=examination, fails=fails) for check in examination.checks]
@@ -147,9 +148,9 @@ class Session:
         cached = [tuple(Operation(*operation) for operation in program) for program in self._cached().get(name, [])]
         return list(dict.fromkeys([*self.gate.programs(name), *cached]))
 
-    def _hook(self) -> Callable[..., Any] | None:
-        """Return the function of the author's conftest.py that builds a queue, if there is one."""
-        implementations = self.config.hook.pytest_open_queue.get_hookimpls()
+    def _hook(self, name: str) -> Callable[..., Any] | None:
+        """Return the function of the author's conftest.py that implements a hook, if there is one."""
+        implementations = getattr(self.config.hook, name).get_hookimpls()
         return implementations[-1].function if implementations else None
 
     # --- Suites in the author's own tests ----------------------------------------------------------------------------
@@ -169,8 +170,9 @@ class Session:
     def _join(self, described: Described) -> Examination:
         self.gate.know(described.target)
         own = described.opener is not None
-        opener = described.opener if own else self._hook()
-        return self._begin(described.target, cls=described.cls, opener=opener, may_decline=not own)
+        opener = described.opener if own else self._hook("pytest_open_queue")
+        prepare = described.prepare or self._hook("pytest_prepare_spider")
+        return self._begin(described.target, cls=described.cls, opener=opener, prepare=prepare, may_decline=not own)
 
     def fails(self, name: str) -> Callable[[str], bool]:
         """Return a function that tells whether the run fails if a rule is broken, of the implementation of that name."""

@@ -33,7 +33,7 @@ from queue_conformance.suites.examination import all_checks_of
 _RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
 """What no subclass may say, lest checks be gone and nobody notice."""
 
-_DESCRIBING = ("settings", "claims", "server", "level", "profile", "open_queue")
+_DESCRIBING = ("settings", "claims", "server", "level", "profile", "prepare_spider", "open_queue")
 """The attributes that say how to examine the class."""
 
 _FIXTURE = type(pytest.fixture(lambda: None))
@@ -52,6 +52,8 @@ class ConformanceSuite:
         server: the server behind it, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
         level: the level whose broken rules fail a test: ``MUST`` (default) or ``SHOULD``.
         profile: the contract that it is held to, if not the usual one of its kind.
+        prepare_spider: a function of ``spider`` that gives it what the class looks for in it; see the hook
+            ``pytest_prepare_spider``.
         open_queue: a function of ``crawler`` and ``key``, or of those that it needs, that builds one, where the constructor
             is not the one that Scrapy calls; see the hook ``pytest_open_queue``.
         kind: what the suite examines; only the suites themselves set it.
@@ -63,6 +65,7 @@ class ConformanceSuite:
     server: Any = None
     level: Any = None
     profile: Any = None
+    prepare_spider: Any = None
     open_queue: Any = None
     kind: ClassVar[Kind]
     option: ClassVar[str]
@@ -117,7 +120,7 @@ class ConformanceSuite:
             LoadError: if the class is not of the kind of the suite.
         """
         names = (*_DESCRIBING, fixture_of(type(self)))
-        *values, opener, cls = (self._value(name, request) for name in names)
+        *values, prepare, opener, cls = (self._value(name, request) for name in names)
         if isinstance(cls, str):
             path, cls = cls, load_class(cls)
         elif isinstance(cls, type):
@@ -126,6 +129,8 @@ class ConformanceSuite:
             raise UsageError(f"{names[-1]}: {_instead('a class or its dotted path', cls)}")
         if opener is not None and (not callable(opener) or inspect.ismethod(opener)):
             raise UsageError(f"open_queue: {_instead('a function or a staticmethod of crawler and key', opener)}")
+        if prepare is not None and (not callable(prepare) or inspect.ismethod(prepare)):
+            raise UsageError(f"prepare_spider: {_instead('a function or a staticmethod of spider', prepare)}")
         said: dict[str, Any] = dict(zip(names, values, strict=False))
         common = session_of(request.config).options.common
         evident = evident_kind(cls)
@@ -135,7 +140,7 @@ class ConformanceSuite:
         kind = target.claims.get("kind") or evident or self.kind
         if kind != self.kind:
             raise LoadError(f"{path} is a {kind.replace('-', ' ')}: subclass {SUITES[Kind(kind)].__name__}")
-        return Described(target, cls, opener)
+        return Described(target, cls, opener, prepare)
 
     def _value(self, name: str, request: pytest.FixtureRequest) -> Any:
         """Return the value of an attribute, or of the fixture of that name which a subclass defines."""

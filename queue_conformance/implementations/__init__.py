@@ -25,6 +25,7 @@ class Implementation:
         errors: the exceptions that its author names, by the name of the claim.
         hooked: whether the author's function builds it; that function may decline.
         opener: the author's function that builds queues, or ``None``.
+        prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         importable: whether its path leads to it in every process, and not only in this one.
         places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
@@ -40,6 +41,7 @@ class Implementation:
     errors: Mapping[str, type[BaseException]] = field(default_factory=dict)
     hooked: bool = True
     opener: Callable[..., Any] | None = None
+    prepare: Callable[[Any], object] | None = None
     server: str = ""
     importable: bool = True
     places: Mapping[str, str] = field(default_factory=dict)

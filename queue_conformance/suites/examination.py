@@ -90,6 +90,10 @@ class Examination:
         """Build queues by this function of the author's from now on: what it uses may not outlive the test that made it."""
         self._conditions = replace(self._conditions, opener=opener)
 
+    def prepare_by(self, prepare: Callable[[Any], object] | None) -> None:
+        """Prepare spiders by this function of the author's from now on."""
+        self._conditions = replace(self._conditions, prepare=prepare)
+
     def run(self, check: Check) -> CheckResult:
         """Run a check; once.
 

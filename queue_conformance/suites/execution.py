@@ -49,6 +49,7 @@ class Conditions:
         known: programs that failed before, which the machines play again.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
         opener: the author's function that builds a queue, or ``None``.
+        prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         may_decline: whether that function may leave a class to the kit, as a hook may.
         watch: called from time to time with what a running check says of itself, or ``None``.
     """
@@ -61,6 +62,7 @@ class Conditions:
     known: Sequence[Program] = ()
     server: str = ""
     opener: Callable[..., Any] | None = None
+    prepare: Callable[[Any], object] | None = None
     may_decline: bool = True
     watch: Callable[[FlightRecorder], None] | None = None
 
@@ -133,7 +135,8 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
         def alone(flight: FlightRecorder) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
-            opened = replace(implementation, opener=conditions.opener if implementation.hooked else None)
+            opener = conditions.opener if implementation.hooked else None
+            opened = replace(implementation, opener=opener, prepare=conditions.prepare)
             sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
             with chdir(directory), served(opened, Path(directory)) as (reached, backend):
                 bench = Bench(

@@ -178,6 +178,8 @@ def survey(
 
     if loaded.server:
         _prepare(loaded.server)
+    if conditions.prepare is not None and loaded.kind in CRAWLED:
+        _expect_preparation(conditions.prepare, conditions)
     if conditions.opener is not None and loaded.hooked:
         _expect_arguments(conditions.opener, settings if loaded.kind not in CRAWLED else {})
         if _declines(implementation, conditions):
@@ -340,6 +342,27 @@ def _loaded(
     version, server = package_version(cls), conditions.server
     loaded = Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
     return replace(loaded, lineage=lineage_of(cls), built_by_scrapy=takes_key(cls))
+
+
+def _expect_preparation(prepare: Callable[[Any], object], conditions: Conditions) -> None:
+    """Complain of a function that cannot prepare a spider.
+
+    Raises:
+        LoadError: if it raises, or never returns.
+    """
+
+    def tried(_flight: FlightRecorder) -> str:
+        from queue_conformance.implementations.drivers.crawling import make_crawler
+
+        try:
+            prepare(make_crawler({}).spider)
+        except Exception as error:
+            return f"raised {describe(error)}"
+        return ""
+
+    ended = isolation.run(tried, time_limit=conditions.time_limit, in_process=conditions.in_process)
+    if why := ended.how if isinstance(ended, isolation.Fatality) else ended.value:
+        raise LoadError(f"the function that prepares spiders {why}")
 
 
 def _expect_arguments(opener: Callable[..., Any], settings: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from scrapy import signals
+from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
 from twisted.internet import task
@@ -169,3 +170,61 @@ class Pauses(PlainScheduler):
             return None
         self.ready = time.monotonic() + 0.05
         return super().next_request()
+
+
+class ReadsItsSpider(PlainScheduler):
+    """Its spider says how long its batches are, and what they are called."""
+
+    def open(self, spider):
+        self.batch = spider.settings.getint("BATCH", spider.batch)
+        self.key = spider.redis_key
+
+    def next_request(self):
+        return super().next_request() if self.key and self.batch else None
+
+
+class SpiderKeyedQueue:
+    """A downstream queue in memory, which asks its spider for a limit."""
+
+    def __init__(self, crawler, key):
+        self.requests, self.limit = [], crawler.spider.limit
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(crawler, key)
+
+    def push(self, request):
+        self.requests.append(request)
+
+    def pop(self):
+        return self.requests.pop() if self.requests else None
+
+    def peek(self):
+        return self.requests[-1] if self.requests else None
+
+    def close(self): ...
+
+    def __len__(self):
+        return len(self.requests[: self.limit])
+
+
+class SpiderKeyedFilter(BaseDupeFilter):
+    """A duplicates filter in memory, under a key of its spider."""
+
+    def __init__(self, spider):
+        self.seen = {spider.redis_key: set()}[spider.redis_key]
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler.spider)
+
+    def request_seen(self, request):
+        known = request.url in self.seen
+        self.seen.add(request.url)
+        return known
+
+
+def prepare(spider):
+    """Give a spider what these classes look for in it."""
+    spider.limit = 10**6
+    spider.batch, spider.redis_key = 5, f"{spider.name}:requests"

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from gallery import breaks
-from gallery.right_worlds import FetchesInTheLoop, LooksAround, StoresWhereItWorks
+from gallery.right_worlds import (
+    FetchesInTheLoop,
+    LooksAround,
+    ReadsItsSpider,
+    SpiderKeyedFilter,
+    SpiderKeyedQueue,
+    StoresWhereItWorks,
+)
 
 RIGHT = "gallery.right_worlds.StoresWhereItWorks"
 
@@ -37,3 +44,35 @@ class DropsForABusyEngine(LooksAround):
     def enqueue_request(self, request):
         engine = self.crawler.engine
         return True if engine.downloader.get_slot_key(request) == "example.org" else super().enqueue_request(request)
+
+
+# --- Those that need a spider of the author's; they are no exhibits, which have none -----------------------------------------
+
+
+class ForgetsBeyondTwo(SpiderKeyedQueue):
+    """It keeps no more than two requests."""
+
+    def push(self, request):
+        super().push(request)
+        del self.requests[:-2]
+
+
+class AnswersTwice(ReadsItsSpider):
+    """It gives its first request twice."""
+
+    given = 0
+
+    def next_request(self):
+        self.given += 1
+        again = self.given == 1 and self.heap
+        return self.heap[0][2] if again else super().next_request()
+
+
+class SeesNothingAgain(SpiderKeyedFilter):
+    """It takes every third request for seen."""
+
+    asked = 0
+
+    def request_seen(self, request):
+        self.asked += 1
+        return super().request_seen(request) or self.asked % 3 == 0

@@ -137,6 +137,14 @@ class Driver(ABC):
         return name if name.isidentifier() else "open_queue"
 
     @property
+    def prepare_name(self) -> str:
+        """What scripts call the author's function that prepares spiders, or ``""``."""
+        if self.implementation.prepare is None:
+            return ""
+        name: str = getattr(self.implementation.prepare, "__name__", "")
+        return name if name.isidentifier() else "prepare_spider"
+
+    @property
     def builder_name(self) -> str:
         """What scripts call the author's function, or else the class."""
         return self.opener_name if self.implementation.opener is not None else self.class_name
@@ -315,4 +323,6 @@ class Driver(ABC):
             found.append(quote(self.implementation.cls, self.class_name))
         if self.implementation.opener is not None:
             found.append(quote(self.implementation.opener, self.opener_name))
+        if self.implementation.prepare is not None:
+            found.append(quote(self.implementation.prepare, self.prepare_name))
         return found

@@ -75,7 +75,7 @@ class ComponentDriver(CrawlerDriver):
         if "REQUEST_FINGERPRINTER_CLASS" in settings:
             fingerprinter = load_object(settings["REQUEST_FINGERPRINTER_CLASS"])
             crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
-        crawler.spider = crawler.spidercls.from_crawler(crawler, name or self.spider_name)
+        crawler.spider = self.prepared(crawler.spidercls.from_crawler(crawler, name or self.spider_name))
         return crawler
 
     def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
@@ -99,8 +99,9 @@ class ComponentDriver(CrawlerDriver):
 
     @property
     def name_source(self) -> str:
-        """The argument with the name of the spider in scripts, if it matters."""
-        return ', name="-".join(Path(directory).parts[-2:])' if self.implementation.server else ""
+        """The arguments with the name of the spider in scripts, if it matters, and with what prepares it."""
+        name = ', name="-".join(Path(directory).parts[-2:])' if self.implementation.server else ""
+        return name + (f", prepare={self.prepare_name}" if self.prepare_name else "")
 
     def waited(self, result: Any) -> Any:
         """Wait for the end of what an operation began."""

@@ -137,8 +137,7 @@ class CrawlerDriver(Driver):
         super().__init__(implementation, directory, recorder)
         self.crawler = _shared_crawler(tuple(implementation.values.items()))
         self.names = dict(_names())
-        assert self.crawler.spider is not None
-        self._first_spider = self.crawler.spider
+        self._first_spider = self.prepared(self.crawler.spidercls.from_crawler(self.crawler))
         self.use_spider(self._first_spider)
 
     def renew(self, directory: Path) -> None:
@@ -146,6 +145,12 @@ class CrawlerDriver(Driver):
         if self.has_job and not self.gives_jobs:
             self.crawler.settings.set("JOBDIR", f"{directory}/job", "cmdline")
         self.use_spider(self._first_spider)
+
+    def prepared(self, spider: Spider) -> Spider:
+        """Give a spider what the author says that the class looks for in it."""
+        if self.implementation.prepare is not None:
+            self.implementation.prepare(spider)
+        return spider
 
     def use_spider(self, spider: Spider) -> None:
         """Make a spider the current one of the crawler."""
@@ -189,6 +194,7 @@ class CrawlerDriver(Driver):
             *(["start_reactor()"] if NEEDS_REACTOR or self.lively else []),
             f"crawler = get_crawler({spider}{self.settings_argument})",
             f'crawler.spider = spider = {spider}.from_crawler(crawler, "example")',
+            *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
             *(["give_engine(crawler)"] if self.crawler.asked else []),
         ]
 

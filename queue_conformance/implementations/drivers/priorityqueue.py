@@ -249,6 +249,7 @@ class PriorityQueueDriver(CrawlerDriver):
             *(["start_reactor()"] if NEEDS_REACTOR or self.lively or not plain else []),
             f"crawler = get_crawler(Spider{self.settings_argument})",
             'crawler.spider = spider = Spider.from_crawler(crawler, "example")',
+            *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
             *(() if plain else ("give_engine(crawler)",)),
         ]
 

@@ -232,8 +232,9 @@ class SchedulerDriver(CrawlerDriver):
         crawler.settings = _with(self.crawler.settings, values)
         crawler.signals = SignalManager(crawler)
         crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
-        crawler.spider = Spider.from_crawler(crawler, name=self._name)
+        crawler.spider = self.prepared(Spider.from_crawler(crawler, name=self._name))
         name = ", name" if self.implementation.server else ""
+        name += f", prepare={self.prepare_name}" if self.prepare_name else ""
         return f"make_crawler({{{', '.join(f'{quoted(n)}: {s}' for n, s in sources.items())}}}{name})", crawler
 
     # --- Construction ------------------------------------------------------------------------------------------------

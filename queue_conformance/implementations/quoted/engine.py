@@ -60,10 +60,12 @@ def let_run(engine, crawler):
     engine.scraper.slot = ScraperSlot(crawler.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE"))
 
 
-def make_crawler(settings, name="example"):
+def make_crawler(settings, name="example", prepare=None):
     start_reactor()
     crawler = get_crawler(Spider, settings)
     crawler.spider = Spider.from_crawler(crawler, name=name)
+    if prepare is not None:
+        prepare(crawler.spider)
     give_engine(crawler)
     return crawler
 

@@ -16,11 +16,13 @@ from twisted.internet.defer import Deferred
 from queue_conformance.implementations.quoted.engine import give_engine, settle, start_reactor
 
 
-def crawler_with(settings, name="example"):
+def crawler_with(settings, name="example", prepare=None):
     """Return a crawler with a spider and an engine, and without extensions."""
     start_reactor()
     crawler = get_crawler(Spider, {"EXTENSIONS_BASE": {}, **settings})
     crawler.spider = Spider.from_crawler(crawler, name)
+    if prepare is not None:
+        prepare(crawler.spider)
     give_engine(crawler)
     return crawler
 
@@ -33,17 +35,17 @@ def wait(result):
 # --- Duplicates filters ----------------------------------------------------------------------------------------------
 
 
-def opened(cls, settings, name="example", build=build_from_crawler):
+def opened(cls, settings, name="example", prepare=None, build=build_from_crawler):
     """Build a duplicates filter as the scheduler does, and open it; return it, and the spider."""
-    crawler = crawler_with(settings, name)
+    crawler = crawler_with(settings, name, prepare)
     dupefilter = build(cls, crawler)
     dupefilter.open()
     return dupefilter, crawler.spider
 
 
-def opened_later(cls, settings, name="example", build=build_from_crawler):
+def opened_later(cls, settings, name="example", prepare=None, build=build_from_crawler):
     """Build a duplicates filter as the scheduler does, and wait until it is open; return it, and the spider."""
-    crawler = crawler_with(settings, name)
+    crawler = crawler_with(settings, name, prepare)
     dupefilter = build(cls, crawler)
     wait(dupefilter.open())
     return dupefilter, crawler.spider
@@ -67,9 +69,9 @@ def send(crawler, message, **arguments):
         wait(crawler.signals.send_catch_log_deferred(message, **arguments))
 
 
-def started(cls, settings, name="example"):
+def started(cls, settings, name="example", prepare=None):
     """Begin a run of a spider with an extension; return the spider."""
-    crawler = crawler_with(settings, name)
+    crawler = crawler_with(settings, name, prepare)
     crawler.extension = build_from_crawler(cls, crawler)
     send(crawler, signals.spider_opened, spider=crawler.spider)
     send(crawler, signals.engine_started)

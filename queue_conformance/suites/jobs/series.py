@@ -119,6 +119,8 @@ def play(bench: Bench, plan: Plan) -> Series:
         raise NotExercised("this platform cannot fork")
     if bench.implementation.opener is not None:
         raise NotExercised("the command line of Scrapy does not call the function that builds the scheduler")
+    if bench.implementation.prepare is not None:
+        raise NotExercised("the command line of Scrapy does not call the function that prepares spiders")
     if not bench.implementation.importable:
         raise NotExercised("the command line of Scrapy cannot import the class")
     if not bench.offers("filters"):

@@ -308,7 +308,9 @@ def _resumed_with(bench: Bench, queue: Any, spider: type[Spider]) -> Any:
     """Close a queue, and open it for a spider of another class."""
     queue.close()
     bench.recorder.note(f"spider = crawler.spider = {spider.__name__}.from_crawler(crawler)")
-    bench.driver.use_spider(spider.from_crawler(bench.driver.crawler))
+    bench.driver.use_spider(bench.driver.prepared(spider.from_crawler(bench.driver.crawler)))
+    if bench.driver.prepare_name:
+        bench.recorder.note(f"{bench.driver.prepare_name}(spider)")
     return bench.open()
 
 
