@@ -134,6 +134,7 @@ class _Program(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if _TELLS.fullmatch(ast.unparse(node.func)):
             node.args.clear()
+            node.keywords.clear()
         elif isinstance(node.func, ast.Name) and node.func.id == "cast":  # which does nothing
             return self.visit(node.args[-1])
         return self.generic_visit(node)
