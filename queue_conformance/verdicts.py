@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from queue_conformance.specification import Level, Rule
+from queue_conformance.specification import Level, Rule, fitting
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites.outcomes import Observation, Outcome, Violation, combined
 
@@ -91,7 +91,11 @@ def _judge_rule(
         if said:
             best = min(said, key=lambda observation: observation.size)
             shown = [observation.violation for observation in said if observation.violation]
-            return RuleVerdict(rule, Verdict(outcome.value), best.reason, combined(shown) if shown else None)
+            if not shown:
+                return RuleVerdict(rule, Verdict(outcome.value), best.reason)
+            violation = combined(shown)
+            rule = replace(rule, hints=fitting(rule.hints, violation.evidence))
+            return RuleVerdict(rule, Verdict(outcome.value), best.reason, violation)
     if unusable:
         return RuleVerdict(rule, Verdict.BLOCKED, unusable)
     if reason := why_not_applicable(rule, capabilities, releases):

@@ -1,5 +1,6 @@
 """The rules are well-formed, and the reader says what is wrong with those that are not."""
 
+import pickle
 from importlib.metadata import requires
 
 import pytest
@@ -7,10 +8,12 @@ from packaging.requirements import Requirement
 
 from queue_conformance.specification import (
     CAPABILITIES,
+    Hint,
     Kind,
     Level,
     Profile,
     SpecificationError,
+    fitting,
     load,
     parse,
     read_tables,
@@ -130,6 +133,8 @@ def test_no_rule_is_called_provisional_that_is_not_any_more():
         ({"how": ""}, "the how does not end in a full stop"),
         ({"id": "Queue Pop"}, "an id is two or three lower-case words"),
         ({"hints": []}, "lacks hints"),
+        ({"hints": [{"when": "a"}]}, "a hint is a text, or a table with `when` and `hint`"),
+        ({"hints": [{"when": "(", "hint": "Look."}]}, "'\\('"),
         ({"untestable": "a", "unexamined": "b"}, "exclude each other"),
     ],
 )
@@ -242,3 +247,9 @@ def test_only_the_rules_of_the_profile_and_kind_are_asked():
 def test_a_rule_applies_where_its_needs_are_met(changes, capabilities, reason):
     rule = parse([RULE | changes])["queue.pop.something"]
     assert why_not_applicable(rule, capabilities, {"scrapy": "2.19.0"}) == reason
+
+
+def test_a_hint_is_shown_where_it_fits():
+    hints = (Hint("always"), Hint("at times", "TypeError"), "from a report")
+    assert fitting(hints, "TypeError raised") == ("always", "at times", "from a report")
+    assert fitting(pickle.loads(pickle.dumps(hints)), "KeyError raised") == ("always", "from a report")

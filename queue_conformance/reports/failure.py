@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from queue_conformance.specification import Rule
+from queue_conformance.specification import Rule, fitting
 from queue_conformance.suites.outcomes import Violation
 
 WIDTH = 100
@@ -38,7 +38,7 @@ def render(rule: Rule, violation: Violation) -> str:
     if violation.stacks:
         stacks = violation.stacks.splitlines()
         lines += ["  stacks", *(f"    {line.strip()}" for line in stacks[:STACK_LINES])]
-    for hint in rule.hints:
+    for hint in fitting(rule.hints, violation.evidence):
         lines += _wrapped(hint, "  hint      ", "            ")
     lines += _wrapped(rule.source, "  source    ", "            ")
     lines += ["  script", textwrap.indent(violation.script.rstrip(), "    ")]

@@ -89,6 +89,30 @@ class SpecificationError(ValueError):
     """A rule in a TOML file is not well-formed; the message names the rule and the field."""
 
 
+class Hint(str):
+    """Where to look when a rule is broken.
+
+    Attributes:
+        when: a regular expression that is found in the evidence which this fits; ``""`` fits all of it.
+    """
+
+    when: str
+
+    def __new__(cls, text: str, when: str = "") -> Hint:
+        """Make a hint."""
+        made = super().__new__(cls, text)
+        made.when = when
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.when
+
+
+def fitting(hints: Iterable[str], evidence: str) -> tuple[str, ...]:
+    """Return the hints that fit what was seen."""
+    return tuple(hint for hint in hints if not isinstance(hint, Hint) or re.search(hint.when, evidence))
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One normative sentence.
@@ -270,7 +294,7 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             needs=frozenset(table.get("needs", ())),
             unless=frozenset(table.get("unless", ())),
             since=dict(table.get("since", {})),
-            hints=tuple(table.get("hints", ())),
+            hints=tuple(_hint(name, given) for given in table.get("hints", ())),
             untestable=table.get("untestable"),
             unexamined=table.get("unexamined"),
             why=table["why"],
@@ -295,3 +319,16 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     if mistake := mistake_in(rule):
         raise SpecificationError(f"{name}: {mistake}")
     return rule
+
+
+def _hint(name: str, given: object) -> Hint:
+    """Read a hint: a text, or a table with the expression that says ``when`` it fits."""
+    if isinstance(given, str):
+        return Hint(given)
+    if not isinstance(given, dict) or given.keys() != {"when", "hint"}:
+        raise SpecificationError(f"{name}: a hint is a text, or a table with `when` and `hint`, not {given!r}")
+    try:
+        re.compile(given["when"])
+    except re.error as error:
+        raise SpecificationError(f"{name}: {given['when']!r}: {error}") from error
+    return Hint(given["hint"], given["when"])

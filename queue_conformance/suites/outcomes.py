@@ -150,6 +150,12 @@ class Violation:
     cause: str = ""
     others: tuple[Violation, ...] = ()
 
+    @property
+    def evidence(self) -> str:
+        """What hints are chosen by: what was expected, what came, and how each violation came about."""
+        shown = (self, *self.others)
+        return "\n".join(line for one in shown for line in (one.expected, one.actual, one.cause, *one.operations))
+
 
 def combined(violations: Iterable[Violation]) -> Violation:
     """Return the shortest of the violations of one rule, with the shortest one of each other cause."""

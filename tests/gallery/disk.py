@@ -503,7 +503,9 @@ class PopsInMemoryOnly(FifoDiskQueue):
         self.waiting.append(pickle.dumps(request.to_dict(spider=self._crawler.spider)))
 
     def pop(self):
-        return self._rebuild(self.waiting.pop(0)) if self.waiting else None
+        request = self._rebuild(self.waiting[0]) if self.waiting else None
+        del self.waiting[:1]
+        return request
 
     def peek(self):
         return self._rebuild(self.waiting[0]) if self.waiting else None
