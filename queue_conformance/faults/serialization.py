@@ -44,7 +44,6 @@ _ERRORS = (
     "StopIteration('no')",
     "EOFError('no')",
     "RecursionError('no')",
-    "MemoryError('no')",
     "UnicodeDecodeError('utf-8', b'x', 0, 1, 'no')",
     "TypeError('no')",
     "AttributeError('no')",

@@ -153,7 +153,7 @@ class KeepsChunks(ChunkedByteQueue):
         return item
 
 
-@breaks("queuelib.clear", right=FIFO)
+@breaks("queuelib.clear.space", right=FIFO)
 class ClearKeepsTheSpace(FifoByteQueue):
     """Its clear does not give the space on the disk back."""
 

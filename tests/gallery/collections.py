@@ -46,7 +46,7 @@ class ClosesNothing(PriorityQueue):
         return list(self._queues)
 
 
-@breaks("queuelib.pq.startprios", right=PRIORITY)
+@breaks("queuelib.pq.startprios-empty", right=PRIORITY)
 class TrustsStartprios(PriorityQueue):
     """It takes every priority in startprios for one that holds items."""
 
@@ -62,6 +62,14 @@ class TrustsStartprios(PriorityQueue):
 
 
 @breaks("queuelib.pq.startprios", right=PRIORITY)
+class ForgetsTheHighest(PriorityQueue):
+    """It opens all priorities in startprios but the highest, if there are several."""
+
+    def __init__(self, qfactory, startprios=()):
+        super().__init__(qfactory, sorted(startprios)[: max(1, len(list(startprios)) - 1)])
+
+
+@breaks("queuelib.pq.startprios-empty", right=PRIORITY)
 class ReadsStartpriosTwice(PriorityQueue):
     """It reads startprios twice, so an iterator gives nothing the second time."""
 
@@ -145,6 +153,28 @@ class PeeksAtTheLast(RoundRobinQueue):
 
     def peek(self):
         return self._queues[self._turn[-1]].peek() if self._turn else None
+
+
+@breaks("queuelib.rr.peek-empty", right=TURNS)
+class PeeksIntoEmptyQueues(RoundRobinQueue):
+    """Its peek shows nothing after a push has failed under a new key, until the next pop."""
+
+    failed = False
+
+    def push(self, item, key):
+        new = key not in self._queues
+        try:
+            super().push(item, key)
+        except TypeError:
+            self.failed = self.failed or new
+            raise
+
+    def pop(self):
+        self.failed = False
+        return super().pop()
+
+    def peek(self):
+        return None if self.failed else super().peek()
 
 
 @breaks("queuelib.rr.close", right=TURNS)

@@ -23,7 +23,7 @@ CRASH_SAFE = {"crash-safe": "yes"}
 # --- Claimed to be crash-safe ----------------------------------------------------------------------------------------
 
 
-@breaks("queue.persist.crash-push", "queue.close.keeps", right=LOG, claims=CRASH_SAFE)
+@breaks("queue.persist.crash-push", "queue.close.keeps-fault", right=LOG, claims=CRASH_SAFE)
 class BuffersItems(LogByteQueue):
     """It writes the items when it is closed, or when there are eight of them."""
 
@@ -70,7 +70,7 @@ class CommitsInTwos(FifoDiskQueue):
             self.mark.unlink()
 
 
-@breaks("queue.persist.crash-pop", "queue.persist.partial", right=LIFO, claims=CRASH_SAFE)
+@breaks("queue.persist.crash-pop", "queue.persist.partial-fault", right=LIFO, claims=CRASH_SAFE)
 class RewritesWithoutATransaction(LifoDiskQueue):
     """Its pop removes all requests, and stores the others again, unless there are many."""
 

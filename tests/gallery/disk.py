@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
@@ -93,6 +94,21 @@ class WantsANumber(FifoDiskQueue):
     def __init__(self, crawler, key):
         int(Path(key).name)
         super().__init__(crawler, key)
+
+
+@breaks("queue.ctor.key-lengths", right=FIFO)
+class MarksItsDirectory(FifoDiskQueue):
+    """It notes beside its directory that it is in use, under the name of that with an ending."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        mark = Path(key).parent
+        self.mark = mark.with_name(f"{mark.name}.used")
+        self.mark.touch()
+
+    def close(self):
+        self.mark.unlink(missing_ok=True)
+        super().close()
 
 
 @breaks("queue.ctor.parents", right=FIFO)
@@ -320,6 +336,16 @@ class CutsBodies(Changes):
 
     def changed(self, request):
         return request.replace(body=request.body.partition(b"\0")[0])
+
+
+@breaks("queue.pop.roundtrip-rare", right=FIFO)
+class DecimalsBecomeFloats(WithSerializer):
+    """It turns the decimal numbers in meta into floating ones."""
+
+    def serialize(self, request):
+        super().serialize(request)
+        meta = {key: float(value) if isinstance(value, Decimal) else value for key, value in request.meta.items()}
+        return super().serialize(request.replace(meta=meta))
 
 
 @breaks("queue.pop.spider-binding", right=FIFO)

@@ -13,7 +13,7 @@ RIGHT = "queue_reference.disk.FifoDiskQueue"
 EXTERNAL = {"profile": "external-queue"}
 
 
-@breaks("queue.push.permanent-error", right=RIGHT, claims=EXTERNAL)
+@breaks("queue.push.full-disk", right=RIGHT, claims=EXTERNAL)
 class CallsAFullDiskTransient(FifoDiskQueue):
     """Raises the transient error when the disk is full."""
 

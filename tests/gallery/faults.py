@@ -19,7 +19,7 @@ FILES = "gallery.right.FilePerItem"
 # --- push ------------------------------------------------------------------------------------------------------------
 
 
-@breaks("queue.push.failed-no-trace", right=FILES)
+@breaks("queue.push.failed-no-trace-fault", right=FILES)
 class LeaksThreeBytes(FilePerItem):
     """What is left of a write that was cut after exactly three bytes stays stored, as an item of its own."""
 
@@ -63,7 +63,7 @@ class ForgivesFullDisks(FilePerItem):
 # --- pop -------------------------------------------------------------------------------------------------------------
 
 
-@breaks("queue.persist.partial", right=BYTES)
+@breaks("queue.persist.partial-fault", right=BYTES)
 class DropsWhatItCannotNote(FifoByteQueue):
     """Its pop notes the item in a file after it has removed it, and raises if it cannot."""
 
@@ -78,7 +78,7 @@ class DropsWhatItCannotNote(FifoByteQueue):
         return item
 
 
-@breaks("queue.close.keeps", right=FIFO)
+@breaks("queue.close.keeps-fault", right=FIFO)
 class DiscardsAfterAFailedPop(FifoDiskQueue):
     """When a pop has failed because the disk is full, its close discards the request."""
 
@@ -100,7 +100,7 @@ class DiscardsAfterAFailedPop(FifoDiskQueue):
 # --- close -----------------------------------------------------------------------------------------------------------
 
 
-@breaks("queue.close.keeps", right=FIFO)
+@breaks("queue.close.keeps-fault", right=FIFO)
 class WritesAllAgain(FifoDiskQueue):
     """Its close removes everything, and then stores it again in order."""
 
@@ -117,7 +117,7 @@ class WritesAllAgain(FifoDiskQueue):
 # --- Construction ----------------------------------------------------------------------------------------------------
 
 
-@breaks("queue.persist.reopen", right=FILES)
+@breaks("queue.persist.reopen-fault", right=FILES)
 class StartsAgain(FilePerItem):
     """When it cannot read its directory, it starts an empty queue, and its close removes what is not its own."""
 

@@ -89,6 +89,16 @@ class ContainsEverySlotEver(SlotPriorityQueue):
 
 
 @breaks("pq.slot.names", right=RIGHT)
+class FearsToLeaveItsDirectory(SlotPriorityQueue):
+    """It refuses a slot of the name ``..``."""
+
+    def push(self, request):
+        if self._slot_of(request) == "..":
+            raise PermissionError("..")
+        super().push(request)
+
+
+@breaks("pq.slot.long-names", right=RIGHT)
 class NamesDirectoriesInFull(SlotPriorityQueue):
     """It names the directory of a slot by the whole name, as long as that may be."""
 

@@ -23,7 +23,7 @@ served = partial(
 # --- Construction ----------------------------------------------------------------------------------------------------
 
 
-@served("queue.ctor.fail-early", "queue.len.restart-outage")
+@served("queue.ctor.fail-early")
 class ConnectsLater(FifoRedisQueue):
     """Does not find out while it is built that its server cannot be reached."""
 
@@ -45,7 +45,7 @@ class AsksWithoutAPassword(FifoRedisQueue):
             self._length = 0
 
 
-@served("queue.len.restart-outage")
+@served("queue.ctor.fail-early")
 class MakesUpALength(FifoRedisQueue):
     """Takes what it knew of a key before for granted while its server cannot be reached."""
 
@@ -136,7 +136,7 @@ class NeverForgivesAnOutage(FifoRedisQueue):
             raise
 
 
-@served("queue.push.retry", "queue.push.failed-no-trace")
+@served("queue.push.retry", "queue.push.failed-no-trace-fault")
 class StoresTwiceOnRetry(FifoRedisQueue):
     """Keeps what could not be pushed and stores it before the next push, although the caller pushes it again."""
 
@@ -181,7 +181,7 @@ class PopRaises(FifoRedisQueue):
             self._client.ping()
 
 
-@served("queue.pop.transient-keeps")
+@served("queue.pop.reply-cut")
 class LosesACutReply(FifoRedisQueue):
     """Removes the item with the command that returns it: if the reply is cut, it is lost."""
 
@@ -215,7 +215,7 @@ class TakesRefusalForEmptiness(FifoRedisQueue):
             return super().pop()
 
 
-@served("queue.pop.transient-keeps", "queue.push.failed-no-trace")
+@served("queue.pop.transient-keeps", "queue.pop.reply-cut", "queue.push.failed-no-trace-fault")
 class ReconnectsToAnotherDatabase(FifoRedisQueue):
     """Stores and looks in another database after it had to connect again."""
 

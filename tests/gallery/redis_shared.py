@@ -49,7 +49,7 @@ class RaisesWhenAnotherWasFaster(SharedFifoRedisQueue):
 # --- Nothing lost with a process -------------------------------------------------------------------------------------
 
 
-@shared("queue.shared.no-loss", "queue.pop.transient-keeps", "queue.pop.missing-callback")
+@shared("queue.shared.no-loss", "queue.pop.reply-cut", "queue.pop.missing-callback")
 class RemovesWithTheReply(SharedFifoRedisQueue):
     """Removes the request with the command that returns it."""
 

@@ -39,6 +39,7 @@ def drawn_programs_by_priority(bench: Bench) -> None:
     *_COMMON,
     "queuelib.rr.cycle",
     "queuelib.rr.peek",
+    "queuelib.rr.peek-empty",
     "queuelib.rr.close",
     "queuelib.clear",
     kinds=BY_TURNS,

@@ -49,8 +49,12 @@ def close_names_what_is_left(bench: Bench) -> None:
 
 @check("queuelib.pq.startprios", kinds=BY_PRIORITY)
 def startprios_restore(bench: Bench) -> None:
-    rule = "queuelib.pq.startprios"
     run(bench, program("push:0 push:1 push:3 reopen pop reopen push:2 reopen pop pop pop"))
+
+
+@check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY)
+def empty_startprios_are_harmless(bench: Bench) -> None:
+    rule = "queuelib.pq.startprios-empty"
     for start in ([0, 5], [-9, 5], [5, 7], [5, -9, 7]):
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()

@@ -44,8 +44,12 @@ def falsy_items_are_not_skipped(bench: Bench) -> None:
 
 @check("queuelib.rr.peek", kinds=BY_TURNS)
 def peek_shows_what_pop_returns(bench: Bench) -> None:
-    rule = "queuelib.rr.peek"
     run(bench, program("push:0 peek pop push:0 push:1 push:3 peek pop peek pop push:2 peek pop peek pop"))
+
+
+@check("queuelib.rr.peek-empty", kinds=BY_TURNS)
+def peek_skips_empty_queues(bench: Bench) -> None:
+    rule = "queuelib.rr.peek-empty"
     for prepare in ("failed push", "start"):
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from queue_conformance.implementations.drivers.base import Item
@@ -25,10 +25,11 @@ NAMES = (
     "'a:80'",
     "'exämple.com'",
     "'日本語'",
-    "'a-long-label.' * 19 + 'example'",
-    "'ü' * 253",
 )
 """Slots that the downloader can produce, from hosts and from ``download_slot``, as Python expressions."""
+
+LONG_NAMES = ("'a-long-label.' * 19 + 'example'", "'ü' * 253")
+"""Hosts and slots whose names are as long as a name of a file may be, or longer."""
 
 PATIENCE = 60
 """Pops within which a slot that waits must be served, while one more slot appears before each of them."""
@@ -221,9 +222,18 @@ def slots_with_requests_are_contained(bench: Bench) -> None:
 
 @check("pq.slot.names", kinds=KINDS)
 def slots_of_all_names_work(bench: Bench) -> None:
-    rule = "pq.slot.names"
+    _store_in_slots(bench, "pq.slot.names", NAMES)
+
+
+@check("pq.slot.long-names", kinds=KINDS)
+def slots_of_long_names_work(bench: Bench) -> None:
+    _store_in_slots(bench, "pq.slot.long-names", LONG_NAMES)
+
+
+def _store_in_slots(bench: Bench, rule: str, names: Sequence[str]) -> None:
+    """Push and pop under each slot name, in memory and on disk."""
     driver = bench.driver
-    for name in NAMES:
+    for name in names:
         for disk in (False, True):
             with bench.collecting(), bench.recorder.blame(rule):
                 bench.restart()

@@ -68,12 +68,13 @@ def consumed_chunks_are_deleted(bench: Bench) -> None:
 
 @check("queuelib.clear", kinds=BYTES_ONLY)
 def clear_removes_everything(bench: Bench) -> None:
-    rule = "queuelib.clear"
     run(bench, program("push:0 push:1 pop push:2 clear pop length push:3 push:4 pop clear clear push:5 reopen length pop"))
     run(bench, program("clear push:0 push:1 clear reopen pop push:2 reopen pop"))
-    if not bench.offers("filesystem"):
-        return
-    bench.restart()
+
+
+@check("queuelib.clear.space", kinds=BYTES_ONLY)
+def clear_frees_the_space(bench: Bench) -> None:
+    rule = "queuelib.clear.space"
     queue = bench.open()
     for _ in range(50):
         queue.push(bench.driver.evaluate("b'x' * 10_000"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,11 @@ KEYS = (
     "with spaces/0",
     "dots.and-dashes_/..hidden/1",
     "exämple-日本語/2",
-    "d" * 255 + "/0",
 )
 """Keys as the released priority queues make them, below a directory of the author's choice."""
+
+LONG_KEYS = ("d" * 255 + "/0",)
+"""Keys at the limit of file systems."""
 
 
 NEIGHBOURS = (
@@ -91,9 +93,18 @@ def keys_are_identities(bench: Bench) -> None:
 
 @check("queue.ctor.key-shapes")
 def keys_have_many_shapes(bench: Bench) -> None:
+    _store_under(bench, "queue.ctor.key-shapes", KEYS)
+
+
+@check("queue.ctor.key-lengths")
+def keys_may_be_long(bench: Bench) -> None:
+    _store_under(bench, "queue.ctor.key-lengths", LONG_KEYS)
+
+
+def _store_under(bench: Bench, rule: str, keys: Sequence[str]) -> None:
+    """Push, close, open again and pop under each of some keys, if that works under an ordinary one."""
     run(bench, program("push:0 reopen pop"))
-    rule = "queue.ctor.key-shapes"
-    for key in KEYS:
+    for key in keys:
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()
             queue = _opened(bench, key, "queue")

@@ -27,7 +27,7 @@ ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
 """Bytes that are left on a full file system."""
 
 
-@check("queue.push.no-silent-loss", "queue.push.failed-no-trace", name="queue.push.no-silent-loss")
+@check("queue.push.no-silent-loss", "queue.push.failed-no-trace-fault", name="queue.push.no-silent-loss")
 def a_push_is_stored_or_raises(bench: Bench) -> None:
     scenes = [
         partial(push_under_fault, bench, size=size, reopen=reopen) for size in ("small", "large") for reopen in (False, True)
@@ -35,7 +35,7 @@ def a_push_is_stored_or_raises(bench: Bench) -> None:
     _under_each_fault(bench, "push", scenes)
 
 
-@check("queue.persist.partial", "queue.close.keeps", name="disk.pop")
+@check("queue.persist.partial-fault", "queue.close.keeps-fault", name="disk.pop")
 def a_failed_pop_loses_nothing(bench: Bench) -> None:
     large_first, large_last = (2, 1, 3), (1, 3, 2)
     scenes = [
@@ -46,12 +46,12 @@ def a_failed_pop_loses_nothing(bench: Bench) -> None:
     _under_each_fault(bench, "pop", scenes)
 
 
-@check("queue.close.keeps", name="disk.close")
+@check("queue.close.keeps-fault", name="disk.close")
 def a_failed_close_loses_nothing(bench: Bench) -> None:
     _under_each_fault(bench, "close", [partial(close_under_fault, bench, resumed=resumed) for resumed in (True, False)])
 
 
-@check("queue.persist.reopen", name="disk.open")
+@check("queue.persist.reopen-fault", name="disk.open")
 def a_failed_open_loses_nothing(bench: Bench) -> None:
     _under_each_fault(bench, "open", [partial(open_under_fault, bench)])
 

@@ -14,21 +14,13 @@ from queue_conformance.suites.queues.fallback import is_fallback, transient_name
 from queue_conformance.suites.queues.faulting import backend_of, contains, drained
 
 
-@check("queue.push.permanent-error", kinds=REQUESTS_ONLY)
-def push_raises_permanent_errors_as_they_are(bench: Bench) -> None:
-    _expect_storage(bench)
-    if bench.backend is None and bench.offers("filesystem"):
-        _push_onto_a_disk_without_room(bench)
-    else:
-        _push_into_replaced_storage(bench)
-
-
 def _expect_storage(bench: Bench) -> None:
     if not bench.offers("persistent") and not bench.offers("server"):
         raise NotApplicable("needs persistent or server")
 
 
-def _push_into_replaced_storage(bench: Bench) -> None:
+@check("queue.push.permanent-error", kinds=REQUESTS_ONLY)
+def push_raises_permanent_errors_as_they_are(bench: Bench) -> None:
     rule = "queue.push.permanent-error"
     queue = _with_replaced_storage(bench)
     try:
@@ -41,8 +33,9 @@ def _push_into_replaced_storage(bench: Bench) -> None:
     contains(bench, rule, left, 3, range(1, 2), "push returned, although what it stores in was replaced")
 
 
-def _push_onto_a_disk_without_room(bench: Bench) -> None:
-    rule = "queue.push.permanent-error"
+@check("queue.push.full-disk", kinds=REQUESTS_ONLY)
+def push_raises_what_a_full_disk_says(bench: Bench) -> None:
+    rule = "queue.push.full-disk"
     queue = bench.open()
     queue.push(bench.driver.item(1))
     fault = SizeLimit(0)

@@ -39,7 +39,7 @@ def push_under_fault(bench: Bench, fault: Fault, *, size: str, reopen: bool) -> 
     opening = bench.recorder.steps[-2].source
     pushed, hit = _attempt(bench, fault, partial(queue.push, items[2], owner="queue.push.no-silent-loss"))
     failed = pushed is _RAISED
-    rule = "queue.push.failed-no-trace" if failed else "queue.push.no-silent-loss"
+    rule = "queue.push.failed-no-trace-fault" if failed else "queue.push.no-silent-loss"
     bench.examined["queue.push.no-silent-loss"] += hit  # an error is not silent
     stored = [bench.driver.key_literal(item) for item in items.values()]
     body = [
@@ -96,12 +96,12 @@ def pop_under_fault(bench: Bench, fault: Fault, *, order: Sequence[int], resumed
             _pop_once(bench, fault, order, resumed, False)
         except RuleBroken:
             raise failure from None
-        raise failure.as_rule("queue.close.keeps") from None
+        raise failure.as_rule("queue.close.keeps-fault") from None
 
 
 def _pop_once(bench: Bench, fault: Fault, order: Sequence[int], resumed: bool, reopen: bool) -> bool:
     """Pop under a fault, and compare; what came out then may come again."""
-    rule = "queue.persist.partial"
+    rule = "queue.persist.partial-fault"
     items = _start(bench, fault)
     queue = bench.open()
     opening = bench.recorder.steps[-1].source
@@ -148,7 +148,7 @@ def close_under_fault(bench: Bench, fault: Fault, *, resumed: bool) -> bool:
     Raises:
         RuleBroken: if an item is lost.
     """
-    rule = "queue.close.keeps"
+    rule = "queue.close.keeps-fault"
     items = _start(bench, fault)
     queue = bench.open()
     opening = bench.recorder.steps[-1].source
@@ -193,7 +193,7 @@ def open_under_fault(bench: Bench, fault: Fault) -> bool:
     Raises:
         RuleBroken: if an item is lost.
     """
-    rule = "queue.persist.reopen"
+    rule = "queue.persist.reopen-fault"
     items = _start(bench, fault)
     queue = bench.open()
     opening = bench.recorder.steps[-1].source

@@ -26,6 +26,7 @@ class ServedQueuePair(QueuePair):
         assert bench.backend is not None
         self.bench = bench
         self.backend: Backend = bench.backend
+        self._cuts_replies = False  # whether the server may act without its reply being heard
         self.recover()  # a queue cannot be built while its server is away
         super().__init__(bench, number)
         self.model: Any = UncertainQueueModel(bench.implementation.capabilities.order)
@@ -45,6 +46,7 @@ class ServedQueuePair(QueuePair):
     def cut_reply(self, after: int) -> None:
         """Cut the next reply."""
         hurt(self.bench, Fault("cut_reply", after))
+        self._cuts_replies = True
 
     def cut_request(self, after: int) -> None:
         """Cut the next request."""
@@ -53,6 +55,7 @@ class ServedQueuePair(QueuePair):
     def stall(self, _item: int = 0) -> None:
         """Pass nothing any more, until the end of the fault: then all of it is done."""
         hurt(self.bench, Fault("stall"))
+        self._cuts_replies = True
 
     def slow(self, _item: int = 0) -> None:
         """Delay everything a little: all must go on as before."""
@@ -63,6 +66,7 @@ class ServedQueuePair(QueuePair):
         """End the fault."""
         if self.backend.faulty:
             recover(self.bench)
+        self._cuts_replies = False
 
     # --- Operations --------------------------------------------------------------------------------------------------
 
@@ -141,6 +145,7 @@ class ServedQueuePair(QueuePair):
         if value is None and faulty:
             self._examined["queue.pop.transient-none"] += 1
             self._failed.add("pop")
+            self._failed.add("queue.pop.reply-cut" if self._cuts_replies else "queue.pop.transient-keeps")
             self._peeked = NOTHING_PEEKED
             if self.backend.proxy.requested > requested or self.backend.proxy.stalled:
                 self.model.fail_pop()
@@ -158,8 +163,8 @@ class ServedQueuePair(QueuePair):
         assert number is not None
         self._take(value, number)
         self._tracked -= 1
-        if "pop" in self._failed:
-            self._examined["queue.pop.transient-keeps"] += 1
+        for rule in self._failed & set(_OF_POPS):
+            self._examined[rule] += 1
         return number
 
     def _popped_later(self) -> Any:
@@ -254,6 +259,9 @@ def _rule_of_push(sent: bool) -> str:
     return "queue.push.transient-error" if sent else "queue.push.transient-after-success"
 
 
+_OF_POPS = ("queue.pop.transient-keeps", "queue.pop.reply-cut")
+
+
 def _without_pops(play: Play) -> Program:
     """Leave out all pops, because without one of them its fault would hit the next one; and lengths, which tell of themselves."""
     return tuple(operation for operation in play.played if operation.name not in ("pop", "length"))
@@ -263,7 +271,8 @@ def _after_faults(player: Player, play: Play, failure: RuleBroken) -> str:
     """Faults matter: is it the pops that failed, or the pushes?"""
     if failure.rule.startswith("queue.len."):
         return "queue.len.last-known" if player.bench.applies("queue.len.last-known") else "queue.len.transient-nonzero"
-    of_pushes, of_pops = "queue.push.failed-no-trace", "queue.pop.transient-keeps"
+    of_pushes, (kept, cut) = "queue.push.failed-no-trace-fault", _OF_POPS
+    of_pops = cut if player.passes(drop("cut_reply", "stall")(play), play.queues) else kept
     if of_pushes in player.known and player.passes(play.without("push", False), play.queues):
         return of_pushes
     if of_pops in player.known and player.passes(_without_pops(play), play.queues):

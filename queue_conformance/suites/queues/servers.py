@@ -38,11 +38,12 @@ FAULTS = (
 
 
 @check(
-    "queue.push.failed-no-trace",
+    "queue.push.failed-no-trace-fault",
     "queue.push.transient-after-success",
     "queue.push.permanent-error",
     "queue.pop.transient-none",
     "queue.pop.transient-keeps",
+    "queue.pop.reply-cut",
     "queue.len.transient-nonzero",
     kinds=REQUESTS_ONLY,
     name="server-faults",
@@ -76,7 +77,9 @@ def _during(bench: Bench, fault: ServerFault, operate: Callable[[Bench, Any, Ser
             hits.append(f"{fault.name} ({operate.__name__.strip('_')})")
         bench.recorder.note(f"backend.{fault.end}()")
         getattr(backend, fault.end)()
-    rule = "queue.push.failed-no-trace" if operate is _push else "queue.pop.transient-keeps"
+    rule = "queue.push.failed-no-trace-fault"
+    if operate is not _push:  # a frozen server acts once it thaws, when nobody waits for its reply
+        rule = "queue.pop.reply-cut" if fault.begin == "freeze_server" else "queue.pop.transient-keeps"
     step = bench.recorder.steps[-2]
     popped = bench.driver.identify(step.result) if operate is _pop else None
     left = drained(bench, queue, rule)
