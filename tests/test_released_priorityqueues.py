@@ -30,7 +30,7 @@ BY_SLOT = BOTH | {
     # close clears pqueues, so that the second one returns {}.
     "pq.close.twice",
     # A host of 253 characters and its MD5 make a name of 286.
-    "pq.slot.names",
+    "pq.slot.long-names",
 }
 
 

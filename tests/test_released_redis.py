@@ -18,34 +18,40 @@ queues = pytest.importorskip("scrapy_redis.queue", reason="needs scrapy-redis")
 OPEN = runpy.run_path(str(DOCS / "matrix" / "conftest.py"))["pytest_open_queue"]
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0?socket_timeout=0.3&socket_connect_timeout=0.3"}
 
-QUEUE = {
-    # push lets the errors of redis-py through.
-    "queue.push.transient-error",
-    "queue.push.transient-after-success",
+SCRAPY = {
     # push lets the errors of pickle through, and asks nobody whether the request can be rebuilt.
     "queue.push.serialization-error",
     "queue.push.serialization-all-causes",
     "queue.push.rebuildable",
+    # RPOP and LPOP remove the request before its callback is looked for.
+    "queue.pop.missing-callback",
+}
+EXTERNAL = SCRAPY | {
+    # push lets the errors of redis-py through.
+    "queue.push.transient-error",
+    "queue.push.transient-after-success",
     # pop and len let the errors of redis-py through, too.
     "queue.pop.transient-none",
     "queue.len.transient-no-raise",
     # RPOP and LPOP remove the request before the reply is there: it is gone if the connection, or the process, ends then.
-    "queue.pop.transient-keeps",
+    "queue.pop.reply-cut",
     "queue.shared.no-loss",
 }
-BROKEN = {
-    "FifoQueue": QUEUE,
+BEYOND = {
+    "FifoQueue": set(),
     # A sorted set holds equal members once.
-    "PriorityQueue": QUEUE | {"queue.push.duplicates"},
+    "PriorityQueue": {"queue.push.duplicates"},
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", BEYOND)
 def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
     given = {"open_queue": OPEN, "settings": SETTINGS, "server": "redis", "examples": 30}
     (report,) = examine(getattr(queues, name), claims=["shared"], **given).implementations
-    assert broken(report) == BROKEN[name]
-    assert {"queue.shared.once", "queue.shared.visible"} <= {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
+    assert (report.profile, report.also.profile) == ("scrapy", "external-queue")
+    assert broken(report) == SCRAPY | BEYOND[name]
+    assert broken(report.also) == EXTERNAL | BEYOND[name]
+    assert {"queue.shared.once", "queue.shared.visible"} <= {v.rule.id for v in report.also.verdicts if v.verdict is Verdict.KEPT}
 
 
 def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():

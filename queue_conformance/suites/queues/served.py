@@ -135,7 +135,7 @@ class ServedQueuePair(QueuePair):
         if self.model.lost_track:
             return None
         self._ensure_open()
-        faulty, requested = self.backend.faulty, self.backend.proxy.requested
+        faulty, requested, replied = self.backend.faulty, self.backend.proxy.requested, self.backend.proxy.replied
         try:
             value = self.queue.pop()
         except OperationRaised as raised:
@@ -155,6 +155,8 @@ class ServedQueuePair(QueuePair):
             if self.model.lost_track:
                 return None
         if value is None and self.model.may_be_empty:
+            if self._failed and self.backend.proxy.replied == replied:
+                return None  # it has not asked its server, so nothing says whether what failed is stored
             self.model.clear()
             self._examined["queue.pop.empty-none"] += 1
             self._seen.add("pop of nothing")
