@@ -16,7 +16,8 @@ ON_DISK = [
 ]
 COLLECTIONS = {"PriorityQueue": {"queuelib.pq.startprios-empty"}, "RoundRobinQueue": {"queuelib.rr.peek-empty"}}
 
-SERIALIZING = {"queue.push.rebuildable", "queue.ctor.wrong-storage", "queue.close.twice"}
+# pop takes the item out before it looks for the callback.
+SERIALIZING = {"queue.push.rebuildable", "queue.pop.missing-callback", "queue.ctor.wrong-storage", "queue.close.twice"}
 PICKLE = SERIALIZING | {"queue.push.serialization-all-causes"}
 MARSHAL = SERIALIZING | {"queue.pop.roundtrip-rare"}
 # After a crash its close deletes files that hold items; the README says so. A close that cannot write cuts info.json.
