@@ -34,6 +34,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="chooses them")
     parser.add_argument("--report", type=Path, default=Path("build/mutation"), help="where survivors are written")
     parser.add_argument("--line", type=int, default=0, help="only mutants of this line")
+    parser.add_argument(
+        "--quick", action="store_true", help="leave out machines, crashes, full disks and jobs, which kill little"
+    )
     parser.add_argument("--own", action="store_true", help="run the tests of the libraries themselves on the same mutants, too")
     parser.add_argument("--copy", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -47,7 +50,7 @@ def main() -> int:
     failed = 0
     for name in names:
         arguments = [f"--{key}={getattr(options, key)}" for key in ("sample", "seed", "report", "line")]
-        arguments += ["--own"] if options.own else []
+        arguments += [f"--{flag}" for flag in ("own", "quick") if getattr(options, flag)]
         with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
             copy = Path(directory, "copy")
             command = [sys.executable, str(HERE), name, f"--copy={copy}", *arguments]
@@ -68,7 +71,7 @@ def copied(subject: Subject, directory: Path) -> dict[str, str]:
 
 def examine(subject: Subject, options: argparse.Namespace) -> int:
     """Mutate one module; return 1 if too many mutants survive."""
-    killer = Killer(subject, options.copy)
+    killer = Killer(subject, options.copy, thorough=not options.quick)
     killer.learn()
     started = time.monotonic()
     mutants = mutants_of(killer.source, 0 if options.line else options.sample, options.seed)
