@@ -93,3 +93,32 @@ def test_a_function_that_cannot_prepare_a_spider_is_a_mistake_of_the_author():
         queue_conformance.examine(f"{WORLDS}.SpiderKeyedQueue", prepare_spider=lambda spider: spider.nothing)
     with pytest.raises(queue_conformance.UsageError, match="prepare_spider: write a function"):
         queue_conformance.examine(f"{WORLDS}.SpiderKeyedQueue", prepare_spider=3)
+
+
+IMPORTS_THE_REACTOR = """
+from gallery.right_schedulers import PlainScheduler
+from twisted.internet import reactor
+
+
+class Ticks(PlainScheduler):
+    ready = False
+
+    def open(self, spider):
+        assert reactor.running
+        reactor.callLater(0.02, setattr, self, "ready", True)
+
+    def next_request(self):
+        return super().next_request() if self.ready else None
+
+
+if __name__ == "__main__":
+    from queue_conformance import examine
+
+    report = examine("script.Ticks", examples=3, rules="scheduler.*")
+    assert not report.failed, report
+"""
+
+
+def test_a_module_may_import_the_reactor_before_scrapy_installs_it(tmp_path):
+    ended = run_script(IMPORTS_THE_REACTOR, tmp_path)
+    assert not ended.returncode, ended.stderr

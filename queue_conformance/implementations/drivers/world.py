@@ -24,14 +24,26 @@ def enter() -> None:
     That takes 2 ms in the process of a check. In other ones, such as that of pytest, nothing finds a running event loop.
     """
     before = asyncio._get_running_loop()
-    found = sys.modules.get(_REACTOR)
+    found: Any = sys.modules.get(_REACTOR)
     if found is not None and not isinstance(found, AsyncioSelectorReactor):
-        del sys.modules[_REACTOR]  # the class under test, or something that pytest runs, was quicker than Scrapy would let it
+        _replace(found)
     elif found is not None and found.running and before is not None:
         return
     engine.start_reactor()
     if not isolation.alone:
         asyncio._set_running_loop(before)
+
+
+def _replace(reactor: Any) -> None:
+    """Put the reactor that Scrapy installs in the place of one that the module of a class installed when it was imported.
+
+    In a crawl that module is imported later.
+    """
+    del sys.modules[_REACTOR]
+    engine.start_reactor()
+    for module in tuple(sys.modules.values()):
+        if getattr(module, "__dict__", {}).get("reactor") is reactor:
+            module.reactor = sys.modules[_REACTOR]  # type: ignore[attr-defined]
 
 
 class WorldlyCrawler(Crawler):
