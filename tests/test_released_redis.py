@@ -40,7 +40,7 @@ EXTERNAL = SCRAPY | {
 BEYOND = {
     "FifoQueue": set(),
     # A sorted set holds equal members once.
-    "PriorityQueue": {"queue.push.duplicates"},
+    "PriorityQueue": {"queue.push.duplicates", "queue.pop.priority-range"},  # and its scores are floating-point numbers
 }
 
 
