@@ -11,12 +11,15 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.uncertain import UncertainQueueModel
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.outcomes import RuleBroken, TooSlow
 from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop, without_empty_pops
 from queue_conformance.suites.queues.attribution import FAULTS, SPREAD
 from queue_conformance.suites.queues.fallback import is_transient
 from queue_conformance.suites.queues.faulting import IMPATIENCE, Fault, expect_transient, hurt, patiently, recover
 from queue_conformance.suites.queues.pair import NOTHING_PEEKED, QueuePair
+
+SLOW = 0.2
+"""Seconds after which a pop that finds nothing has met a time-out of the client, although nothing was done to the server."""
 
 
 class ServedQueuePair(QueuePair):
@@ -136,6 +139,7 @@ class ServedQueuePair(QueuePair):
             return None
         self._ensure_open()
         faulty, requested, replied = self.backend.faulty, self.backend.proxy.requested, self.backend.proxy.replied
+        started = time.monotonic()
         try:
             value = self.queue.pop()
         except OperationRaised as raised:
@@ -150,6 +154,8 @@ class ServedQueuePair(QueuePair):
             if self.backend.proxy.requested > requested or self.backend.proxy.stalled:
                 self.model.fail_pop()
             return None
+        if value is None and not self.model.may_be_empty and not self.backend.harmed and time.monotonic() - started > SLOW:
+            raise TooSlow("the server answers too slowly here for the queue, whose pop returns None as if it were away")
         if value is None and not self.model.may_be_empty and self._failed:
             value = self._popped_later()
             if self.model.lost_track:
