@@ -55,6 +55,10 @@ WARM = ("hypothesis", "pytest", "qcrawl", "queue_conformance", "queue_reference"
 """Packages that are imported once, and not again in the process of each mutant."""
 
 
+ONCE = ("hypothesis", "pytest", "redis", "twisted", "zope")
+"""Packages that do not depend on what is mutated, and may not be imported twice."""
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known of a check of a class, from the module as it is.
@@ -229,7 +233,7 @@ class Killer:
             try:
                 together = {name: Examination(self.bases[name].survey, shared, self.releases) for name in classes}
                 apart = {name: Examination(self.bases[name].survey, alone, self.releases) for name in classes}
-            except LoadError as error:
+            except Exception as error:  # the kit may be the first to import what needs the module
                 return next(iter(classes)), "import", str(error)
             assert sys.modules[self.subject.module].__file__ == str(self.file), "the copy is not what is imported"
             discovered = False
@@ -421,5 +425,6 @@ def _get_warm(modules: Iterable[str], without: str) -> None:
             importlib.import_module(module)
         except ImportError:
             for name in sys.modules.keys() - before:
-                del sys.modules[name]
+                if name.partition(".")[0] not in ONCE:
+                    del sys.modules[name]
     sys.meta_path.remove(missing)  # type: ignore[arg-type]
