@@ -93,6 +93,11 @@ class Backend:
         self.faulty = self.harmed = True
         self.proxy.hold_reply(number)
 
+    def cut_after(self, number: int) -> None:
+        """Let the server answer some more times, then end the connection at the next request, and refuse new ones."""
+        self.faulty = self.harmed = True
+        self.proxy.cut_after(number)
+
     def stall(self) -> None:
         """Pass nothing any more, and end nothing."""
         self.faulty = self.harmed = True
@@ -113,6 +118,10 @@ class Backend:
         self.harmed = False
         if self.server.ours:
             ask(self.server.address, "FLUSHALL")
+
+    def stored(self) -> list[str]:
+        """Return the names of what is stored; nothing is known of a server that is not the kit's own."""
+        return sorted(map(str, ask(self.server.address, "KEYS", "*"))) if self.server.ours else []
 
     def replace_storage(self) -> int:
         """Put something else under every key of the server: what was stored is gone for good.

@@ -63,11 +63,12 @@ class FaultProxy:
         cuts: connections that a fault has ended so far.
         stalled: whether nothing passes.
         held: bytes of replies that are held back.
+        turns: how often a client has asked so far, after it was answered before.
     """
 
     def __init__(self, upstream: Address) -> None:
         self.upstream = upstream
-        self.accepted = self.requested = self.replied = self.cuts = self.held = 0
+        self.accepted = self.requested = self.replied = self.cuts = self.held = self.turns = 0
         self._lock = threading.RLock()
         self._selector = selectors.DefaultSelector()
         self._links: set[_Link] = set()
@@ -76,6 +77,8 @@ class FaultProxy:
         self.stalled = False
         self._replies: int | None = None  # replies that may still pass before the next one is held
         self._asked = False  # whether what the server says next is a reply of its own
+        self._waiting = False  # whether a client has asked, and was not answered yet
+        self._turns: int | None = None  # how often a client may still ask before the connection is cut
         self._delay = 0.0
         self._closing = False
         self._wake_reader, self._wake_writer = socket.socketpair()
@@ -130,6 +133,15 @@ class FaultProxy:
         with self._changing():
             self._replies, self._asked, self.held = number, False, 0
 
+    def cut_after(self, number: int) -> None:
+        """Let the server answer some more times, then end the connection at the next request, and refuse new ones.
+
+        Args:
+            number: how often it is still asked; what a client sends at once, such as a transaction, counts once.
+        """
+        with self._changing():
+            self._turns, self._waiting = number, False
+
     def stall(self) -> None:
         """Pass nothing any more, and end nothing: the server is frozen, or the network swallows what is sent."""
         with self._changing():
@@ -149,7 +161,7 @@ class FaultProxy:
     def recover(self) -> None:
         """End all faults. Connections that were cut stay cut; what was stalled passes."""
         with self._changing():
-            self._room, self._delay, self._replies = {}, 0.0, None
+            self._room, self._delay, self._replies, self._turns = {}, 0.0, None, None
             for link in self._links:
                 link.release(self._selector)
             if self.stalled:
@@ -276,6 +288,9 @@ class FaultProxy:
 
     def _forward(self, link: _Link, end: Any, data: bytes) -> None:
         direction = "request" if end is link.client else "reply"
+        if self._ends(direction):
+            self._refuse()
+            return
         if self._holds(direction):
             link.held += data
             self.held += len(data)
@@ -300,6 +315,16 @@ class FaultProxy:
             self._end(link, reset=False)
             if self._refuse_after_cut:
                 self._refuse()
+
+    def _ends(self, direction: str) -> bool:
+        """Count turns, and tell whether the connection ends instead of one."""
+        begins = direction == "request" and not self._waiting
+        self._waiting = direction == "request"
+        self.turns += begins
+        if self._turns is None or not begins:
+            return False
+        self._turns -= 1
+        return self._turns < 0
 
     def _holds(self, direction: str) -> bool:
         """Count replies, and tell whether what goes in a direction is to be held back."""

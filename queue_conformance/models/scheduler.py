@@ -48,6 +48,7 @@ class Layout:
         slots: whether the slots of the downloader are served in turn, so that priorities count within a slot only.
         start_last: whether start requests come after others of their priority; if not, either may be first.
         filters: whether a request that was seen is rejected.
+        memory_first: whether of equal priorities those in memory come first; if not, either place may be asked first.
     """
 
     orders: Mapping[Place, Order]
@@ -55,6 +56,7 @@ class Layout:
     slots: bool = False
     start_last: bool = True
     filters: bool = True
+    memory_first: bool = True
 
 
 class SchedulerModel:
@@ -67,6 +69,7 @@ class SchedulerModel:
     Attributes:
         seen: what was enqueued and may not come again.
         unsure: what may or may not be remembered as seen: it failed, or was lost with the memory.
+        doubtful: what was in memory when the crawl was stopped, and may come again nevertheless.
         stats: what was counted in this run.
     """
 
@@ -76,6 +79,7 @@ class SchedulerModel:
         self._stored: dict[Place, list[int]] = {Place.MEMORY: [], Place.DISK: []}
         self.seen: set[int] = set()
         self.unsure: set[int] = set()
+        self.doubtful: Counter[int] = Counter()
         self.stats: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -132,6 +136,7 @@ class SchedulerModel:
         for number in self._stored[Place.MEMORY]:
             if not self._traits(number).dont_filter:
                 self.unsure.add(number)
+        self.doubtful.update(self._stored[Place.MEMORY])
         self._stored[Place.MEMORY].clear()
         self.stats.clear()
 
@@ -148,7 +153,7 @@ class SchedulerModel:
         for slot in slots:
             memory, disk = (self._top([n for n in self._stored[place] if self._slot(n) == slot], place) for place in Place)
             found[Place.MEMORY] += memory
-            if not memory:
+            if not memory or not self._layout.memory_first:
                 found[Place.DISK] += disk
                 continue
             best = self._traits(memory[0]).priority

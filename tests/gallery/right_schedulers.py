@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
+import os
 import pickle
+import sqlite3
 from itertools import count
 
 from redis import Redis, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from scrapy.utils.job import job_dir
+from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import fingerprint, request_from_dict
 
 
@@ -56,13 +61,117 @@ class DeferringScheduler(HesitantScheduler):
         return threads.deferToThread(self.heap.clear)
 
 
+class FilteringScheduler(PlainScheduler):
+    """It keeps its requests in memory, and asks the filter of the settings, which keeps what it has seen there too."""
+
+    def __init__(self, crawler):
+        super().__init__()
+        crawler = copy.copy(crawler)
+        crawler.settings = crawler.settings.copy()
+        crawler.settings.frozen = False
+        crawler.settings.set("JOBDIR", None, "cmdline")
+        self.filter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def open(self, spider):
+        self.spider = spider
+        return self.filter.open()
+
+    def close(self, reason):
+        return self.filter.close(reason)
+
+    def enqueue_request(self, request):
+        if not request.dont_filter and self.filter.request_seen(request):
+            self.filter.log(request, self.spider)
+            return False
+        return super().enqueue_request(request)
+
+
+class SQLiteScheduler:
+    """It keeps its requests and what it has seen in one SQLite file of the job directory, and in memory what pickle refuses."""
+
+    def __init__(self, crawler):
+        self.crawler = crawler
+        self.job = job_dir(crawler.settings)
+        self.volatile = PlainScheduler()
+        self.seen_in_memory = set()
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def open(self, spider):
+        self.spider = spider
+        self.db = sqlite3.connect(os.path.join(self.job, "requests.db") if self.job else ":memory:")
+        with self.db:
+            self.db.execute("CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, priority INTEGER, data BLOB)")
+            self.db.execute("CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY)")
+
+    def close(self, reason):
+        self.db.close()
+
+    def serialize(self, request):
+        return pickle.dumps(request.to_dict(spider=self.spider))
+
+    def deserialize(self, data):
+        return request_from_dict(pickle.loads(data), spider=self.spider)
+
+    def has_seen(self, print_):
+        found = self.db.execute("SELECT 1 FROM seen WHERE fingerprint = ?", (print_,)).fetchone()
+        return found is not None or print_ in self.seen_in_memory
+
+    def enqueue_request(self, request):
+        print_ = None if request.dont_filter else fingerprint(request)
+        if print_ and self.has_seen(print_):
+            return False
+        try:
+            data = self.serialize(request)
+        except Exception:  # what pickle calls belongs to others, and raises anything
+            return self.keep(request, print_)
+        with self.db:
+            if print_:
+                self.db.execute("INSERT INTO seen VALUES (?)", (print_,))
+            self.db.execute("INSERT INTO requests (priority, data) VALUES (?, ?)", (request.priority, data))
+        return True
+
+    def keep(self, request, print_):
+        self.seen_in_memory.add(print_)
+        return self.volatile.enqueue_request(request)
+
+    def next_request(self):
+        row = self.db.execute("SELECT id, priority, data FROM requests ORDER BY priority DESC, id LIMIT 1").fetchone()
+        if row is None or (self.volatile.heap and -self.volatile.heap[0][0] >= row[1]):
+            return self.next_volatile()
+        with self.db:
+            self.db.execute("DELETE FROM requests WHERE id = ?", row[:1])
+        return self.deserialize(row[2])
+
+    def next_volatile(self):
+        request = self.volatile.next_request()
+        if request is not None and not request.dont_filter:  # from now on it was seen, even if this run ends
+            with self.db:
+                self.db.execute("INSERT INTO seen VALUES (?)", (fingerprint(request),))
+        return request
+
+    def has_pending_requests(self):
+        return len(self) > 0
+
+    def __len__(self):
+        return len(self.volatile.heap) + self.db.execute("SELECT count(*) FROM requests").fetchone()[0]
+
+
 class RedisScheduler:
-    """It keeps its requests in a sorted set of a Redis server, and several processes may share them."""
+    """It keeps its requests in a sorted set of a Redis server, which processes may share, and in memory what pickle refuses."""
 
     def __init__(self, crawler):
         self.crawler = crawler
         url = crawler.settings.get("REDIS_URL", "redis://localhost:6379/0")
         self.server = Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=Retry(NoBackoff(), 0))
+        self.volatile = PlainScheduler()
+        self.seen_in_memory = set()
 
     @classmethod
     def from_crawler(cls, crawler):
@@ -79,22 +188,49 @@ class RedisScheduler:
         return f"{self.spider.name}:{name}"
 
     def enqueue_request(self, request):
-        if not request.dont_filter and not self.server.sadd(self.key("seen"), fingerprint(request)):
+        print_ = b"" if request.dont_filter else fingerprint(request)
+        try:
+            data = pickle.dumps(request.to_dict(spider=self.spider))
+        except Exception:  # what pickle calls belongs to others, and raises anything
+            if print_ and (print_ in self.seen_in_memory or self.server.sismember(self.key("seen"), print_)):
+                return False
+            self.seen_in_memory.add(print_)
+            return self.volatile.enqueue_request(request)
+        if print_ and print_ in self.seen_in_memory:
             return False
-        number = self.server.incr(self.key("number"))
-        data = b"%020d" % number + pickle.dumps(request.to_dict(spider=self.spider))
-        self.server.zadd(self.key("requests"), {data: -request.priority})
-        return True
+        return self.store(print_, -request.priority, data)
+
+    def store(self, print_, score, data):
+        keys = [self.key(name) for name in ("seen", "requests", "number")]
+        return bool(self.server.eval(STORE, 3, *keys, print_, score, data))
 
     def next_request(self):
+        found = self.next_stored()
+        if found:
+            return request_from_dict(pickle.loads(found[20:]), spider=self.spider)
+        request = self.volatile.next_request()
+        if request is not None and not request.dont_filter:  # from now on it was seen, even if this run ends
+            self.server.sadd(self.key("seen"), fingerprint(request))
+        return request
+
+    def next_stored(self):
         found = self.server.zpopmin(self.key("requests"))
-        return request_from_dict(pickle.loads(found[0][0][20:]), spider=self.spider) if found else None
+        return found[0][0] if found else None
 
     def has_pending_requests(self):
         return len(self) > 0
 
     def __len__(self):
-        return self.server.zcard(self.key("requests"))
+        return self.server.zcard(self.key("requests")) + len(self.volatile.heap)
+
+
+STORE = """
+if ARGV[1] ~= '' and redis.call('sadd', KEYS[1], ARGV[1]) == 0 then return 0 end
+local number = string.format('%020d', redis.call('incr', KEYS[3]))
+redis.call('zadd', KEYS[2], ARGV[2], number .. ARGV[3])
+return 1
+"""
+"""Notes the fingerprint of a request and stores it, or nothing of both."""
 
 
 class PatientRedisScheduler(RedisScheduler):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-from scrapy.utils.request import request_from_dict
 
 from gallery import breaks
 from gallery.right_schedulers import RedisScheduler
@@ -172,12 +169,12 @@ class WaitsForItsServer(RedisScheduler):
 class LooksThenRemoves(RedisScheduler):
     """It looks at the next request, and removes it afterwards."""
 
-    def next_request(self):
+    def next_stored(self):
         found = self.server.zrange(self.key("requests"), 0, 0)
         if not found:
             return None
         self.server.zrem(self.key("requests"), found[0])
-        return request_from_dict(pickle.loads(found[0][20:]), spider=self.spider)
+        return found[0]
 
 
 @breaks("scheduler.resume.all", right=RIGHT_REDIS, settings=REDIS, server="redis")

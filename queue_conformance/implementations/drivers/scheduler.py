@@ -6,13 +6,14 @@ import copy
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from scrapy import Request, Spider
+from scrapy import Request
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
@@ -30,6 +31,19 @@ from queue_conformance.implementations.scripts import namespace, quoted, source_
 from queue_conformance.isolation import FlightRecorder
 
 _URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
+_SPIDER = re.compile(r"(?<![\w.])spider\.")
+
+REDIRECTED = 1000
+"""What is added to the number of a request for a copy of it with another URL."""
+
+RETRIED = 100_000
+"""What is added to the number of a request for a copy of it that must not be filtered."""
+
+RICH = (
+    "method='POST', headers={'Accept': ['text/html', 'text/plain']}, body=b'\\x00\\xff', cookies={'a': 'b'}, "
+    "encoding='cp1252', flags=['flag'], cb_kwargs={'item': (1, None)}, callback=spider.parse_item, errback=spider.handle_error"
+)
+"""A value in every field that the others leave as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,9 @@ class Traits:
         dont_filter: whether it may come again.
         refused: whether the disk queue of the kit says that it cannot be serialized.
         elsewhere: whether it belongs to another slot of the downloader.
+        cls: the name of its class.
+        further: the source of further arguments.
+        volatile: whether these are what nobody can be asked to serialize, so that it may end with the process.
     """
 
     priority: int = 0
@@ -49,6 +66,9 @@ class Traits:
     dont_filter: bool = False
     refused: bool = False
     elsewhere: bool = False
+    cls: str = "Request"
+    further: str = ""
+    volatile: bool = False
 
     @property
     def slot(self) -> str:
@@ -72,13 +92,22 @@ POOL: Sequence[Traits] = (
     Traits(5, elsewhere=True),
     Traits(start=True, elsewhere=True),
     Traits(refused=True, elsewhere=True),
+    Traits(further=RICH),
+    Traits(5, cls="CustomRequest", further="depth=3, callback=spider.parse"),
+    Traits(cls="JsonRequest", further="data={'a': [1]}", dont_filter=True),
+    Traits(further="cb_kwargs={'value': lambda: None}", volatile=True),
+    Traits(5, further="callback=lambda response: None", volatile=True),
+    Traits(further="cb_kwargs={'value': threading.Lock()}", dont_filter=True, volatile=True),
 )
 """The requests with the lowest numbers; all others are like the first one."""
 
 
+@lru_cache(maxsize=1024)
 def traits(number: int) -> Traits:
-    """Return what is special about the request of a number."""
-    return POOL[number] if number < len(POOL) else POOL[0]
+    """Return what is special about the request of a number, or about a redirected or retried copy of one."""
+    base = number % REDIRECTED
+    found = POOL[base] if base < len(POOL) else POOL[0]
+    return replace(found, dont_filter=True) if number >= RETRIED else found
 
 
 class OpenScheduler:
@@ -111,7 +140,7 @@ class OpenScheduler:
         result = self.call(source, owner, lambda: self.raw.open(self.crawler.spider))
         return self._settled("opened", result, owner) if settled else result
 
-    def enqueue(self, item: Item, owner: str = "scheduler.enqueue.true") -> Any:
+    def enqueue(self, item: Item, owner: str = "scheduler.enqueue.answers") -> Any:
         """Enqueue a request."""
         source = f"accepted = {self.variable}.enqueue_request({item.source})"
         return self.call(source, owner, lambda: self.raw.enqueue_request(item.value))
@@ -141,6 +170,12 @@ class OpenScheduler:
         """Take out everything as one step; return the URLs."""
         watched = _Watched(self.raw, self._recorder.flight)
         found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, watched)
+        return found
+
+    def take(self, owner: str = "scheduler.enqueue.true") -> list[Request]:
+        """Take out everything as one step; return the requests."""
+        watched = _Watched(self.raw, self._recorder.flight)
+        found: list[Request] = self.call(f"left = taken({self.variable})", owner, misbehaving.taken, watched)
         return found
 
     def _settled(self, name: str, result: Any, owner: str) -> Any:
@@ -185,9 +220,9 @@ class SchedulerDriver(CrawlerDriver):
         # What is stored outside the directory is found by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
         misbehaving.Trouble.pushes, misbehaving.Trouble.silences = [], 0
-        misbehaving.Trouble.stored, misbehaving.Trouble.refusals = [], 0
+        misbehaving.Trouble.stored, misbehaving.Trouble.refusals, misbehaving.Trouble.errors = [], 0, []
         misbehaving.Shelf.requests = {}
-        misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer = [], None
+        misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer, misbehaving.NotedFilter.built = [], None, 0
 
     # --- Settings ----------------------------------------------------------------------------------------------------
 
@@ -232,7 +267,8 @@ class SchedulerDriver(CrawlerDriver):
         crawler.settings = _with(self.crawler.settings, values)
         crawler.signals = SignalManager(crawler)
         crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
-        crawler.spider = self.prepared(Spider.from_crawler(crawler, name=self._name))
+        crawler.spider = self.prepared(example.ExampleSpider.from_crawler(crawler, name=self._name))
+        self.names["crawler"] = crawler
         name = ", name" if self.implementation.server else ""
         name += f", prepare={self.prepare_name}" if self.prepare_name else ""
         return f"make_crawler({{{', '.join(f'{quoted(n)}: {s}' for n, s in sources.items())}}}{name})", crawler
@@ -315,6 +351,9 @@ class SchedulerDriver(CrawlerDriver):
 
     # --- Requests ----------------------------------------------------------------------------------------------------
 
+    def evaluate(self, source: str) -> Item:
+        return super().evaluate(_SPIDER.sub("crawler.spider.", source))  # each crawler of a script has a spider of its own
+
     def _item(self, number: int) -> Item:
         special = traits(number)
         meta = {"is_start_request": True} if special.start else {}
@@ -322,7 +361,8 @@ class SchedulerDriver(CrawlerDriver):
         arguments = f", priority={special.priority}" if special.priority else ""
         arguments += ", dont_filter=True" if special.dont_filter else ""
         arguments += f", meta={meta!r}" if meta else ""
-        item = self.evaluate(f'Request("https://{special.slot}/{number}"{arguments})'.replace("'", '"'))
+        arguments += f", {special.further}" if special.further else ""
+        item = self.evaluate(f'{special.cls}("{self.url(number)}"{arguments})'.replace("'", '"'))
         return Item(item.value, item.source, number)
 
     def fresh(self, number: int) -> Item:
@@ -333,7 +373,7 @@ class SchedulerDriver(CrawlerDriver):
 
     def url(self, number: int) -> str:
         """Return the URL of the request of a number."""
-        return f"https://{traits(number).slot}/{number}"
+        return f"https://{traits(number).slot}/{number % RETRIED}"
 
     def number(self, url: str) -> int | None:
         """Return the number of the request with a URL, if it is of the pool."""
@@ -341,16 +381,20 @@ class SchedulerDriver(CrawlerDriver):
         return int(match[1]) if match else None
 
     def identify(self, value: Any) -> int | None:
-        return self.number(value.url) if isinstance(value, Request) else None
+        number = self.number(value.url) if isinstance(value, Request) else None
+        if number is not None and value.dont_filter and not traits(number).dont_filter:
+            return number + RETRIED
+        return number
 
     def same(self, value: Any, item: Item) -> bool:
-        expected = item.value
-        start = "is_start_request"
-        return (
-            isinstance(value, Request)
-            and (value.url, value.priority, value.dont_filter) == (expected.url, expected.priority, expected.dont_filter)
-            and value.meta.get(start) == expected.meta.get(start)
-        )
+        """Whether what came out is the request of a number, in all its fields."""
+        assert item.number is not None
+        return not self.changes(value, item.number)
+
+    def changes(self, value: Any, number: int) -> list[str]:
+        """Return the names of the fields in which what came out differs from the request of a number."""
+        names = misbehaving.changed(self._item(number).value, value)
+        return [name for name in names if not (traits(number).volatile and name in ("callback", "meta", "cb_kwargs"))]
 
     def setup(self, body: str) -> list[str]:
         lines = super().setup("")[:-2]  # the crawlers are made among the operations
@@ -382,4 +426,4 @@ def _with(settings: Settings, values: Mapping[str, Any]) -> Settings:
     return changed
 
 
-__all__ = ["POOL", "OpenScheduler", "SchedulerDriver", "Traits", "source_of_backend", "traits"]
+__all__ = ["POOL", "REDIRECTED", "RETRIED", "OpenScheduler", "SchedulerDriver", "Traits", "source_of_backend", "traits"]

@@ -8,13 +8,15 @@ import functools
 import sys
 import threading
 
-from scrapy import Request, Spider
+from scrapy import Request
 from scrapy.core.downloader import Slot
 from scrapy.core.engine import ExecutionEngine, _Slot
 from scrapy.core.scraper import Slot as ScraperSlot
 from scrapy.utils.reactor import CallLaterOnce, install_reactor
 from scrapy.utils.test import get_crawler
 from twisted.internet import task
+
+from queue_conformance.implementations.quoted.example import ExampleSpider
 
 
 def start_reactor():
@@ -62,8 +64,8 @@ def let_run(engine, crawler):
 
 def make_crawler(settings, name="example", prepare=None):
     start_reactor()
-    crawler = get_crawler(Spider, settings)
-    crawler.spider = Spider.from_crawler(crawler, name=name)
+    crawler = get_crawler(ExampleSpider, settings)
+    crawler.spider = ExampleSpider.from_crawler(crawler, name=name)
     if prepare is not None:
         prepare(crawler.spider)
     give_engine(crawler)

@@ -11,22 +11,59 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.implementations.quoted.engine import turn
+from queue_conformance.implementations.quoted.example import same
 
 
-def drain(scheduler, patience=3.0):
-    """Return the URLs of everything that is pending; None only says that nothing is ready yet."""
-    urls, silent, end = [], 0, time.monotonic() + patience
-    while len(urls) < 1000:
+def taken(scheduler, patience=3.0):
+    """Take out everything that is pending; None only says that nothing is ready yet."""
+    requests, silent, end = [], 0, time.monotonic() + patience
+    while len(requests) < 1000:
         request = scheduler.next_request()
         if request is not None:
-            urls.append(request.url)
+            requests.append(request)
             silent, end = 0, time.monotonic() + patience
         elif not scheduler.has_pending_requests() or time.monotonic() > end:
             break
         else:
             silent += 1
             turn(0.001 * min(silent // 2, 10))
-    return urls
+    return requests
+
+
+def drain(scheduler, patience=3.0):
+    """Take out everything that is pending; return the URLs."""
+    return [request.url for request in taken(scheduler, patience)]
+
+
+class Patient:
+    """Asks a scheduler again while it raises: it may take a moment to find out that its server is back."""
+
+    def __init__(self, scheduler, patience=2.0):
+        self.scheduler, self.patience = scheduler, patience
+
+    def __getattr__(self, name):
+        method = getattr(self.scheduler, name)
+
+        def ask(*arguments):
+            end = time.monotonic() + self.patience
+            while True:
+                try:
+                    return method(*arguments)
+                except Exception:
+                    if time.monotonic() > end:
+                        raise
+                    time.sleep(0.02)
+
+        return ask
+
+
+def changed(before, after):
+    """Return the names of what differs between two requests; a scheduler may add to meta what it needs itself."""
+    if type(before) is not type(after):
+        return ["class"]
+    values = {name: (getattr(before, name), getattr(after, name)) for name in before.attributes}
+    values["meta"] = before.meta, {key: value for key, value in after.meta.items() if key in before.meta}
+    return [name for name, (old, new) in values.items() if not same(old, new)]
 
 
 class Trouble:
@@ -36,6 +73,7 @@ class Trouble:
     silences = 0  # how many pops return None while there is something
     stored = []  # the URLs of what was pushed
     refusals = 0  # how many requests could not be serialized
+    errors = []  # what the queues themselves raised
 
 
 def misbehaving(path):
@@ -49,7 +87,12 @@ def misbehaving(path):
                 raise ValueError("cannot be serialized")
             if Trouble.pushes:
                 raise Trouble.pushes.pop(0)
-            super().push(request)
+            try:
+                super().push(request)
+            except Exception as error:
+                Trouble.refusals += isinstance(error, ValueError)
+                Trouble.errors.append(error)
+                raise
             Trouble.stored.append(request.url)
 
         def pop(self):
@@ -136,9 +179,11 @@ class NotedFilter(BaseDupeFilter):
     """It filters nothing but what it saw, and notes how it is used."""
 
     calls = []
+    built = 0  # how many there are
     answer = None  # what open and close return
 
     def __init__(self):
+        NotedFilter.built += 1
         self.urls = set()
 
     def open(self):

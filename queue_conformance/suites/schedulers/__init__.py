@@ -1,4 +1,16 @@
 """The suite of schedulers."""
 
-MODULES = ("interface", "lifecycle", "storing", "ordering", "resuming", "crash", "servers", "machine")
+MODULES = (
+    "interface",
+    "lifecycle",
+    "storing",
+    "refusals",
+    "fields",
+    "ordering",
+    "resuming",
+    "crash",
+    "servers",
+    "faults",
+    "machine",
+)
 """The modules of the suite, in the order in which their checks are run."""

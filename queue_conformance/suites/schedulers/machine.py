@@ -14,11 +14,13 @@ SCHEDULERS = {Kind.SCHEDULER}
 _COMMON = (
     "scheduler.enqueue.true",
     "scheduler.enqueue.false",
+    "scheduler.enqueue.answers",
     "scheduler.enqueue.bool",
     "scheduler.enqueue.duplicate",
     "scheduler.enqueue.dont-filter",
     "scheduler.enqueue.stats",
     "scheduler.next.stats",
+    "scheduler.next.roundtrip",
     "scheduler.next.none-empty",
     "scheduler.next.no-spurious-none",
     "scheduler.next.priority",

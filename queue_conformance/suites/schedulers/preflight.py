@@ -17,6 +17,7 @@ RULES = (
     "scheduler.iface",
     "scheduler.open.result",
     "scheduler.next.none-empty",
+    "scheduler.enqueue.answers",
     "scheduler.enqueue.true",
     "scheduler.enqueue.bool",
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotApplicable
 from queue_conformance.suites.processes import expect_in_another_process
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.schedulers.pair import run
@@ -111,15 +114,49 @@ def a_second_close_loses_nothing(bench: Bench) -> None:
 @check("scheduler.close.memory-unseen", kinds=SCHEDULERS)
 def what_was_lost_can_be_enqueued_again(bench: Bench) -> None:
     rule = "scheduler.close.memory-unseen"
-    for numbers in ((15,), (0, 18)):
+    chosen = bench.offers("configurable")
+    reopened = partial(opened, bench) if chosen else partial(bench.open, job="job")
+    for numbers in ((15,), (0, 18)) if chosen else ((28,), (0, 29)):
         with case(bench):
-            scheduler = opened(bench)
+            scheduler = reopened()
+            if not chosen:
+                fill(bench, scheduler, numbers[-1])
+                if not scheduler.drain():
+                    raise NotApplicable("it keeps nothing in memory that it cannot store")
+                bench.restart()
+                scheduler = reopened()
             fill(bench, scheduler, *numbers)
             scheduler.close()
-            scheduler = opened(bench)
+            scheduler = reopened()
             kept = bench.driver.url(numbers[-1]) in scheduler.drain()
             accepted = scheduler.enqueue(bench.driver.fresh(numbers[-1]), rule)
             bench.expect(rule, kept or bool(accepted), "a true result: it was lost at close", accepted, "accepted")
+
+
+@check("scheduler.persist.evidence", kinds=SCHEDULERS)
+def what_leaves_traces_gives_back_its_requests(bench: Bench) -> None:
+    rule = "scheduler.persist.evidence"
+    scheduler = bench.open(job="job")
+    fill(bench, scheduler, 0, 3, 8)
+    scheduler.close()
+    traces = _traces(bench)
+    if not traces:
+        raise NotApplicable("nothing is left after a clean close")
+    scheduler = bench.open(job="job", owner=rule)
+    left = scheduler.drain(rule)
+    expected = sorted(map(bench.driver.url, (0, 3, 8)))
+    # Where some come back and others do not, it is a matter of what is resumed.
+    rule = "scheduler.resume.all" if left else rule
+    text = f"{short(expected)} pending, as {traces[0]} is there"
+    bench.expect(rule, sorted(left) == expected, text, short(sorted(left)), f"sorted(left) == {expected!r}")
+    bench.examined["scheduler.persist.evidence"] += 1
+
+
+def _traces(bench: Bench) -> list[str]:
+    """Return the names of files and keys that are there."""
+    directory = bench.driver.directory
+    found = [f"the file {path.relative_to(directory)}" for path in sorted(directory.rglob("*")) if path.is_file()]
+    return [*found, *([f"the key {key}" for key in bench.backend.stored()] if bench.backend else [])]
 
 
 # --- Another process -------------------------------------------------------------------------------------------------
@@ -212,7 +249,9 @@ def state_that_cannot_be_used_is_not_ignored(bench: Bench) -> None:
 
 
 def stored_by_another(bench: Bench) -> Iterator[Mapping[str, str]]:
-    """Store requests with one priority queue; yield settings with another one to continue with."""
+    """Store requests with one priority queue; yield settings with another one to continue with, where they name it."""
+    if not bench.offers("configurable"):
+        return
     for one in PRIORITY_QUEUES:
         for other in PRIORITY_QUEUES:
             if one != other:
@@ -224,16 +263,16 @@ def stored_by_another(bench: Bench) -> Iterator[Mapping[str, str]]:
 
 
 def with_damaged_files(bench: Bench) -> Iterator[Mapping[str, str]]:
-    """Store requests where no file holds one, so that all files are about them; yield settings for each damage to one.
-
-    Raises:
-        NotExercised: if there is no file.
-    """
-    settings = {
-        "SCHEDULER_DISK_QUEUE": "ShelfQueue",
-        "SCHEDULER_START_DISK_QUEUE": "ShelfQueue",
-        "DUPEFILTER_CLASS": "NotedFilter",
-    }
+    """Store requests; yield settings to continue with for each damage to one of the files."""
+    settings: dict[str, str] = {}
+    damages: tuple[Damage, ...] = (_halved, _overwritten)
+    if bench.offers("configurable"):  # no file holds a request, so that all files are about them
+        settings = {
+            "SCHEDULER_DISK_QUEUE": "ShelfQueue",
+            "SCHEDULER_START_DISK_QUEUE": "ShelfQueue",
+            "DUPEFILTER_CLASS": "NotedFilter",
+        }
+        damages = (_emptied, _halved)
     number = 0
     while True:
         bench.restart()
@@ -241,11 +280,35 @@ def with_damaged_files(bench: Bench) -> Iterator[Mapping[str, str]]:
         fill(bench, scheduler, 0, 3, 20)
         scheduler.close()
         files = sorted(path for path in bench.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
-        if number >= 2 * len(files):
+        if number >= len(damages) * len(files):
             return
-        path, keep = files[number // 2], number % 2
-        size = path.stat().st_size // 2 * keep
-        os.truncate(path, size)
-        bench.recorder.note(f'os.truncate(directory + "/{path.relative_to(bench.driver.directory)}", {size})')
-        yield settings
+        path = files[number // len(damages)]
+        name = f'directory + "/{path.relative_to(bench.driver.directory)}"'
+        if line := damages[number % len(damages)](path, name):
+            bench.recorder.note(line)
+            yield settings
         number += 1
+
+
+Damage = Callable[[Path, str], str]
+"""Damages a file; returns the line of a script that does the same, or nothing if it leaves the file as it is."""
+
+
+def _emptied(path: Path, name: str) -> str:
+    os.truncate(path, 0)
+    return f"os.truncate({name}, 0)"
+
+
+def _halved(path: Path, name: str) -> str:
+    size = path.stat().st_size // 2
+    os.truncate(path, size)
+    return f"os.truncate({name}, {size})"
+
+
+def _overwritten(path: Path, name: str) -> str:
+    """Damage one stored request, where its URL can be found."""
+    content = path.read_bytes()
+    damaged = content.replace(b"https://example.com/3", b"https://\xff\xff\xff\xff\xff\xff\xff.com/3")
+    path.write_bytes(damaged)
+    source = f'Path({name}).read_bytes().replace(b"://example.com/3", b"://" + bytes([255] * 7) + b".com/3")'
+    return f"Path({name}).write_bytes({source})" if damaged != content else ""

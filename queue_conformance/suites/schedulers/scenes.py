@@ -22,6 +22,9 @@ FIFO: Mapping[str, str] = {
     "SCHEDULER_MEMORY_QUEUE": '"scrapy.squeues.FifoMemoryQueue"',
 }
 
+UNLESS_ACCEPTED = "if accepted: sys.exit()  # it was stored, which is right too"
+"""The line of a script after a request that a scheduler may reject, and has."""
+
 
 def defaults(bench: Bench) -> dict[str, str]:
     """Return the settings that name other queues than Scrapy's defaults, with these defaults, as Python expressions."""
@@ -29,7 +32,7 @@ def defaults(bench: Bench) -> dict[str, str]:
     return {name: f'"{path}"' for name, path in chosen.items() if bench.driver.setting(name) != path}
 
 
-def fill(bench: Bench, scheduler: OpenScheduler, *numbers: int, owner: str = "scheduler.enqueue.true") -> None:
+def fill(bench: Bench, scheduler: OpenScheduler, *numbers: int, owner: str = "scheduler.enqueue.answers") -> None:
     """Enqueue the requests of some numbers; that one raises is a matter of the owner, or of the rule on fallbacks."""
     for number in numbers:
         fallback = "scheduler.enqueue.fallback-serialization"

@@ -13,7 +13,7 @@ from queue_conformance.implementations.recording import OperationRaised, describ
 from queue_conformance.specification import Profile
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.schedulers.layout import settings_of
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, short, trouble
 
@@ -114,6 +114,8 @@ def other_errors_reach_the_caller(bench: Bench) -> None:
 
 @check("scheduler.enqueue.failed-not-seen", kinds=SCHEDULERS)
 def what_failed_can_be_enqueued_again(bench: Bench) -> None:
+    if not bench.offers("configurable", "persistent"):
+        raise NotApplicable("its disk queue is none of the settings")  # scheduler.fault.keeps lets what it uses fail
     for source in OTHER_ERRORS[:2]:
         with case(bench):
             scheduler = opened(bench)

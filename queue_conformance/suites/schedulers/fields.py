@@ -1,0 +1,169 @@
+"""Checks of requests with every field: in one run, after a pause, and in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any
+
+from queue_conformance.faults import crash
+from queue_conformance.faults.crash import Say
+from queue_conformance.implementations.drivers.scheduler import OpenScheduler
+from queue_conformance.implementations.quoted.misbehaving import changed
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.strategies import CALLBACKS
+from queue_conformance.suites import check
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.schedulers.scenes import SCHEDULERS, short
+
+RULE = "scheduler.next.roundtrip"
+TRUE = "scheduler.enqueue.true"
+
+URL = "https://example.com/{}"
+
+ORDINARY = "[None, True, 7, 0.5, 'é', b'\\xff', (1, 'a'), {1, 2}, {'a': {1: ()}}, datetime.datetime(2026, 1, 2, 3, 4, 5)]"
+"""A value of every type that documents name."""
+
+WITNESSES = (
+    ("Request", ""),
+    ("Request", "method='PUT', body=b'\\x00\\xff\\n'"),
+    ("Request", "body='é', encoding='cp1252'"),
+    ("Request", "headers={'Accept': ['text/html', 'text/plain'], 'X-One': b'\\xe9'}"),
+    ("Request", "cookies={'a': 'b'}"),
+    ("Request", "cookies=[{'name': 'a', 'value': 'b', 'domain': 'example.com', 'path': '/'}]"),
+    ("Request", f"meta={{'value': {ORDINARY}, 1: 'one', 'download_slot': 'slot', 'is_start_request': True}}"),
+    ("Request", f"cb_kwargs={{'value': {ORDINARY}}}"),
+    ("Request", "meta={'depth': 1}, cb_kwargs={'item': {'name': 'é', 'tags': ['a', None]}}"),
+    ("Request", "flags=['one', 'two']"),
+    ("Request", "priority=-(2**40)"),
+    ("Request", "dont_filter=True"),
+    *[("Request", f"callback={callback}, errback=spider.handle_error") for callback in CALLBACKS],
+    ("Request", "errback=spider.handle_error"),
+    ("CustomRequest", "depth=3, callback=spider.parse"),
+    ("FormRequest", "formdata={'a': 'b', 'c': ['d', 'e']}"),
+    ("JsonRequest", "data={'a': [1]}, priority=2"),
+    ("XmlRpcRequest", "methodname='m', params=(5,)"),
+)
+"""Classes and arguments of requests: every field, and every class of Scrapy's, in each shape that loses something somewhere."""
+
+
+class Way(StrEnum):
+    """What is between the request that goes in and the one that comes out."""
+
+    RUN = "in one run"
+    PAUSE = "after a pause"
+    PROCESS = "in another process"
+
+
+def _source(number: int) -> str:
+    cls, arguments = WITNESSES[number]
+    return f"{cls}({URL.format(number)!r}{', ' if arguments else ''}{arguments})"
+
+
+@check(RULE, TRUE, kinds=SCHEDULERS)
+def every_field_comes_back(bench: Bench) -> None:
+    ways: list[tuple[Way, str | None]] = [(Way.RUN, None)]
+    if bench.offers("persistent"):
+        ways += [(Way.RUN, "job"), (Way.PAUSE, "job")]
+        if crash.AVAILABLE:
+            ways.insert(0, (Way.PROCESS, "job"))  # first, as long as this process has stored nothing that it could look up
+    for way, job in ways:
+        numbers = range(len(WITNESSES))
+        if _fails(bench, way, job, numbers):
+            for number in numbers:  # one by one, for short evidence
+                with bench.collecting():
+                    _round_trip(bench, way, job, [number])
+            if not bench.broken:
+                _round_trip(bench, way, job, numbers)
+        if bench.broken:
+            return
+
+
+def _fails(bench: Bench, way: Way, job: str | None, numbers: Sequence[int]) -> bool:
+    try:
+        _round_trip(bench, way, job, numbers)
+    except (RuleBroken, OperationRaised):
+        return True
+    return False
+
+
+def _round_trip(bench: Bench, way: Way, job: str | None, numbers: Sequence[int]) -> None:
+    """Enqueue requests, and compare what comes out.
+
+    Raises:
+        RuleBroken: if something is lost or changed.
+    """
+    bench.restart()
+    body = None
+    if way is Way.PROCESS:
+        stored = _stored_by_another(bench, numbers)
+        if stored is None:
+            return
+        scheduler, body = stored
+    else:
+        scheduler = bench.open(job=job)
+        for number in numbers:
+            accepted = scheduler.enqueue(bench.driver.evaluate(_source(number)))
+            bench.expect("scheduler.enqueue.bool", bool(accepted), "a true result: it is new", accepted, "accepted")
+    if way is Way.PAUSE:
+        scheduler.close()
+        scheduler = bench.open(job=job, owner="scheduler.resume.all")
+    left = scheduler.take()
+    if way is not Way.PROCESS:  # what is lost on the way there is a matter of scheduler.close.persist
+        _expect_all(bench, way, numbers, left)
+    _expect_same(bench, way, numbers, left, body)
+    scheduler.close()
+
+
+def _stored_by_another(bench: Bench, numbers: Sequence[int]) -> tuple[OpenScheduler, list[str]] | None:
+    """Store requests in a forked process; return a scheduler that continues in this one, and the lines of a script.
+
+    Nothing is returned if that process failed: this one will as well.
+    """
+
+    def store(say: Say) -> None:
+        with suppress(OperationRaised):
+            scheduler = bench.open(job="job")
+            for number in numbers:
+                scheduler.enqueue(bench.driver.evaluate(_source(number)))
+            scheduler.close()
+            say([step.source for step in bench.recorder.steps])
+
+    ended = crash.run(store, time_limit=bench.time_limit)
+    if not ended.said:
+        return None
+    (stored,) = ended.said
+    scheduler = bench.open(job="job", owner="scheduler.close.persist")
+    resumed = [step.source for step in bench.recorder.steps]
+    body = ["child = os.fork()", "if child == 0:", *(f"    {line}" for line in stored), "    os._exit(0)", "os.waitpid(child, 0)"]
+    for line in ["# in a process of its own:", *stored, "# in this one:"]:
+        bench.recorder.note(line)
+    return scheduler, [*body, *resumed, "left = taken(scheduler)"]
+
+
+def _expect_all(bench: Bench, way: Way, numbers: Sequence[int], left: Sequence[Any]) -> None:
+    came = [bench.driver.number(request.url) for request in left]
+    plain = numbers == [0] or (0 in numbers and came.count(0) != 1)  # what happens to every request is no matter of fields
+    rule = "scheduler.resume.all" if plain and way is Way.PAUSE else TRUE
+    # A serializer may know fewer types than pickle: what it refuses is kept in memory, and may be lost in a pause.
+    needed = [number for number in numbers if way is Way.RUN or ORDINARY not in WITNESSES[number][1]]
+    ok = all(came.count(number) == 1 for number in needed) and len(came) <= len(numbers)
+    urls = [URL.format(number) for number in needed]
+    assertion = f"all([request.url for request in left].count(url) == 1 for url in {urls!r}) and len(left) <= {len(numbers)}"
+    bench.expect(rule, ok, f"{short(urls)} {way}", short([request.url for request in left]), assertion)
+
+
+def _expect_same(bench: Bench, way: Way, numbers: Sequence[int], left: Sequence[Any], body: list[str] | None) -> None:
+    for place, popped in enumerate(left):
+        number = bench.driver.number(popped.url)
+        if number not in numbers:
+            continue
+        item = bench.driver.evaluate(_source(number))
+        names = changed(item.value, popped)
+        bench.examined[RULE] += 1
+        if names:
+            difference = ", ".join(f"{name} {bench.describe(getattr(popped, name, type(popped)))}" for name in names)
+            tail = [f"names = changed({item.source}, left[{place}])", "assert not names, f'{names} changed'"]
+            bench.fail(RULE, f"{item.source} as it was, {way}", difference, tail, body=body)

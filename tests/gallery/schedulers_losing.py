@@ -1,0 +1,306 @@
+"""Schedulers of other designs than the reference that lose requests, or parts of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import ClassVar
+
+from scrapy import Request
+from scrapy.utils.request import fingerprint
+
+from gallery import breaks
+from gallery.right_schedulers import FilteringScheduler, PlainScheduler, RedisScheduler, SQLiteScheduler
+
+RIGHT = "gallery.right_schedulers.SQLiteScheduler"
+FILTERING = "gallery.right_schedulers.FilteringScheduler"
+SERVED = {
+    "right": "gallery.right_schedulers.RedisScheduler",
+    "settings": {"REDIS_URL": "redis://{host}:{port}/0"},
+    "server": "redis",
+}
+
+
+# --- What cannot be serialized ---------------------------------------------------------------------------------------
+
+
+@breaks("scheduler.enqueue.answers", "scheduler.enqueue.refused-not-seen", right=RIGHT)
+class RaisesAfterNoting(SQLiteScheduler):
+    """It notes the fingerprint of a request, and then raises if pickle does."""
+
+    def keep(self, request, print_):
+        self.seen_in_memory.add(print_)
+        return self.serialize(request)
+
+
+@breaks("scheduler.enqueue.answers", right=RIGHT)
+class RaisesBeforeNoting(SQLiteScheduler):
+    """It lets through what pickle raises, and forgets that request."""
+
+    def keep(self, request, print_):
+        return self.serialize(request)
+
+
+@breaks("scheduler.enqueue.answers", right=RIGHT)
+class KnowsThreeErrors(SQLiteScheduler):
+    """It keeps a request in memory only if pickle raises one of the errors that its author has met."""
+
+    def keep(self, request, print_):
+        try:
+            self.serialize(request)
+        except (TypeError, AttributeError, ValueError):
+            return super().keep(request, print_)
+
+
+@breaks("scheduler.enqueue.refused-not-seen", right=RIGHT)
+class RejectsAfterNoting(SQLiteScheduler):
+    """It rejects what pickle refuses, and remembers that it has seen it."""
+
+    def keep(self, request, print_):
+        self.seen_in_memory.add(print_)
+        return False
+
+
+@breaks("scheduler.enqueue.true", right=RIGHT)
+class DropsInSilence(SQLiteScheduler):
+    """It says that it has stored what pickle refuses, and drops it."""
+
+    def keep(self, request, print_):
+        self.seen_in_memory.add(print_)
+        return True
+
+
+@breaks("scheduler.enqueue.false", right=RIGHT)
+class RejectsAndKeeps(SQLiteScheduler):
+    """It says that it has rejected what pickle refuses, and keeps it."""
+
+    def keep(self, request, print_):
+        self.volatile.enqueue_request(request)
+        return False
+
+
+# --- Fields ----------------------------------------------------------------------------------------------------------
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class ForgetsCallbacks(SQLiteScheduler):
+    """It returns requests without their callbacks."""
+
+    def deserialize(self, data):
+        return super().deserialize(data).replace(callback=None, errback=None)
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class KeepsThreeFields(SQLiteScheduler):
+    """It stores no more than URL, method and priority."""
+
+    def serialize(self, request):
+        super().serialize(request)
+        return super().serialize(Request(request.url, method=request.method, priority=request.priority))
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class KeepsOneHeader(SQLiteScheduler):
+    """Of a header with many values it keeps the last one."""
+
+    def deserialize(self, data):
+        request = super().deserialize(data)
+        return request.replace(headers={name: request.headers[name] for name in request.headers})
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class KeepsNoClass(SQLiteScheduler):
+    """Every request becomes a plain one."""
+
+    def deserialize(self, data):
+        request = super().deserialize(data)
+        return Request(**{name: getattr(request, name) for name in Request.attributes})
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class KnowsTheFirstSpider(SQLiteScheduler):
+    """After a pause callbacks are methods of the spider that it knew first."""
+
+    spiders: ClassVar = {}
+
+    def deserialize(self, data):
+        mine = self.spider
+        self.spider = self.spiders.setdefault(self.job, mine) if self.job else mine
+        try:
+            return super().deserialize(data)
+        finally:
+            self.spider = mine
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class KeepsCallbacksInTheProcess(SQLiteScheduler):
+    """It stores the names of callbacks in the process, where no other one finds them."""
+
+    names: ClassVar = {}
+
+    def serialize(self, request):
+        found = request.to_dict(spider=self.spider)
+        data = super().serialize(request.replace(callback=None))
+        self.names[data] = found["callback"]
+        return data
+
+    def deserialize(self, data):
+        request = super().deserialize(data)
+        name = self.names.get(data)
+        return request.replace(callback=getattr(self.spider, name)) if name else request
+
+
+# --- Copies ----------------------------------------------------------------------------------------------------------
+
+
+@breaks("scheduler.enqueue.true", right="gallery.right_schedulers.PlainScheduler")
+class NumbersRequests(PlainScheduler):
+    """It numbers requests in meta, and stores one whose number it knows no more."""
+
+    def __init__(self):
+        super().__init__()
+        self.known = set()
+
+    def enqueue_request(self, request):
+        number = request.meta.setdefault("_number", next(self.numbers))
+        if number not in self.known:
+            self.known.add(number)
+            return super().enqueue_request(request)
+        return True
+
+
+# --- Pauses ----------------------------------------------------------------------------------------------------------
+
+
+@breaks("scheduler.persist.evidence", right=RIGHT)
+class NeverCommits(SQLiteScheduler):
+    """It commits nothing but its empty tables."""
+
+    def open(self, spider):
+        super().open(spider)
+        path = self.db.execute("PRAGMA database_list").fetchone()[2]
+        if path:
+            self.db.close()
+            self.db = sqlite3.connect(path, factory=Uncommitted)
+
+
+class Uncommitted(sqlite3.Connection):
+    """A connection whose transactions never end."""
+
+    def __exit__(self, *error):
+        pass
+
+
+@breaks("scheduler.persist.evidence", **SERVED)
+class ForgetsItsRequests(RedisScheduler):
+    """When it is closed it removes its requests from the server, and leaves there what it has seen."""
+
+    def close(self, reason):
+        self.server.delete(self.key("requests"))
+        super().close(reason)
+
+
+@breaks("scheduler.close.memory-unseen", right=RIGHT)
+class RemembersWhatItLoses(SQLiteScheduler):
+    """It notes in its file that it has seen what it keeps in memory."""
+
+    def keep(self, request, print_):
+        if print_:
+            with self.db:
+                self.db.execute("INSERT INTO seen VALUES (?)", (print_,))
+        return self.volatile.enqueue_request(request)
+
+    def next_volatile(self):
+        return self.volatile.next_request()
+
+
+@breaks("scheduler.open.incompatible", right=RIGHT)
+class SkipsWhatItCannotRead(SQLiteScheduler):
+    """It goes on to the next request when it cannot read one."""
+
+    def deserialize(self, data):
+        try:
+            return super().deserialize(data)
+        except Exception:
+            return self.next_request()
+
+
+# --- Faults ----------------------------------------------------------------------------------------------------------
+
+
+@breaks("scheduler.enqueue.failed-not-seen", right=RIGHT)
+class RemembersWhatFailed(SQLiteScheduler):
+    """It remembers that it has seen a request that it could not store."""
+
+    def enqueue_request(self, request):
+        try:
+            return super().enqueue_request(request)
+        except sqlite3.Error:
+            self.seen_in_memory.add(fingerprint(request))
+            raise
+
+
+@breaks("scheduler.fault.keeps", right=RIGHT)
+class BeginsAnew(SQLiteScheduler):
+    """After its file has failed, it removes everything from it."""
+
+    failed = False
+
+    def enqueue_request(self, request):
+        if self.failed:
+            self.failed = False
+            with self.db:
+                self.db.execute("DELETE FROM requests")
+        try:
+            return super().enqueue_request(request)
+        except sqlite3.Error:
+            self.failed = True
+            raise
+
+
+@breaks("scheduler.enqueue.failed-not-seen", **SERVED)
+class NotesWithACommandOfItsOwn(RedisScheduler):
+    """It notes the fingerprint of a request by one command, and stores the request by the next."""
+
+    def store(self, print_, score, data):
+        if print_ and not self.server.sadd(self.key("seen"), print_):
+            return False
+        return super().store(b"", score, data)
+
+
+@breaks("scheduler.fault.keeps", **SERVED)
+class RemovesBeforeItReads(RedisScheduler):
+    """It removes a request by one command, and reads its body by the next."""
+
+    def next_stored(self):
+        found = super().next_stored()
+        self.server.ping()
+        return found
+
+
+# --- The filter ------------------------------------------------------------------------------------------------------
+
+
+@breaks("scheduler.open.dupefilter", right=FILTERING)
+class LeavesTheFilterClosed(FilteringScheduler):
+    """It does not open its filter."""
+
+    def open(self, spider):
+        self.spider = spider
+
+
+@breaks("scheduler.open.dupefilter", right=FILTERING)
+class LeavesTheFilterOpen(FilteringScheduler):
+    """It does not close its filter."""
+
+    def close(self, reason):
+        pass
+
+
+@breaks("scheduler.enqueue.drop-logged", right=FILTERING)
+class FiltersInSilence(FilteringScheduler):
+    """It does not tell the filter what it rejects."""
+
+    def enqueue_request(self, request):
+        if not request.dont_filter and self.filter.request_seen(request):
+            return False
+        return PlainScheduler.enqueue_request(self, request)
