@@ -280,6 +280,8 @@ class SchedulerPair:
         self.bench.recorder.steps[:] = steps
         if stored:
             return "scheduler.enqueue.bool"
+        if number >= RETRIED:  # it was stored before, when it could be filtered
+            return "scheduler.enqueue.dont-filter"
         if rule := self._rule_of_fallback(number, error, None):
             return rule
         return "scheduler.enqueue.dont-filter" if traits(number).dont_filter else "scheduler.enqueue.duplicate"
