@@ -496,7 +496,7 @@ def test_a_server_that_comes_back_empty_is_reported(tmp_path):
     with pytest.raises(TransientError):
         queue.push(request("b"))
     assert len(queue) == 1
-    for file in tmp_path.rglob("*.aof"):
+    for file in tmp_path.rglob("appendonly.aof*"):
         file.unlink()
     with closing(servers.RedisServer(tmp_path)), pytest.raises(LookupError):
         queue.pop()
