@@ -39,6 +39,20 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
     assert report.offers <= {"length"}
 
 
+def test_a_scheduler_may_be_meant_to_look_at_no_priority():
+    path = "gallery.right_schedulers.FirstComeScheduler"
+    assert broken(examine(path, only=("preflight", "scheduler.next.priority"))) == {"scheduler.next.priority"}
+    report = examine(path, {"priority": "none"}, meets=without_jobs)
+    assert not broken(report)
+    assert not unexamined(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_priorities_bind_the_scheduler_of_which_the_documents_speak():
+    report = examine("gallery.right_schedulers.FirstComeScheduler", only=("preflight", "scheduler.next.priority"))
+    assert report.verdict is not RunVerdict.NON_CONFORMANT
+
+
 def test_a_report_says_what_a_scheduler_offers():
     assert describe(Kind.SCHEDULER, Capabilities()) == "the minimal interface"
     found = Capabilities(configurable=True, persistent=True, slots=True)

@@ -46,6 +46,7 @@ class Capabilities:
         dedupe: it stores no request twice, where it is told so.
         ttl: it forgets requests after a time, where it is told so.
         probabilistic: it may take a new request for a known one, at a low rate (claimed only).
+        unprioritized: a scheduler hands out requests whatever their priorities are (claimed by ``priority=none`` only).
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
         held: what it did not show and is held to all the same, by the name that claims use, with the reason; for ``order``
@@ -72,6 +73,7 @@ class Capabilities:
     dedupe: bool = False
     ttl: bool = False
     probabilistic: bool = False
+    unprioritized: bool = False
     real_loop: bool = False
     stores: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
@@ -87,7 +89,9 @@ class Capabilities:
         return frozenset(names)
 
 
-FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name != "peek_stub"))
+_NO_FLAGS = ("peek_stub", "unprioritized")
+
+FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""
 
 CLASSES = ("request", "follows")
@@ -160,6 +164,7 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
         changes["order"] = Order(claims["order"])
     if "priority" in claims:
         changes["priority"] = claims["priority"]
+        changes["unprioritized"] = claims["priority"] == "none"
     for name in UNSEEN:
         if name in claims:
             changes[name.replace("-", "_")] = claims[name] == "yes"

@@ -49,6 +49,7 @@ class Layout:
         start_last: whether start requests come after others of their priority; if not, either may be first.
         filters: whether a request that was seen is rejected.
         memory_first: whether of equal priorities those in memory come first; if not, either place may be asked first.
+        priorities: whether requests of higher priority come first; if not, any request may.
     """
 
     orders: Mapping[Place, Order]
@@ -57,6 +58,7 @@ class Layout:
     start_last: bool = True
     filters: bool = True
     memory_first: bool = True
+    priorities: bool = True
 
 
 class SchedulerModel:
@@ -149,6 +151,8 @@ class SchedulerModel:
 
     def _allowed_in(self) -> dict[Place, list[int]]:
         found: dict[Place, list[int]] = {Place.MEMORY: [], Place.DISK: []}
+        if not self._layout.priorities:
+            return {place: list(self._stored[place]) for place in Place}
         slots = {self._slot(number) for number in self.items}
         for slot in slots:
             memory, disk = (self._top([n for n in self._stored[place] if self._slot(n) == slot], place) for place in Place)

@@ -80,6 +80,7 @@ CAPABILITIES = frozenset(
         "dedupe",
         "ttl",
         "probabilistic",
+        "unprioritized",
     }
 )
 """Every capability that a rule may need, or may exclude."""

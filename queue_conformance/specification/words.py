@@ -40,6 +40,7 @@ CAPABILITIES: Mapping[str, str] = {
     "bounded": "it takes a `maxsize`",
     "dedupe": "it stores no request twice, where it is told so",
     "ttl": "it forgets requests after a time, where it is told so",
+    "unprioritized": "it is claimed that priorities count for nothing (`priority=none`)",
     "probabilistic": "it is claimed that it may take a new request for a known one, at a low rate",
 }
 """When an implementation has a capability."""

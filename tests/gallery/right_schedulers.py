@@ -7,6 +7,7 @@ import heapq
 import os
 import pickle
 import sqlite3
+from collections import deque
 from itertools import count
 
 from redis import Redis, exceptions
@@ -32,6 +33,23 @@ class PlainScheduler:
 
     def has_pending_requests(self):
         return bool(self.heap)
+
+
+class FirstComeScheduler:
+    """It hands out requests in the order in which they came, whatever their priorities are."""
+
+    def __init__(self):
+        self.row = deque()
+
+    def enqueue_request(self, request):
+        self.row.append(request)
+        return True
+
+    def next_request(self):
+        return self.row.popleft() if self.row else None
+
+    def has_pending_requests(self):
+        return bool(self.row)
 
 
 class HesitantScheduler(PlainScheduler):

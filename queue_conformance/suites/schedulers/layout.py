@@ -21,7 +21,8 @@ def layout_of(bench: Bench) -> Layout:
     driver, offered = bench.driver, bench.offers
     if not offered("configurable"):
         unknown = dict.fromkeys(Place, Order.NONE)
-        return Layout(unknown, {}, offered("slots"), filters=offered("filters"), memory_first=False)
+        priorities = not offered("unprioritized")
+        return Layout(unknown, {}, offered("slots"), filters=offered("filters"), memory_first=False, priorities=priorities)
     orders, start_orders = {}, {}
     for place in Place:
         orders[place] = order_of(driver.setting(f"SCHEDULER_{place.upper()}_QUEUE"))
