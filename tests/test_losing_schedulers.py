@@ -13,7 +13,7 @@ ROW = {
     f"{LOSING}ForgetsCallbacks": {"scheduler.next.roundtrip"},
     f"{LOSING}KeepsThreeFields": {"scheduler.next.roundtrip"},
     f"{LOSING}DropsInSilence": {"scheduler.enqueue.true"},
-    f"{LOSING}NeverCommits": {"scheduler.persist.evidence"},
+    f"{LOSING}NeverCommits": {"scheduler.persist.evidence", "scheduler.resume.all", "scheduler.resume.seen"},
     # A push that fails leaves an empty queue (or slot) behind, which is asked next, and has nothing.
     "scrapy.core.scheduler.Scheduler": {"scheduler.next.no-spurious-none"},
     "gallery.right_schedulers.SQLiteScheduler": set(),

@@ -121,7 +121,8 @@ class Backend:
 
     def stored(self) -> list[str]:
         """Return the names of what is stored; nothing is known of a server that is not the kit's own."""
-        return sorted(map(str, ask(self.server.address, "KEYS", "*"))) if self.server.ours else []
+        keys = ask(self.server.address, "KEYS", "*") if self.server.ours else []
+        return sorted(key.decode("utf-8", "replace") for key in keys)
 
     def replace_storage(self) -> int:
         """Put something else under every key of the server: what was stored is gone for good.

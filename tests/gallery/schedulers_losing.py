@@ -171,7 +171,7 @@ class NumbersRequests(PlainScheduler):
 # --- Pauses ----------------------------------------------------------------------------------------------------------
 
 
-@breaks("scheduler.persist.evidence", right=RIGHT)
+@breaks("scheduler.persist.evidence", "scheduler.resume.all", "scheduler.resume.seen", right=RIGHT)
 class NeverCommits(SQLiteScheduler):
     """It commits nothing but its empty tables."""
 
@@ -190,7 +190,7 @@ class Uncommitted(sqlite3.Connection):
         pass
 
 
-@breaks("scheduler.persist.evidence", **SERVED)
+@breaks("scheduler.persist.evidence", "scheduler.resume.all", **SERVED)
 class ForgetsItsRequests(RedisScheduler):
     """When it is closed it removes its requests from the server, and leaves there what it has seen."""
 

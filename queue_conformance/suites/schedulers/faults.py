@@ -16,6 +16,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.queues.campaign import evenly
 from queue_conformance.suites.queues.faulting import IMPATIENCE, Fault, backend_of, hurt, recover
+from queue_conformance.suites.schedulers.resuming import expect_resumable
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, fill, short
 
 KEEPS = "scheduler.fault.keeps"
@@ -51,6 +52,8 @@ def a_fault_loses_nothing_that_was_accepted(bench: Bench) -> None:
     elif not disk.AVAILABLE or not bench.isolated:
         raise NotExercised("this process cannot limit its files")
     else:
+        if bench.offers("persistent"):
+            expect_resumable(bench)
         for fault in _disk_faults(bench):
             for reopen in (False, True) if bench.offers("persistent") else (False,):
                 with case(bench):

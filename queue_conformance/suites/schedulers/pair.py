@@ -136,7 +136,7 @@ class SchedulerPair:
             self.model.doubtful[number] -= 1
             self._before.add(number)
             return number
-        if number is not None and number not in self.model.items:
+        if number is not None and number not in self.model.items and number not in self._rejected:
             number = next((n for n in (number + RETRIED, number - RETRIED) if n in allowed), number)  # dont_filter changed
         if number is None or number not in allowed:
             self._wrong(number, value, allowed)

@@ -83,7 +83,7 @@ def what_was_returned_never_comes_again(bench: Bench) -> None:
     run(bench, program("enqueue:0 next reopen next enqueue:1 enqueue:2 next reopen next next"))
 
 
-def _expect_resumable(bench: Bench) -> None:
+def expect_resumable(bench: Bench) -> None:
     """Close and continue in the simplest way; what is lost then is not a matter of anything special.
 
     Raises:
@@ -102,7 +102,7 @@ def _expect_resumable(bench: Bench) -> None:
 @check("scheduler.close.twice", kinds=SCHEDULERS)
 def a_second_close_loses_nothing(bench: Bench) -> None:
     rule = "scheduler.close.twice"
-    _expect_resumable(bench)
+    expect_resumable(bench)
     scheduler = bench.open(job="job")
     fill(bench, scheduler, 0, 3, 8)
     scheduler.close()
@@ -165,7 +165,7 @@ def _traces(bench: Bench) -> list[str]:
 @check("scheduler.close.persist", kinds=SCHEDULERS)
 def requests_survive_into_another_process(bench: Bench) -> None:
     rule = "scheduler.close.persist"
-    _expect_resumable(bench)
+    expect_resumable(bench)
     scheduler = bench.open(job="job")
     fill(bench, scheduler, 0, 3, 8)
     scheduler.close("shutdown")
@@ -209,7 +209,7 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
 @check("scheduler.resume.settings-changed", kinds=SCHEDULERS)
 def other_settings_hide_nothing(bench: Bench) -> None:
     rule = "scheduler.resume.settings-changed"
-    _expect_resumable(bench)
+    expect_resumable(bench)
     for name, change in CHANGES.items():
         with case(bench):
             scheduler = bench.open(defaults(bench), job="job")
@@ -238,7 +238,7 @@ def _comes_or_raises(bench: Bench, rule: str, settings: Mapping[str, str], numbe
 @check("scheduler.open.incompatible", kinds=SCHEDULERS)
 def state_that_cannot_be_used_is_not_ignored(bench: Bench) -> None:
     rule = "scheduler.open.incompatible"
-    _expect_resumable(bench)
+    expect_resumable(bench)
     for settings in stored_by_another(bench):
         with bench.collecting():
             name = settings["SCHEDULER_PRIORITY_QUEUE"].strip('"').rpartition(".")[2]
