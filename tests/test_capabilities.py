@@ -4,6 +4,7 @@ import re
 
 import pytest
 from kit import broken, examine, implementation, without_jobs
+from scrapy.core.scheduler import Scheduler
 
 from gallery import QCRAWL
 from queue_conformance.implementations.capabilities import (
@@ -14,6 +15,7 @@ from queue_conformance.implementations.capabilities import (
     contradictions,
     parse_claims,
 )
+from queue_conformance.implementations.expectations import documented
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict
@@ -199,3 +201,19 @@ class LowestFirst(LastFirst):
 def test_another_order_is_not_taken_for_slots(name):
     report = examine(f"test_capabilities.{name}", only="preflight")
     assert "slots" not in report.offers
+
+
+class Enqueues(Scheduler):
+    """A scheduler of Scrapy's that looks at what is enqueued."""
+
+    def enqueue_request(self, request):
+        return super().enqueue_request(request)
+
+
+class Replaces(LastFirst, Scheduler):
+    """A scheduler of its own, derived from Scrapy's for the name of it."""
+
+
+def test_a_subclass_is_held_to_what_documents_say_of_its_base_unless_it_replaces_all_of_it():
+    assert {"persistent", "filters", "length"} <= documented(Enqueues, {}).keys()
+    assert documented(Replaces, {}) == {}

@@ -52,6 +52,9 @@ FORGETFUL: Mapping[str, str] = {
 _STORAGE = ("__init__", "from_crawler", "open", "close", "enqueue_request", "next_request")
 """The methods of Scrapy's scheduler that decide where requests are kept."""
 
+_INTERFACE = ("__init__", "enqueue_request", "next_request", "has_pending_requests")
+"""The methods of a scheduler that replaces all of it."""
+
 _LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
 _MEMORY = re.compile(r"memory", re.IGNORECASE)
 _CLEARS = re.compile(
@@ -76,7 +79,10 @@ def _replaced(name: str, cls: type[Any], base: type[Any], settings: Mapping[str,
     """Whether a setting or a subclass puts something else in the place of what documents speak of."""
     if base.__name__ != "Scheduler":
         return False
-    own = any(method in vars(other) for other in cls.__mro__[: cls.__mro__.index(base)] for method in _STORAGE)
+    derived = {method for other in cls.__mro__[: cls.__mro__.index(base)] for method in vars(other)}
+    if derived.issuperset(_INTERFACE):  # nothing of what documents speak of is left but the name of the base
+        return True
+    own = not derived.isdisjoint(_STORAGE)
     if name == "filters":
         return "DUPEFILTER_CLASS" in settings
     return name in ("configurable", "filesystem") and (own or "SCHEDULER_DISK_QUEUE" in settings)
