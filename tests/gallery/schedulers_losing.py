@@ -149,6 +149,16 @@ class KeepsCallbacksInTheProcess(SQLiteScheduler):
         return request.replace(callback=getattr(self.spider, name)) if name else request
 
 
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class LooksForCallbacksInTheProcess(KeepsCallbacksInTheProcess):
+    """It raises in a process that does not know the name of a callback."""
+
+    def deserialize(self, data):
+        return SQLiteScheduler.deserialize(self, data).replace(
+            callback=self.names[data] and getattr(self.spider, self.names[data])
+        )
+
+
 # --- Copies ----------------------------------------------------------------------------------------------------------
 
 
