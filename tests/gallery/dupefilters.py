@@ -389,8 +389,19 @@ class OpensLater(DupeFilter):
         return deferToThread(super().close, reason)
 
 
+class Table:
+    """What has a length that cannot be asked for."""
+
+    def __len__(self):
+        raise LookupError("no such column")
+
+
 class LogsWhatItAsks(DupeFilter):
-    """A right one, which logs each look into its memory, as libraries of databases do."""
+    """A right one, which logs each look into its memory, as libraries of databases do, and cannot be counted."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.table = Table()
 
     def request_seen(self, request):
         logger.debug("SELECT %r FROM seen", self._fingerprint(request))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
@@ -251,6 +251,10 @@ class DupeFilterDriver(ComponentDriver):
 
 
 def _sizes(raw: Any) -> dict[str, int]:
-    """Return the sizes of the attributes of an object that have one."""
-    sized = {name: value for name, value in getattr(raw, "__dict__", {}).items() if isinstance(value, Sized)}
-    return {name: len(value) for name, value in sized.items()}
+    """Return the sizes of the attributes of an object that have one; a table in a database may refuse to be counted."""
+    found: dict[str, int] = {}
+    for name, value in getattr(raw, "__dict__", {}).items():
+        if isinstance(value, Sized):
+            with suppress(Exception):
+                found[name] = len(value)
+    return found
