@@ -13,6 +13,7 @@ CLAIMS: Mapping[str, str] = {
     "transient-error": "the exception that it raises while its server is away",
     "serialization-error": "the exception that it raises for a request that cannot be serialized",
     "request": "the class of the requests that an asynchronous queue carries",
+    "follows": "a class that it follows without inheriting it, and whose documents it is held to",
     "order": "the order in which items leave it",
     "priority": "which priority a queue serves first, if it looks at priorities at all",
     "kind": "what it is, where the class itself does not tell",
