@@ -18,10 +18,12 @@ from gallery.right_schedulers import PlainScheduler
 
 
 class StoresWhereItWorks:
-    """It keeps its requests in a database below the working directory, whatever the job."""
+    """It keeps its requests in a database below the working directory, whatever the job, and in memory what pickle refuses."""
 
     def __init__(self, crawler):
         self.crawler = crawler
+        self.volatile = PlainScheduler()
+        self.seen_in_memory = set()
 
     @classmethod
     def from_crawler(cls, crawler):
@@ -40,8 +42,13 @@ class StoresWhereItWorks:
         self.db.close()
 
     def enqueue_request(self, request):
-        data = pickle.dumps(request.to_dict(spider=self.spider))
         fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
+        if not request.dont_filter and fingerprint in self.seen_in_memory:
+            return False
+        try:
+            data = pickle.dumps(request.to_dict(spider=self.spider))
+        except Exception:  # what pickle calls belongs to others, and raises anything
+            return self.keep(request, fingerprint)
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
             if not request.dont_filter:
@@ -51,16 +58,32 @@ class StoresWhereItWorks:
             self.db.execute("INSERT INTO requests (priority, data) VALUES (?, ?)", (-request.priority, data))
         return True
 
+    def keep(self, request, fingerprint):
+        if not request.dont_filter:
+            if self.db.execute("SELECT 1 FROM seen WHERE fingerprint = ?", (fingerprint,)).fetchone():
+                return False
+            self.seen_in_memory.add(fingerprint)
+        return self.volatile.enqueue_request(request)
+
     def next_request(self):
-        first = "SELECT id FROM requests ORDER BY priority, id LIMIT 1"
-        row = self.db.execute(f"DELETE FROM requests WHERE id = ({first}) RETURNING data").fetchone()
-        return request_from_dict(pickle.loads(row[0]), spider=self.spider) if row else None
+        row = self.db.execute("SELECT id, priority, data FROM requests ORDER BY priority, id LIMIT 1").fetchone()
+        if row is None or (self.volatile.heap and self.volatile.heap[0][0] <= row[1]):
+            return self.next_volatile()
+        self.db.execute("DELETE FROM requests WHERE id = ?", row[:1])
+        return request_from_dict(pickle.loads(row[2]), spider=self.spider)
+
+    def next_volatile(self):
+        request = self.volatile.next_request()
+        if request is not None and not request.dont_filter:  # from now on it was seen, even if this run ends
+            fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
+            self.db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (fingerprint,))
+        return request
 
     def has_pending_requests(self):
         return len(self) > 0
 
     def __len__(self):
-        return self.db.execute("SELECT count(*) FROM requests").fetchone()[0]
+        return self.db.execute("SELECT count(*) FROM requests").fetchone()[0] + len(self.volatile.heap)
 
 
 class NeedsAJob(StoresWhereItWorks):
