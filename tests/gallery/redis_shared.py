@@ -90,6 +90,11 @@ class ConfirmsTooSoon(SharedFifoRedisQueue):
     def _deliver(self, value):
         self._ready, self._holds = None, False
 
+    def _count(self):
+        super()._count()
+        if self._ready is not None:  # no list may hold it any more
+            self._length += self._run(("LPOS", self._taken(self._consumer), self._ready))[-1] is None
+
     def close(self):
         if self._ready is not None:
             with suppress(TransientError):

@@ -122,10 +122,12 @@ class PriorityQueuePair:
             if not self._keeps:
                 self._nothing_is_given_up()
         said_none = not waiting
+        if not said_none:
+            self.bench.recorder.note("unasked = bool(waiting)")
         self.driver.recover()
         if value is None and said_none:
             return None
-        number = self._judge(value, self.model.heads())
+        number = self._judge(value, self.model.heads(), said_none=said_none)
         if number is not None:
             self._take(number)
         return number
@@ -254,8 +256,8 @@ class PriorityQueuePair:
             examined[rule] += event in self._seen
         examined["pq.close.state"] += "reopen" in self._seen
 
-    def _judge(self, value: Any, allowed: list[int]) -> int | None:
-        """Compare what came out with what may come; return its number."""
+    def _judge(self, value: Any, allowed: list[int], *, said_none: bool | None = None) -> int | None:
+        """Compare what came out with what may come; return its number. ``None`` may come from a downstream queue that says it."""
         if value is None and not len(self.model):
             self._examined["pq.pop.empty-none"] += 1
             return None
@@ -264,7 +266,9 @@ class PriorityQueuePair:
             return number
         rule = self._rule_broken_by(value, number, allowed)
         expected = " or ".join(self.driver.describe_item(n) for n in allowed[:3]) or "None"
-        condition = self.driver.among_source("popped", [self.driver.item(n) for n in allowed])
+        condition = self.driver.among_source("popped", [self.driver.item(n) for n in allowed], or_none=bool(said_none))
+        if said_none is False:
+            condition = f"not unasked and popped is None or {condition}"
         self.bench.fail(rule, expected, value, [f"assert {condition}, f'got {{popped!r}}'"])
 
     def _rule_broken_by(self, value: Any, number: int | None, allowed: list[int]) -> str:

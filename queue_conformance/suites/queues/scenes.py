@@ -88,7 +88,7 @@ def pop_under_fault(bench: Bench, fault: Fault, *, order: Sequence[int], resumed
         RuleBroken: if an item neither came out of that pop nor comes out later.
     """
     try:
-        return _pop_once(bench, fault, order, resumed, reopen)
+        hit = _pop_once(bench, fault, order, resumed, reopen)
     except RuleBroken as failure:
         if not reopen or isinstance(fault, NoFault):
             raise
@@ -97,6 +97,8 @@ def pop_under_fault(bench: Bench, fault: Fault, *, order: Sequence[int], resumed
         except RuleBroken:
             raise failure from None
         raise failure.as_rule("queue.close.keeps-fault") from None
+    bench.examined["queue.close.keeps-fault"] += hit and reopen  # it was closed after that pop
+    return hit
 
 
 def _pop_once(bench: Bench, fault: Fault, order: Sequence[int], resumed: bool, reopen: bool) -> bool:

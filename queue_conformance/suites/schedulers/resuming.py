@@ -136,6 +136,8 @@ def what_was_lost_can_be_enqueued_again(bench: Bench) -> None:
 @check("scheduler.persist.evidence", kinds=SCHEDULERS)
 def what_leaves_traces_gives_back_its_requests(bench: Bench) -> None:
     rule = "scheduler.persist.evidence"
+    if bench.implementation.claims.get("persistent") == "no" and not bench.offers("persistent"):
+        raise NotApplicable("persistent=no is claimed")
     scheduler = bench.open(job="job")
     fill(bench, scheduler, 0, 3, 8)
     scheduler.close()
