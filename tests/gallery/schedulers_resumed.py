@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -257,7 +258,8 @@ class PutsTheLastBack(Scheduler):
 
     def close(self, reason):
         if self._disk is not None and self.last and not self._closed and not self.last.meta.get("refuse"):
-            self._disk.push(self.last)
+            with suppress(Exception):  # what cannot be pickled cannot be put back; its close is right
+                self._disk.push(self.last)
         return super().close(reason)
 
 
