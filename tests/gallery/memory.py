@@ -373,11 +373,15 @@ class OldestWhenFour(LifoMemoryQueue):
 class SortsByTheClock(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what has the higher URL."""
 
+    _times = ()
+
     def push(self, request):
+        times = [*self._times[len(self._times) - len(self._requests) :], time.time()]
         super().push(request)
-        self._times = {**getattr(self, "_times", {}), id(request): time.time()}
-        ordered = sorted(self._requests, key=lambda one: one.url, reverse=True)
-        self._requests = type(self._requests)(sorted(ordered, key=lambda one: self._times[id(one)]))
+        timed = sorted(zip(times, self._requests, strict=True), key=lambda one: one[1].url, reverse=True)
+        timed.sort(key=lambda one: one[0])
+        self._times, requests = zip(*timed, strict=True)
+        self._requests = type(self._requests)(requests)
 
 
 @breaks("queue.pop.fifo", right=FIFO, claims={"order": "FIFO"})
