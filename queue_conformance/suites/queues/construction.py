@@ -59,25 +59,28 @@ def keys_are_isolated(bench: Bench) -> None:
     run(bench, program("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop"))
     rule = "queue.ctor.key-isolation"
     for one, two in NEIGHBOURS:
-        with bench.collecting(), bench.recorder.blame(rule):
+        with bench.collecting():
             bench.restart()
-            first, second = _opened(bench, one, "queue"), _opened(bench, two, "other")
-            first.push(bench.driver.item(1))
-            length = second.length()
-            bench.expect(rule, length == 0, f"len 0 of the queue of {two}", length, "length == 0")
-            second.push(bench.driver.item(2))
-            first.push(bench.driver.item(3))
-            bench.pop_item(second, bench.driver.item(2), rule)  # in a shared one, neither the first nor the last
-            length = first.length()
-            bench.expect(rule, length == 2, f"len 2 of the queue of {one}", length, "length == 2")
-            first.close()
-            second.close()
+            for key in (one, two):  # a key that is refused by itself is no matter of two
+                _opened(bench, key, "queue", owner="queue.ctor.key-shapes").close()
+            with bench.recorder.blame(rule):
+                first, second = _opened(bench, one, "queue"), _opened(bench, two, "other")
+                first.push(bench.driver.item(1))
+                length = second.length()
+                bench.expect(rule, length == 0, f"len 0 of the queue of {two}", length, "length == 0")
+                second.push(bench.driver.item(2))
+                first.push(bench.driver.item(3))
+                bench.pop_item(second, bench.driver.item(2), rule)  # in a shared one, neither the first nor the last
+                length = first.length()
+                bench.expect(rule, length == 2, f"len 2 of the queue of {one}", length, "length == 2")
+                first.close()
+                second.close()
 
 
-def _opened(bench: Bench, key: str, variable: str) -> Any:
+def _opened(bench: Bench, key: str, variable: str, owner: str | None = None) -> Any:
     """Open the queue of a key whose parent directory exists."""
     _make_parent(bench, key)
-    return bench.open(key, variable=variable)
+    return bench.open(key, variable=variable, owner=owner)
 
 
 def _make_parent(bench: Bench, key: str) -> None:
