@@ -1,5 +1,6 @@
 """The machines as state machines of Hypothesis, for authors to extend."""
 
+import asyncio
 import unittest
 
 import pytest
@@ -28,6 +29,13 @@ QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadlin
 )
 def test_a_right_implementation_passes(path):
     run_state_machine_as_test(state_machine(path), settings=QUICK)
+
+
+def test_tests_before_and_after_may_have_run_a_loop():
+    """asyncio.run() leaves a process without an event loop, and reactors that are installed stay."""
+    for _ in range(2):
+        run_state_machine_as_test(state_machine("queue_reference.pqueues.SlotPriorityQueue"), settings=settings(QUICK, max_examples=2))
+        asyncio.run(asyncio.sleep(0))
 
 
 def test_a_failure_names_its_rule():

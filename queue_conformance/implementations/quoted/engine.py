@@ -29,7 +29,8 @@ def start_reactor():
         daemon = functools.partial(threading.Thread, daemon=True)
         reactor.getThreadPool().threadFactory = daemon  # nothing waits for them at the end of the process
         reactor.startRunning(False)
-    asyncio._set_running_loop(asyncio.get_event_loop())
+    asyncio.set_event_loop(reactor._asyncioEventloop)  # asyncio.run() in this process leaves none
+    asyncio._set_running_loop(reactor._asyncioEventloop)
 
 
 def turn(seconds=0):
