@@ -34,7 +34,7 @@ def test_a_right_implementation_passes(path):
 def test_tests_before_and_after_may_have_run_a_loop():
     """asyncio.run() leaves a process without an event loop, and reactors that are installed stay."""
     for _ in range(2):
-        run_state_machine_as_test(state_machine("queue_reference.pqueues.SlotPriorityQueue"), settings=settings(QUICK, max_examples=2))
+        run_state_machine_as_test(state_machine(FIFO_MEMORY), settings=settings(QUICK, max_examples=2))
         asyncio.run(asyncio.sleep(0))
 
 

@@ -103,7 +103,9 @@ class AsScores(HeapQueue):
         return -float(priority)
 
 
-@breaks("queue.pop.priority", right="gallery.by_priority.LowestFirst", claims={"priority": "lower-first"})
+@breaks(
+    "queue.pop.priority", "queue.pop.priority-range", right="gallery.by_priority.LowestFirst", claims={"priority": "lower-first"}
+)
 class ClaimsToBeLowestFirst(HeapQueue):
     """Its author claims that lower priorities come first."""
 
