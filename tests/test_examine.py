@@ -66,7 +66,7 @@ def test_only_the_rules_that_are_named_are_examined(report):
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr("queue_conformance.entrances.runs._scratch_root", lambda: str(tmp_path))
+    monkeypatch.setattr("queue_conformance.entrances.scratch._root", lambda: str(tmp_path))
     examine(FifoMemoryQueue, rules="preflight")
     with pytest.raises(LoadError):
         examine("queue_reference.memory.Nothing")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.described import describe
-from queue_conformance.entrances.runs import Run, new_scratch
+from queue_conformance.entrances.runs import Run
+from queue_conformance.entrances.scratch import Scratch
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant
 from queue_conformance.reports import Report
@@ -94,9 +94,9 @@ def examine(
         gate = Gate(options, Path.cwd())
     except BaselineError as error:
         raise UsageError(f"baseline: {error}") from error
-    scratch = new_scratch()
+    scratch = Scratch()
     try:
-        run = Run(options, scratch)
+        run = Run(options, scratch.path)
         for target, cls in targets:
             how = {
                 "cls": cls,
@@ -108,7 +108,7 @@ def examine(
             run.examine(target, lambda found: _chosen(patterns, found), **how)
         return gate.judged(run.report(), run.coverage)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.remove()
 
 
 _NUMBERS = {

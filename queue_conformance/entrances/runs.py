@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,37 +146,3 @@ def mistake_of_kit(path: str, error: IsolatedError) -> str:
     """Return one line on an error of the kit itself."""
     last = str(error).strip().splitlines()[-1]
     return f"the kit failed on {path}, which is a mistake of the kit: {last}"
-
-
-# --- Scratch directories ---------------------------------------------------------------------------------------------
-
-_SCRATCH = "queue-conformance-"
-
-
-def new_scratch() -> Path:
-    """Make a scratch directory that bears the number of this process, and remove those of processes that were killed."""
-    scratch = Path(tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-", dir=_scratch_root()))
-    for other in scratch.parent.glob(f"{_SCRATCH}*-*"):
-        number = other.name.removeprefix(_SCRATCH).partition("-")[0]
-        if number.isdigit() and not _alive(int(number)):
-            shutil.rmtree(other, ignore_errors=True)
-    return scratch
-
-
-def _alive(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _scratch_root() -> str | None:
-    """Return a directory in memory if there is one with enough room: queues on disk are up to 75 times faster there."""
-    shared = Path("/dev/shm")
-    try:
-        return str(shared) if shutil.disk_usage(shared).free >= 512 << 20 else None
-    except OSError:
-        return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
@@ -19,7 +18,8 @@ from queue_conformance.baseline.gate import Gate
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.entrances.joining import Described, Suites
 from queue_conformance.entrances.progress import DistributedProgress, Progress, display_of
-from queue_conformance.entrances.runs import Run, mistake_of_kit, new_scratch
+from queue_conformance.entrances.runs import Run, mistake_of_kit
+from queue_conformance.entrances.scratch import Scratch
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
@@ -100,8 +100,8 @@ class Session:
         self._elsewhere: dict[str, str] = {}
         self._untold = ""
         self._changes: list[str] = []
-        self._scratch = new_scratch()
-        self._run = Run(asked, self._scratch)
+        self._scratch = Scratch()
+        self._run = Run(asked, self._scratch.path)
         self.suites = Suites(self._join, self._run.errors)
         self._progress: Progress | None = None
 
@@ -322,7 +322,7 @@ class Session:
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.remove()
 
 
 def exit_status(report: Report, of_pytest: int) -> int:
