@@ -86,6 +86,12 @@ def test_another_right_filter_keeps_every_rule(name):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_filter_may_refuse_torn_records(seed):
+    report = examine("gallery.dupefilters.RefusesTornRecords", seed=seed, only={"dupefilter.crash.then-clean", "full-disk"})
+    assert not broken(report)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", ["Bloom", "ShortensFingerprints"])
 def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
     report = examine(f"gallery.dupefilters.{name}", {"probabilistic": "yes"}, seed=seed)

@@ -296,6 +296,42 @@ class AppendsToTornRecords(DupeFilter):
         pass
 
 
+@breaks("dupefilter.crash.then-clean", right=RIGHT)
+class StumblesOverTornRecords(DupeFilter):
+    """It cannot be opened after a crash, because of a mistake in what would mend the file."""
+
+    def _repair(self, file, end):
+        os.ftruncate(file)
+
+
+class RefusesTornRecords(DupeFilter):
+    """It is right: a file that is torn must be repaired by hand, and after a write that failed it takes no more."""
+
+    def _repair(self, file, end):
+        raise LookupError("the last record is torn")
+
+    def _store(self, file, fingerprint):
+        data = record(fingerprint)
+        if os.write(file, data) != len(data):
+            self._store = None
+            raise OSError("a fingerprint cannot be stored")
+
+    def request_seen(self, request):
+        if self._store is None:
+            raise RuntimeError("a fingerprint could not be stored before")
+        return super().request_seen(request)
+
+
+@breaks("dupefilter.crash.then-clean", right=RIGHT)
+class LeavesHalfOfARecord(DupeFilter):
+    """It leaves half of a record behind where the disk was full, and appends to that when it no longer is."""
+
+    def _store(self, file, fingerprint):
+        data = record(fingerprint)
+        if os.write(file, data) != len(data):
+            raise OSError("a fingerprint cannot be stored")
+
+
 @breaks("dupefilter.crash.loss", right=RIGHT, claims={"crash-safe": "yes"})
 class StoresWhenItCloses(DupeFilter):
     """It keeps fingerprints in memory until it is closed."""

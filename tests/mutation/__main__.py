@@ -87,7 +87,9 @@ def examine(subject: Subject, options: argparse.Namespace) -> int:
             reason = next((why for was, becomes, why in reasons if _same(mutant, was, becomes)), "")
             fate = Fate("") if reason else killer.kill(mutant.source, function_around(killer.source, mutant.line))
             fates.append((mutant, fate, reason))
-            what = f"equivalent: {reason}" if reason else f"killed by {fate.by}: {fate.how}" if fate.by else "SURVIVED"
+            what = (
+                f"equivalent: {reason}" if reason else f"killed by {fate.by}: {fate.how}" if fate.by else f"SURVIVED {fate.how}"
+            )
             said = ""
             if own and not reason:
                 theirs.append(own.kills(mutant.source))

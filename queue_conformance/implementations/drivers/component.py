@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
 import os
@@ -46,7 +47,8 @@ class ComponentDriver(CrawlerDriver):
     def job(self, name: str = "job") -> Path:
         """Return a job directory of that name below the scratch directory, which is there: a scheduler would make it."""
         path = self.directory / name
-        path.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # what the implementation put there instead is its own affair
+            path.mkdir()
         return path
 
     @property

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from typing import Any
 
-from queue_conformance.faults import crash
+from queue_conformance.faults import crash, disk
 from queue_conformance.faults.crash import Kill, Say, When
+from queue_conformance.faults.disk import Fault
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import files_in
+from queue_conformance.implementations.drivers.dupefilter import OpenFilter
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
+from queue_conformance.suites.accidents import is_accident, must_not_be_accident
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.dupefilters.pair import size_of_record
@@ -256,6 +261,9 @@ def _forgets(bench: Bench, number: int) -> bool | None:
         if not isinstance(raised.error, Exception):
             raised.step.refusable = True  # an exception is right
             raise
+        if number and is_accident(raised.error):
+            expected = "the file mended, or an exception that says what is wrong with it"
+            bench.fail(CLEAN, expected, raised.error, must_not_be_accident(raised.step.source), replaces=True, final=True)
         return None
     steps = bench.recorder.steps[-2:]
     dupefilter.close(CLEAN)
@@ -267,3 +275,63 @@ def _forgets(bench: Bench, number: int) -> bool | None:
         actual = f"{sum(not answer for answer in seen)} of {len(_LATER)} not seen"
         bench.expect(CLEAN, all(seen), "all seen that a clean close has stored", actual, "all(seen)", final=True)
     return not all(seen)
+
+
+# --- The run after a full disk ---------------------------------------------------------------------------------------
+
+
+@check(CLEAN, kinds=FILTERS, name="full-disk")
+def what_follows_a_full_disk_is_remembered(bench: Bench) -> None:
+    if not disk.AVAILABLE:
+        raise NotExercised("this platform cannot limit the size of files")
+    usual = disk.NoFault()
+    if _forgets_after(bench, usual):
+        raise NotExercised("fingerprints are lost even where the disk is not full")
+    for limit in disk.places(usual.before, usual.after, 0, bench.seed):
+        with bench.collecting():
+            _forgets_after(bench, disk.SizeLimit(limit))
+    if not bench.examined[CLEAN]:
+        raise NotApplicable("no fault of the disk reached request_seen")
+
+
+def _forgets_after(bench: Bench, fault: Fault) -> bool:
+    """See a request while the disk is full, see others, close, and ask for these.
+
+    Raises:
+        RuleBroken: if a fault was felt, and requests that were seen after it are forgotten.
+    """
+    bench.restart()
+    requests = bench.driver.requests(_LATER.start, _LATER.stop)
+    dupefilter = bench.open()
+    dupefilter.all_seen(bench.driver.requests(0, 3))
+    item = bench.driver.item(9)
+    for line in fault.begin_source:
+        bench.recorder.note(line)
+    fault.begin(bench.driver.directory)
+    try:
+        bench.recorder.call(
+            f"with suppress(Exception):\n    dupefilter.request_seen({item.source})", CLEAN, _suppressed, dupefilter, item
+        )
+    finally:
+        fault.end()
+    for line in fault.end_source:
+        bench.recorder.note(line)
+    try:
+        with bench.recorder.blame(CLEAN):
+            dupefilter.all_seen(requests)
+            dupefilter.close()
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        return False  # it gives up, and says so
+    dupefilter = bench.open(owner=CLEAN)
+    seen = dupefilter.all_seen(requests, owner=CLEAN)
+    if fault.hit:
+        actual = f"{sum(not answer for answer in seen)} of {len(_LATER)} not seen"
+        bench.expect(CLEAN, all(seen), "all seen that came after the disk was full", actual, "all(seen)", final=True)
+    return not all(seen)
+
+
+def _suppressed(dupefilter: OpenFilter, item: Item) -> None:
+    with suppress(Exception):
+        dupefilter.raw.request_seen(item.value)
