@@ -28,6 +28,7 @@ class Implementation:
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         importable: whether its path leads to it in every process, and not only in this one.
+        broken: the rules that its first use broke; it is examined nevertheless.
         places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
     """
 
@@ -44,6 +45,7 @@ class Implementation:
     prepare: Callable[[Any], object] | None = None
     server: str = ""
     importable: bool = True
+    broken: frozenset[str] = frozenset()
     places: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -205,7 +205,7 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
             observations.append(Observation(name, Outcome.KEPT, check.name))
         else:
             observations.append(Observation(name, silent, check.name, reason))
-    return CheckResult(check.name, tuple(observations), tuple(bench.notes))
+    return CheckResult(check.name, tuple(observations), tuple(bench.notes), finished=finished)
 
 
 def blocked(rule: str, check: Check, by: Iterable[str]) -> Observation:
@@ -242,7 +242,7 @@ def fatal_result(
             # What a machine could not finish may have been examined by a check of its own.
             lost = Observation(name, Outcome.NOT_EXERCISED, check.name, f"the check came no further than {rule}")
             observations.append(blocked(name, check, [rule]) if check.name in rules else lost)
-    return CheckResult(check.name, tuple(observations), fatal=True)
+    return CheckResult(check.name, tuple(observations), fatal=True, finished=False)
 
 
 def fatal_violation(implementation: Implementation, conditions: Conditions, rule: str, fatality: Fatality) -> Violation:

@@ -212,6 +212,7 @@ class CheckResult:
         fatal: whether it hung or died.
         seconds: how long it took.
         second: what it says where it measured by a second contract, which fails no run; ``None`` where that asks for the same.
+        finished: whether it came to its end, whatever it found on the way.
     """
 
     check: str
@@ -220,6 +221,7 @@ class CheckResult:
     fatal: bool = False
     seconds: float = 0.0
     second: tuple[Observation, ...] | None = None
+    finished: bool = True
 
     @property
     def broken(self) -> list[Observation]:

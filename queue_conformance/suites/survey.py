@@ -92,8 +92,15 @@ class Survey:
     @property
     def unusable(self) -> str:
         """Why its checks make no sense, or ``""``."""
-        broken = [observation.rule for observation in self.preflight[0].observations if observation.outcome is Outcome.BROKEN]
-        return f"blocked by {', '.join(broken)}" if broken else ""
+        if not self.preflight or self.preflight[0].finished:
+            return ""
+        return f"blocked by {', '.join(self._broken)}" if self._broken else ""
+
+    @property
+    def _broken(self) -> list[str]:
+        """The rules that its first use broke."""
+        first = self.preflight[0].observations if self.preflight else ()
+        return [observation.rule for observation in first if observation.outcome is Outcome.BROKEN]
 
     def implementation(self, cls: type[Any] | None = None) -> Implementation:
         """Return the class with all that is known of it.
@@ -122,6 +129,7 @@ class Survey:
             self.hooked,
             server=self.server,
             importable=importable,
+            broken=frozenset(self._broken),
         )
         # What a driver imports is imported once, here, and not in every process that is forked.
         make_driver(implementation, Path(), Recorder(FlightRecorder()))
@@ -205,9 +213,9 @@ def survey(
     known = replace(loaded, preflight=(preflight,), notes=(*loaded.notes, *notes))
     if addresses and not known.server:
         known = _at(known, addresses[0])
-        implementation = known.implementation(cls)
     if not known.usable:
         return known
+    implementation = known.implementation(cls)
 
     def probed(bench: Bench) -> tuple[Capabilities, CheckResult]:
         found = replace(_probe(bench), server=_reaches_server(bench))
@@ -220,7 +228,9 @@ def survey(
     if isinstance(ended_probe, isolation.Fatality):
         fatal = fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_probe)
         broken = tuple(o for o in fatal.observations if o.outcome is Outcome.BROKEN)
-        return replace(known, preflight=(replace(preflight, observations=(*preflight.observations, *broken), fatal=True),))
+        return replace(
+            known, preflight=(replace(preflight, observations=(*preflight.observations, *broken), fatal=True, finished=False),)
+        )
     found, claimed = ended_probe.value
     offered = apply_claims(found, claims)
     if offered.server and not found.server:

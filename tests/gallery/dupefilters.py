@@ -37,6 +37,18 @@ class CannotLog(DupeFilter):
     log = None
 
 
+@breaks("dupefilter.iface", "dupefilter.seen.first", right=RIGHT)
+class CannotLogAndForgets(DupeFilter):
+    """It has no method log, and forgets everything whenever it knows 200 fingerprints."""
+
+    log = None
+
+    def request_seen(self, request):
+        if len(self._seen) == 200:
+            self._seen.clear()
+        return super().request_seen(request)
+
+
 @breaks("dupefilter.iface", right=RIGHT)
 class WantsAPath(DupeFilter):
     """It cannot be built from a crawler alone."""

@@ -91,6 +91,16 @@ class AnswersNothing(Scheduler):
         super().enqueue_request(request)
 
 
+@breaks("scheduler.enqueue.bool", "scheduler.enqueue.duplicate", right=RIGHT)
+class AnswersNothingAndFiltersByPriority(AnswersNothing):
+    """Its enqueue_request returns None, and a request of another priority is no duplicate."""
+
+    def enqueue_request(self, request):
+        if request.priority == 5:
+            self._forgiven.add(self._fingerprint(request))
+        super().enqueue_request(request)
+
+
 @breaks("scheduler.next.none-empty", right=RIGHT)
 class RaisesWhenEmpty(Scheduler):
     """Its next_request raises when nothing is pending."""

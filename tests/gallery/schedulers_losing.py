@@ -159,6 +159,27 @@ class LooksForCallbacksInTheProcess(KeepsCallbacksInTheProcess):
         )
 
 
+@breaks("scheduler.enqueue.bool", right=RIGHT)
+class AnswersNothing(SQLiteScheduler):
+    """Its enqueue_request returns None, and it has no length."""
+
+    __len__ = None
+
+    def has_pending_requests(self):
+        return SQLiteScheduler.__len__(self) > 0
+
+    def enqueue_request(self, request):
+        super().enqueue_request(request)
+
+
+@breaks("scheduler.enqueue.bool", "scheduler.next.roundtrip", right=RIGHT)
+class AnswersNothingAndForgetsCallbacks(AnswersNothing):
+    """Its enqueue_request returns None, and requests come back without their callbacks."""
+
+    def deserialize(self, data):
+        return super().deserialize(data).replace(callback=None, errback=None)
+
+
 # --- Copies ----------------------------------------------------------------------------------------------------------
 
 

@@ -76,6 +76,8 @@ class OpenFilter:
         """Log that a request was filtered."""
         spider = self.crawler.spider
         source = f"{self.variable}.log({item.source}, spider)"
+        if not callable(getattr(self.raw, "log", None)):
+            owner = self._driver.interface_rule
         self._recorder.call(source, owner, lambda: self.raw.log(item.value, spider))
 
     def close(self, owner: str = "dupefilter.close.releases") -> None:

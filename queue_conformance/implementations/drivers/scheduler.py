@@ -213,12 +213,14 @@ class SchedulerDriver(CrawlerDriver):
         self._values: dict[str, Any] = {}
         self._name = ""
         self._jobs = count(1)
+        self.silent = "scheduler.enqueue.bool" in implementation.broken
         self.renew(directory)
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
         # What is stored outside the directory is found by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
+        self._enqueued: dict[str, set[bytes]] = {}  # by job, for those whose answers do not say what they stored
         misbehaving.Trouble.pushes, misbehaving.Trouble.silences = [], 0
         misbehaving.Trouble.stored, misbehaving.Trouble.refusals, misbehaving.Trouble.errors = [], 0, []
         misbehaving.Shelf.requests = {}
@@ -311,6 +313,12 @@ class SchedulerDriver(CrawlerDriver):
         self.recorder.note(f"crawler = {source}")
         source, build = self.construction(job or "job", crawler=crawler)
         raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        if self.silent:
+            from queue_conformance.implementations.drivers.silent import SilentScheduler
+
+            known = self._enqueued.setdefault(crawler.settings["JOBDIR"], set()) if crawler.settings["JOBDIR"] else set()
+            filters = self.implementation.capabilities.filters
+            return SilentScheduler(raw, variable, self.recorder, crawler, known if filters else None)
         return OpenScheduler(raw, variable, self.recorder, crawler)
 
     def opening(self, settings: Mapping[str, str], job: str | None) -> list[str]:

@@ -102,6 +102,10 @@ class SchedulerPair:
             rule = "scheduler.enqueue.other-propagates"
             self.bench.fail(rule, f"{describe(error)} raised", actual, tail, replaces=True, final=True)
         self._examined["scheduler.enqueue.answers"] += 1
+        if result is None and self.bench.driver.silent:
+            self.model.fail(number)
+            self.model.doubtful[number] += 1
+            return None
         self._judge_answer(number, result, error)
         if not result:
             self._rejected.add(number)

@@ -51,6 +51,8 @@ def _answers(bench: Bench, cause: Cause, job: str | None) -> None:
             raise
         return  # what its disk queue raises so is a matter of the queue: queue.push.serialization-all-causes
     bench.examined[ANSWERS] += 1
+    if accepted is None and bench.driver.silent:
+        return
     if not accepted:
         bench.recorder.note(UNLESS_ACCEPTED)
     left = scheduler.drain()
