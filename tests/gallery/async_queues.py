@@ -104,6 +104,22 @@ class SaysLowerServesHigher(MemoryQueue):
     """Lower priorities are processed first, says this text, and the highest one comes."""
 
 
+@breaks("aqueue.order.priority", right=MEMORY)
+class PutsFirstWhatHasNoPriority(MemoryQueue):
+    """It puts a request without a priority before those with any other."""
+
+    async def put(self, request, priority=2**31):
+        await super().put(request, priority)
+
+
+@breaks("aqueue.order.priority", right=MEMORY)
+class PrefersWhatHasNoPriority(MemoryQueue):
+    """It takes a request without a priority for one of priority 1."""
+
+    async def put(self, request, priority=1):
+        await super().put(request, priority)
+
+
 @breaks("aqueue.order.fifo", right=MEMORY)
 class LastInFirstOut(MemoryQueue):
     """Of equal priorities, the last request comes first."""

@@ -317,6 +317,15 @@ class WaitsForTheRest(Scheduler):
 
 
 @breaks("ascheduler.context", right=RIGHT)
+class SwallowsWhatTheBlockRaises(Scheduler):
+    """Its context ends as if nothing had been raised in it."""
+
+    async def __aexit__(self, kind, *exception):
+        await super().__aexit__(kind, *exception)
+        return kind is not None
+
+
+@breaks("ascheduler.context", right=RIGHT)
 class LeavesWithoutWaiting(Scheduler):
     """Its context is left while requests are being processed."""
 

@@ -68,6 +68,10 @@ class Given(NamedTuple):
     value: object
 
 
+UNSAID = Given(...)
+"""No priority is passed."""
+
+
 class OpenAsyncQueue:
     """One asynchronous queue; every operation goes through the recorder, and runs on the loop of its driver.
 
@@ -97,6 +101,8 @@ class OpenAsyncQueue:
 
     def put(self, item: Item, priority: Given | None = None, owner: str = "aqueue.put.accept") -> Any:
         """Put an item, by default with the priority of its request."""
+        if priority is UNSAID:
+            return self._run("", f"put({item.source})", owner, lambda: self.raw.put(item.value))
         value = item.value.priority if priority is None else priority.value
         call = f"put({item.source}, priority={value!r})"
         return self._run("", call, owner, lambda: self.raw.put(item.value, priority=value))

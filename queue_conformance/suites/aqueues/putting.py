@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from queue_conformance.implementations.drivers.asyncqueue import Given
+from queue_conformance.implementations.drivers.asyncqueue import UNSAID, Given
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.strategies import TEXT
 from queue_conformance.suites import check
@@ -18,7 +18,7 @@ from queue_conformance.suites.aqueues.common import ASYNC
 from queue_conformance.suites.aqueues.pair import player, run
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.machine import our_settings, repeatable
-from queue_conformance.suites.outcomes import NotExercised
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 
 
@@ -127,6 +127,32 @@ def puts_on_a_closed_queue_do_nothing(bench: Bench) -> None:
 @check("aqueue.order.priority", kinds=ASYNC)
 def requests_come_by_priority(bench: Bench) -> None:
     run(bench, program("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get"))
+
+
+@check("aqueue.order.priority", kinds=ASYNC, name="no-priority")
+def a_request_without_a_priority_has_0(bench: Bench) -> None:
+    rule, driver = "aqueue.order.priority", bench.driver
+    if not _has_default(bench.open().raw.put):
+        raise NotApplicable("put has no default for the priority")
+    items = {priority: driver.prioritized(1 + priority, priority) for priority in (1, 0, -1)}
+    for order in ((1, 0, -1), (-1, 0, 1)):  # equal priorities could come in either order
+        bench.restart()
+        queue = bench.open()
+        for priority in order:
+            queue.put(items[priority], UNSAID if priority == 0 else None)
+        queue.get()
+        got = queue.get()
+        right = driver.identify(got) == items[0].number
+        among = driver.among_source("got", [items[0]])
+        bench.expect(rule, right, "the one that was put without a priority, between 1 and -1", got, among)
+
+
+def _has_default(put: Callable[..., object]) -> bool:
+    try:
+        parameter = inspect.signature(put).parameters.get("priority")
+    except (TypeError, ValueError):  # it is not written in Python
+        return False
+    return parameter is not None and parameter.default is not inspect.Parameter.empty
 
 
 @check("aqueue.order.fifo", kinds=ASYNC)

@@ -73,6 +73,14 @@ def join_ends_after_close(bench: Bench) -> None:
 def a_context_ends(bench: Bench) -> None:
     rule = "ascheduler.context"
     Scene(bench, rule).works()
+    for error in ('ValueError("in the block")', "asyncio.CancelledError()"):
+        with bench.collecting():
+            scene = Scene(bench, rule)
+            scene.steps("loop.run(scheduler.__aenter__())", f"error = {error}")
+            scene.steps("leaving = loop.start(scheduler.__aexit__(type(error), error, None))", "loop.settle()")
+            scene.expect_done("leaving", "the context is left")
+            passes = "leaving.cancelled() or leaving.exception() is not None or not leaving.result()"
+            scene.expect("what the block raises passes through", passes, "leaving.result()")
     scene = Scene(bench, rule)
     scene.blamed("entered = loop.run(scheduler.__aenter__())")
     scene.expect("async with gives the scheduler", "entered is scheduler", "entered")
