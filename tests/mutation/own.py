@@ -106,7 +106,8 @@ def _sources(distribution: str, place: Path) -> Path:
     """Return the directory of the source distribution of what is installed."""
     name = f"{distribution}-{importlib.metadata.version(distribution)}"
     if not (place / name).is_dir():
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(place)]
+        # Only this one from its sources: what it is built with may be a wheel.
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", distribution, "--dest", str(place)]
         subprocess.run([*pip, name.replace("-", "==")], check=True)
         with tarfile.open(place / f"{name}.tar.gz") as archive:
             archive.extractall(place, filter="data")
