@@ -6,6 +6,7 @@ BIN = $(VENV)/bin
 # One more than there are processors, because many tests wait for servers, signals and time-outs.
 JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 STAMP = $(VENV)/.installed
+LOWEST_VENV ?= $(VENV)-lowest
 # Modules, or patterns of their names, that are mutated (all without one), and the mutants of each (0 for all).
 MUTATION_MODULES ?=
 MUTATION_SAMPLE ?= 40
@@ -13,7 +14,7 @@ MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test gallery nightly browser lint types docs matrix build benchmark mutation clean
+.PHONY: demo test gallery nightly lowest browser lint types docs matrix build benchmark mutation clean
 
 demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
@@ -26,6 +27,14 @@ gallery: $(STAMP)  ## every check on every broken implementation; `make test` le
 
 nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of ten
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --seeds=100 tests/test_shipped.py
+
+# One right implementation of each kind, which must be CONFORMANT whatever is installed.
+LOWEST = memory.FifoMemoryQueue redis.FifoRedisQueue bytequeues.FifoByteQueue collections.PriorityQueue pqueues.SlotPriorityQueue \
+    scheduler.Scheduler dupefilter.DupeFilter state.SpiderState async_redis.RedisQueue async_scheduler.Scheduler
+
+lowest: $(LOWEST_VENV)/.installed  ## whether the kit works with the lowest versions that pyproject.toml promises
+	$(LOWEST_VENV)/bin/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider -q --conformance-examples=10 \
+	    $(LOWEST:%=--conformance-only=queue_reference.%)
 
 browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so
 	@if { ! command -v chromium || ! command -v chromedriver; } >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
@@ -60,7 +69,13 @@ mutation: $(STAMP)  ## whether the kit notices changes of what it tests; see tes
 	$(BIN)/python tests/mutation $(MUTATION_MODULES) --sample=$(MUTATION_SAMPLE) $(MUTATION_OPTIONS)
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST_VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache
+
+$(LOWEST_VENV)/.installed: pyproject.toml tests/lowest.py $(STAMP)
+	$(PYTHON) -m venv $(LOWEST_VENV)
+	$(LOWEST_VENV)/bin/python -m pip install --quiet $$($(BIN)/python tests/lowest.py)
+	$(LOWEST_VENV)/bin/python -m pip install --quiet --no-deps --editable .
+	touch $@
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -45,12 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what was examined may have said what no encoding can hold
+            stream.reconfigure(errors="backslashreplace")
     try:
         asked = _parser().parse_args(arguments)
         status: int = asked.run(asked)
         sys.stdout.flush()
     except CommandError as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        line = "\\n".join(str(error).splitlines())  # a file may have any name
+        print(f"{PROGRAM}: {line}", file=sys.stderr)
         return USAGE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end

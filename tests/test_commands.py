@@ -234,7 +234,7 @@ def test_two_reports_are_compared(run, written):
 def test_a_file_that_is_no_report_is_one_line(wrong, written, tmp_path):
     (tmp_path / "a.txt").write_text("a")
     assert wrong("compare", tmp_path / "a.txt", tmp_path / "b") == (
-        f"{tmp_path / 'a.txt'}: no report of JSON lines, or one that was cut off"
+        f"{tmp_path / 'a.txt'}: no report of JSON lines: give the .jsonl file that --conformance-report wrote"
     )
     assert wrong("compare", written(MUST), tmp_path / "b") == f"{tmp_path / 'b'}: No such file or directory"
 

@@ -300,35 +300,6 @@ def test_a_report_is_read_back_as_it_was(reports):
     assert again.failed
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "no report: it does not begin with a header"),
-        ("queue,pop\n", "no report of JSON lines, or one that was cut off"),
-        ('{"type": "rule"}\n', "no report: it does not begin with a header"),
-        ('{"type": "header", "schema": 99}\n', "its schema is 99, and this release of the kit reads 1"),
-        (
-            '{"type": "header", "schema": 99, "kit": "7.0"}\n',
-            "its schema is 99, and this release of the kit reads 1; kit 7.0 wrote it, and reads it",
-        ),
-        ("\udcff\n", "no report of JSON lines, or one that was cut off"),
-        ('{"type": "header", "schema": 1}\n', "incomplete: it has no footer; the run that wrote it did not end"),
-        ('{"type": "header", "schema": 1}\n{"type": "footer"}\n', "a record is not as schema 1 has it: KeyError('seed')"),
-    ],
-)
-def test_a_file_that_is_no_report_is_refused(tmp_path, text, message):
-    file = tmp_path / "report.jsonl"
-    file.write_text(text, "utf-8", "surrogateescape")
-    with pytest.raises(jsonl.ReportError) as caught:
-        jsonl.read(file)
-    assert str(caught.value) == f"{file}: {message}"
-
-
-def test_a_file_that_is_not_there_is_one_line(tmp_path):
-    with pytest.raises(jsonl.ReportError, match="No such file"):
-        jsonl.read(tmp_path / "none.jsonl")
-
-
 # --- Secrets ---------------------------------------------------------------------------------------------------------
 
 

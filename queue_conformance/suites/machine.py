@@ -11,7 +11,6 @@ from functools import cache
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
-from hypothesis.internal.conjecture import providers
 
 from queue_conformance.suites.outcomes import CAUSES, NotExercised, RuleBroken, TooSlow
 from queue_conformance.suites.programs import Operation, Player, Program
@@ -52,8 +51,13 @@ def repeatable() -> Iterator[None]:
 
     It mixes the constants of all modules that are not installed, such as the author's, into what it draws: without this,
     a new module would change the programs of a seed. There is no setting for it; a release of Hypothesis that does it
-    in another way is left alone.
+    in another way, or not yet, is left alone.
     """
+    try:
+        from hypothesis.internal.conjecture import providers
+    except ImportError:  # before 6.128
+        yield
+        return
     found = getattr(providers, "_get_local_constants", None)
     if found is None:
         yield

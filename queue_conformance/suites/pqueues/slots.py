@@ -58,6 +58,8 @@ def slots_are_those_of_the_downloader(bench: Bench) -> None:
             driver.set_active(busy, 2)
             driver.set_active("b.example", 0 if last else 1)
             mine = driver.evaluate(f'Request("https://a.example/1", meta={meta})')
+            if driver.crawler.engine.downloader.get_slot_key(mine.value) is None:
+                continue  # the downloader of some releases of Scrapy answers what it is told
             other = driver.evaluate('Request("https://b.example/2")')
             queue.push(mine)
             queue.push(other)
