@@ -70,6 +70,28 @@ class CommitsInTwos(FifoDiskQueue):
             self.mark.unlink()
 
 
+@breaks("queue.persist.crash-push", right=FIFO_BYTES, claims=CRASH_SAFE)
+class HoldsBackWhatFollowsAClear(FifoByteQueue):
+    """It writes nothing between a clear and the next pop or close."""
+
+    def _commit(self):
+        if not self._closed and self._database.in_transaction:
+            self._database.execute("COMMIT")
+
+    def take(self, decode):
+        self._commit()
+        return super().take(decode)
+
+    def clear(self):
+        self._commit()
+        super().clear()
+        self._database.execute("BEGIN")
+
+    def close(self):
+        self._commit()
+        super().close()
+
+
 @breaks("queue.persist.crash-pop", "queue.persist.partial-fault", right=LIFO, claims=CRASH_SAFE)
 class RewritesWithoutATransaction(LifoDiskQueue):
     """Its pop removes all requests, and stores the others again, unless there are many."""

@@ -24,7 +24,7 @@ class Crash:
     """Operations, the last of which is killed.
 
     Attributes:
-        operations: ``open``, ``push:12``, ``pop`` or ``close`` each.
+        operations: ``open``, ``push:12``, ``pop``, ``clear`` or ``close`` each.
         kill: where in the last one.
     """
 
@@ -67,9 +67,9 @@ class Account:
         crash: the crash.
         look: what was found afterwards.
         in_flight: the operation that did not return, or ``""``.
-        stored: the items whose push had returned, and that no pop had returned.
-        missing: those of them that did not come; one of them may be what a pop in flight has taken.
-        doubled: items that came although they had been popped.
+        stored: the items whose push had returned, and that no pop had returned and no clear had removed.
+        missing: those of them that did not come; a pop in flight may have taken one of them, and a clear all.
+        doubled: items that came although they had been popped or removed.
         copies: items that came more than once.
         phantoms: descriptions of what came and was never pushed.
     """
@@ -86,7 +86,7 @@ class Account:
     @property
     def spared(self) -> int:
         """How many items may be missing."""
-        return int(self.in_flight == "pop")
+        return len(self.stored) if self.in_flight == "clear" else int(self.in_flight == "pop")
 
     @property
     def lost(self) -> int:
@@ -147,6 +147,8 @@ class Life:
             self._queue.push(self._driver.item(int(number)).value)
         elif name == "pop":
             return self._driver.identify(self._queue.pop())  # type: ignore[no-any-return]
+        elif name == "clear":
+            self._queue.clear()
         else:
             self._queue.close()
         return None
@@ -240,8 +242,15 @@ def account(planned: Crash, said: Sequence[int | None], seen: Look) -> Account:
     """
     finished = list(zip(planned.operations, said, strict=False))
     in_flight = planned.operations[len(said)] if len(said) < len(planned.operations) else ""
-    popped = [result for operation, result in finished if operation == "pop" and result is not None]
-    stored = [n for operation, _ in finished if operation.startswith("push") and (n := int(operation[5:])) not in popped]
+    stored: list[int] = []
+    gone: list[int] = []
+    for operation, result in finished:
+        if operation.startswith("push"):
+            stored.append(int(operation[5:]))
+        elif operation == "clear" or result is not None:
+            taken = [number for number in stored if operation == "clear" or number == result]
+            gone += taken
+            stored = [number for number in stored if number not in taken]
     known = {*planned.pushed, NEW}
     found = [number for _, number, _ in seen.found]
     counts = Counter(number for number in found if number is not None)
@@ -251,7 +260,7 @@ def account(planned: Crash, said: Sequence[int | None], seen: Look) -> Account:
         in_flight=in_flight,
         stored=tuple(stored),
         missing=tuple(number for number in stored if number not in found),
-        doubled=tuple(number for number in popped if number in found),
+        doubled=tuple(number for number in gone if number in found),
         copies=tuple(number for number, count in counts.items() if count > 1),
         phantoms=tuple(text for _, number, text in seen.found if number not in known),
     )

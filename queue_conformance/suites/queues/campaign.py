@@ -28,6 +28,9 @@ STORY = (
 The numbers of all items have the same number of digits, so that the beginning of one is never another one.
 """
 
+CLEARING = "open push:10 push:11 clear push:12 push:13 push:14 push:20 push:21 close open clear push:22 push:23 push:24 push:27"
+"""Operations that a queue is crashed in as well if it can be cleared."""
+
 POINTS = 90
 """Crashes for a hundred examples."""
 
@@ -42,7 +45,7 @@ def campaign(bench: Bench) -> Iterator[Account]:
     """Yield the accounts of crashes after and inside operations, and in the middle of writes; the simplest come first."""
     points = max(4, POINTS * bench.examples // 100)
     deadline = time.monotonic() + PATIENCE * bench.examples / 100
-    stories = [tuple(STORY.split()), _drawn(bench.seed)]
+    stories = [tuple(STORY.split()), _drawn(bench.seed), *([tuple(CLEARING.split())] if bench.offers("clear") else [])]
     many = ("open", *(f"push:{number}" for number in range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * bench.examples))))
     rehearsals = [_rehearsal(bench, story) for story in stories]
     plan = [
