@@ -246,7 +246,10 @@ def run(
     flight = FlightRecorder()
     if in_process or not AVAILABLE:
         with _alone():
-            return Answer(function(flight))
+            try:
+                return Answer(function(flight))
+            except Exception as error:
+                raise IsolatedError(traceback.format_exc()) from error
     with tempfile.TemporaryFile() as stacks:
         reader, writer = os.pipe()
         pid = fork()

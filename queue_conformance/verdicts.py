@@ -16,6 +16,7 @@ class Verdict(StrEnum):
 
     KEPT = "kept"
     BROKEN = "broken"
+    ERROR = "error"
     BLOCKED = "blocked"
     NOT_EXERCISED = "not exercised"
     NOT_APPLICABLE = "not applicable"
@@ -50,7 +51,7 @@ class RuleVerdict:
     known: str = ""
 
 
-_STRONGEST_FIRST = (Outcome.BROKEN, Outcome.BLOCKED, Outcome.KEPT, Outcome.NOT_APPLICABLE, Outcome.NOT_EXERCISED)
+_STRONGEST_FIRST = (Outcome.BROKEN, Outcome.ERROR, Outcome.BLOCKED, Outcome.KEPT, Outcome.NOT_APPLICABLE, Outcome.NOT_EXERCISED)
 
 
 def judge(
@@ -62,8 +63,8 @@ def judge(
 ) -> list[RuleVerdict]:
     """Combine what all checks say.
 
-    A rule that any check saw broken is broken; one that some check could not examine because of another broken rule is
-    blocked, even if others saw it kept; one that nothing examined is not exercised.
+    A rule that any check saw broken is broken; one on which the kit itself failed is an error; one that some check could not
+    examine because of another broken rule is blocked, even if others saw it kept; one that nothing examined is not exercised.
 
     Args:
         rules: the rules of the profile, by id.
@@ -103,16 +104,20 @@ def _judge_rule(
     return RuleVerdict(rule, Verdict.NOT_EXERCISED, rule.unexamined or "its check was not run")
 
 
-def conclude(verdicts: Iterable[RuleVerdict]) -> RunVerdict:
+def conclude(verdicts: Iterable[RuleVerdict], *, mistaken: bool = False) -> RunVerdict:
     """Return the verdict of a run over one implementation.
 
-    A broken MUST rule makes it NON-CONFORMANT. If no MUST rule was kept, nothing is known: INCONCLUSIVE. If some MUST rule
-    that applies could not be examined, it is PARTIAL. Provisional rules do not count.
+    A broken MUST rule makes it NON-CONFORMANT. If no MUST rule was kept, or the kit itself failed, nothing is known:
+    INCONCLUSIVE. If some MUST rule that applies could not be examined, it is PARTIAL. Provisional rules do not count.
+
+    Args:
+        verdicts: one per rule.
+        mistaken: whether the kit failed in some check.
     """
     must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST and verdict.rule.counts]
     if Verdict.BROKEN in must:
         return RunVerdict.NON_CONFORMANT
-    if Verdict.KEPT not in must:
+    if mistaken or Verdict.KEPT not in must:
         return RunVerdict.INCONCLUSIVE
     if Verdict.NOT_EXERCISED in must or Verdict.BLOCKED in must:
         return RunVerdict.PARTIAL

@@ -105,6 +105,7 @@ def examine(
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory))
         run.examine(Target(path, "", path, given, claims or {}, server), choose, opener=opener)
+        assert not run.mistakes, "\n".join(run.mistakes.values())
         (report,) = run.report().implementations
         return report
 

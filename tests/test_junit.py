@@ -107,7 +107,7 @@ def test_what_could_not_be_examined_and_a_stale_baseline_are_errors(root):
 
 
 def test_an_implementation_of_which_nothing_is_known_is_not_green(found):
-    suite = suite_of(replace(found[FIFO_MEMORY], verdict=RunVerdict.INCONCLUSIVE))
+    suite = suite_of(replace(found[FIFO_MEMORY], verdicts=(), verdict=RunVerdict.INCONCLUSIVE))
     assert suite.get("errors") == "1"
     message = suite.find("testcase[@name='verdict']/error").get("message")
     assert message == "INCONCLUSIVE: no MUST rule was kept, so nothing is proven"

@@ -64,6 +64,12 @@ def test_what_is_there_and_disclaimed_is_noted():
     assert not broken(report)
 
 
+def test_a_queue_may_say_once_it_is_closed_that_there_is_nothing():
+    report = examine("gallery.right.EmptyOnceClosed", only="queue.close.use-after")
+    (rule,) = [v for v in report.verdicts if v.rule.id == "queue.close.use-after"]
+    assert rule.verdict is Verdict.KEPT
+
+
 def test_a_queue_may_be_keyed_by_the_name_of_its_spider():
     report = examine("gallery.right.KeyedByName", only=("queue.pop.missing-callback", "queue.pop.spider-binding", "machine"))
     assert not broken(report)

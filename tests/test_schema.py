@@ -39,7 +39,7 @@ def records():
     new = tuple(replace(verdict, rule=replace(verdict.rule, provisional="0.1")) for verdict in found[0].verdicts)
     found.append(replace(found[0], name="new", verdicts=new))
     found.append(replace(found[0], name="twice", also=replace(found[0], profile=Profile.EXTERNAL_QUEUE)))
-    text = jsonl.render(Report(tuple(found), ("no class",), Origin(releases={"scrapy": "2.19.0"}), ("drop it",)))
+    text = jsonl.render(Report(tuple(found), ("no class",), Origin(releases={"scrapy": "2.19.0"}), ("drop it",), ("it failed",)))
     return [json.loads(line) for line in text.splitlines()]
 
 

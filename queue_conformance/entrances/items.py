@@ -70,7 +70,7 @@ def run_check(item: pytest.Item, examination: Examination, check: Check, name: s
         fails: tells whether the run fails if a rule is broken.
 
     Raises:
-        pytest.fail.Exception: if it broke a rule that fails the run.
+        pytest.fail.Exception: if it broke a rule that fails the run, or the kit itself failed.
         pytest.skip.Exception: if it could not examine anything.
     """
     __tracebackhide__ = True
@@ -79,6 +79,8 @@ def run_check(item: pytest.Item, examination: Examination, check: Check, name: s
     broken = result.broken
     if any(fails(observation.rule) for observation in broken):
         pytest.fail(screens(broken, {**load(), **examination.rules}), pytrace=False)
+    if result.mistake:
+        pytest.fail(f"the kit itself failed here: {result.mistake}", pytrace=False)
     silent = [o for o in result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]
     if not broken and not result.second and silent and len(silent) == len(result.observations):
         pytest.skip(silent[0].reason)

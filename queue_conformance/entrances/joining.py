@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from queue_conformance.entrances.runs import mistake_of_kit
+from queue_conformance.entrances.runs import Run
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Target, UsageError
@@ -37,12 +37,12 @@ class Suites:
 
     Args:
         begin: surveys an implementation.
-        errors: gets one line per suite whose implementation cannot be examined.
+        run: gets one line per suite whose implementation cannot be examined.
     """
 
-    def __init__(self, begin: Callable[[Described], Examination], errors: list[str]) -> None:
+    def __init__(self, begin: Callable[[Described], Examination], run: Run) -> None:
         self._begin = begin
-        self._errors = errors
+        self._run = run
         self._begun: dict[str, tuple[Described, Examination] | None] = {}
         self._refused: dict[str, str] = {}
 
@@ -68,17 +68,19 @@ class Suites:
         __tracebackhide__ = True
         if name in self._refused:
             pytest.skip(f"not examined: {self._refused[name]}")
-        path = name
+        settings: Mapping[str, Any] = {}
         try:
             described = describe()
-            path = described.target.path
+            settings = described.target.settings
             known, examination = self._begun[name] = self._begun[name] or (described, self._begin(described))
             if difference := _difference(known, described):
                 raise UsageError(difference)
-        except (LoadError, UsageError, IsolatedError) as error:
-            line = mistake_of_kit(path, error) if isinstance(error, IsolatedError) else str(error)
-            self._refused[name] = line
-            self._errors.append(f"{name}: {line}")
+        except IsolatedError as error:
+            line = self._refused[name] = self._run.blunder(name, settings, error)
+            raise pytest.fail.Exception(line, pytrace=False) from None
+        except (LoadError, UsageError) as error:
+            line = self._refused[name] = str(error)
+            self._run.errors.append(f"{name}: {line}")
             raise pytest.fail.Exception(line, pytrace=False) from None  # the line says it all
         except (Exception, pytest.fail.Exception):
             self._refused[name] = "its fixtures failed before, as the first of its tests shows"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from queue_conformance.isolation import FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
+from queue_conformance.reports.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.suites import Check
@@ -18,7 +19,7 @@ from queue_conformance.suites.outcomes import CheckResult
 from queue_conformance.suites.programs import Program
 from queue_conformance.suites.survey import Survey, survey
 
-_Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str]]
+_Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str], dict[str, str]]
 
 
 class Run:
@@ -31,12 +32,14 @@ class Run:
     Attributes:
         targets: what is examined, by name, in the order of the report.
         errors: one line per implementation that cannot be examined.
+        mistakes: one line for each time that the kit itself failed, with the traceback.
         watch: called from time to time with what a running check says of itself, or ``None``.
     """
 
     def __init__(self, options: Options, directory: Path) -> None:
         self.targets: dict[str, Target] = {target.name: target for target in options.targets}
         self.errors: list[str] = []
+        self.mistakes: dict[str, str] = {}
         self.watch: Callable[[FlightRecorder], None] | None = None
         self._surveys: dict[str, Survey] = {}
         self._planned: dict[str, frozenset[str]] = {}
@@ -90,6 +93,8 @@ class Run:
         self.targets[target.name] = target
         self._surveys[target.name] = found
         self._planned[target.name] = frozenset(check.name for check in examination.checks)
+        for result in found.preflight:
+            self._look_for_mistake(target.name, result)
         return examination
 
     def examine(self, target: Target, choose: Callable[[Examination], Iterable[Check]] | None = None, **how: Any) -> None:
@@ -103,13 +108,34 @@ class Run:
         Raises:
             LoadError: if there is nothing to examine; the message is one line.
         """
-        examination = self.begin(target, **how)
+        try:
+            examination = self.begin(target, **how)
+        except IsolatedError as error:
+            self.blunder(target.name, target.settings, error)
+            return
         for check in examination.checks if choose is None else choose(examination):
             self.add(target.name, examination.run(check))
 
     def add(self, name: str, result: CheckResult) -> None:
         """Add what came of a check of the implementation of that name."""
         self._results.setdefault(name, []).append(result)
+        self._look_for_mistake(name, result)
+
+    def _look_for_mistake(self, name: str, result: CheckResult) -> None:
+        if result.mistake:
+            settings = self._surveys[name].settings if name in self._surveys else {}
+            self._note_mistake(name, settings, f"in the check {result.check}: {result.mistake}", result.traceback)
+
+    def blunder(self, name: str, settings: Mapping[str, Any], error: IsolatedError) -> str:
+        """Note that the kit failed before it came to checks of the implementation of that name, and return the line."""
+        last = str(error).strip().splitlines()[-1]
+        return self._note_mistake(name, settings, f"before any check: {last}", str(error))
+
+    def _note_mistake(self, name: str, settings: Mapping[str, Any], what: str, traceback: str) -> str:
+        hidden = Secrets(settings).text
+        line = hidden(f"{name}: the kit itself failed {what}; report it, with the traceback that pytest -vv shows")
+        self.mistakes[line] = hidden(traceback)
+        return line
 
     @property
     def coverage(self) -> dict[str, bool]:
@@ -118,11 +144,12 @@ class Run:
 
     def share(self) -> _Shared:
         """Return what a worker of a distributed run has found out, besides results, for :meth:`merge`."""
-        return self.targets, self._surveys, self._planned, self.errors
+        return self.targets, self._surveys, self._planned, self.errors, self.mistakes
 
     def merge(self, shared: _Shared) -> None:
         """Take what a worker has found out."""
-        targets, surveys, planned, errors = shared
+        targets, surveys, planned, errors, mistakes = shared
+        self.mistakes |= mistakes
         self.targets |= targets
         self._surveys |= surveys
         self._planned |= planned
@@ -139,10 +166,4 @@ class Run:
             for name in (self.targets if order is None else order)
             if name in self._surveys
         ]
-        return Report(tuple(found), tuple(self.errors), self._origin)
-
-
-def mistake_of_kit(path: str, error: IsolatedError) -> str:
-    """Return one line on an error of the kit itself."""
-    last = str(error).strip().splitlines()[-1]
-    return f"the kit failed on {path}, which is a mistake of the kit: {last}"
+        return Report(tuple(found), tuple(self.errors), self._origin, mistakes=tuple(sorted(self.mistakes)))

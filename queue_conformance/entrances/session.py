@@ -18,7 +18,7 @@ from queue_conformance.baseline.gate import Gate
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.entrances.joining import Described, Suites
 from queue_conformance.entrances.progress import DistributedProgress, Progress, display_of
-from queue_conformance.entrances.runs import Run, mistake_of_kit
+from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
@@ -102,7 +102,7 @@ class Session:
         self._changes: list[str] = []
         self._scratch = Scratch()
         self._run = Run(asked, self._scratch.path)
-        self.suites = Suites(self._join, self._run.errors)
+        self.suites = Suites(self._join, self._run)
         self._progress: Progress | None = None
 
     def pytest_sessionstart(self) -> None:
@@ -128,7 +128,7 @@ class Session:
             except LoadError as error:
                 self._run.errors.append(f"{where}: {error}")
             except IsolatedError as error:
-                self._run.errors.append(f"{where}: {mistake_of_kit(target.path, error)}")
+                self._run.blunder(where, target.settings, error)
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
         hooks = {"opener": self._hook("pytest_open_queue"), "prepare": self._hook("pytest_prepare_spider")}
@@ -191,7 +191,7 @@ class Session:
             setattr(report, _RESULT, pack((name, result)))
             known = {observation.rule: self.gate.why_known(name, observation.rule) for observation in result.broken}
             report.queue_conformance_broken = bool(known)
-            if known and all(known.values()):  # as pytest itself reports an expected failure
+            if known and all(known.values()) and not result.mistake:  # as pytest itself reports an expected failure
                 report.outcome = "skipped"
                 report.wasxfail = "; ".join(f"{rule}: {reason}" for rule, reason in known.items())
         return report
@@ -303,7 +303,7 @@ class Session:
         """Print the report."""
         report = self.report()
         nothing = not report.implementations or self.config.getoption("collectonly")
-        if nothing and not report.errors and not self._changes:
+        if nothing and not report.errors and not report.mistakes and not self._changes:
             return
         if self._elsewhere and self.config.getoption("tbstyle") != "no":
             terminalreporter.section("broken, not failing")
@@ -315,6 +315,10 @@ class Session:
         for line in terminal.render(report, terminalreporter._tw.fullwidth, verbose):
             markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
             terminalreporter.write_line(line.text, **markup)
+        if self.config.get_verbosity() > 1:
+            for title, traceback in self._run.mistakes.items():
+                terminalreporter.section(title, sep="_")
+                terminalreporter.write_line(traceback)
         if self._untold:
             terminalreporter.write_line(f"WARNING: {self._untold}", yellow=True)
         for text in self._changes:
@@ -334,6 +338,8 @@ def exit_status(report: Report, of_pytest: int) -> int:
     """
     if of_pytest not in _ENDED:
         return of_pytest
+    if report.mistakes:
+        return pytest.ExitCode.INTERNAL_ERROR
     if report.errors:
         return pytest.ExitCode.USAGE_ERROR
     if report.failed or of_pytest == pytest.ExitCode.TESTS_FAILED:

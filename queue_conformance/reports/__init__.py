@@ -144,12 +144,14 @@ class Report:
         errors: one line per implementation that could not.
         origin: where it comes from.
         gate: one line per entry of the baseline that fails the run, which says what to do.
+        mistakes: one line for each time that the kit itself failed.
     """
 
     implementations: tuple[ImplementationReport, ...]
     errors: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
     gate: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -203,6 +205,7 @@ def report_on(
         verdicts = judge(survey.rules(profile), capabilities.names, releases, observations, survey.unusable)
         return tuple(map(secrets.verdict, verdicts))
 
+    mistaken = any(result.mistake for result in results)
     verdicts = judged(survey.profile, (observation for result in results for observation in result.observations))
     notes = [*survey.notes, *(note for result in results for note in result.notes)]
     found = ImplementationReport(
@@ -221,13 +224,15 @@ def report_on(
         checks=tuple(_record(result) for result in results),
         notes=tuple(dict.fromkeys(map(secrets.text, notes))),
         verdicts=verdicts,
-        verdict=conclude(verdicts),
+        verdict=conclude(verdicts, mistaken=mistaken),
     )
     if survey.also is None:
         return found
     said = (result.observations if result.second is None else result.second for result in results)
     verdicts = judged(survey.also, (observation for observations in said for observation in observations))
-    return replace(found, also=replace(found, profile=survey.also, verdicts=verdicts, verdict=conclude(verdicts)))
+    return replace(
+        found, also=replace(found, profile=survey.also, verdicts=verdicts, verdict=conclude(verdicts, mistaken=mistaken))
+    )
 
 
 def _record(result: CheckResult) -> CheckRecord:

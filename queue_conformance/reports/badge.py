@@ -70,7 +70,7 @@ def endpoint(report: Report) -> str:
 
 def _badge(report: Report) -> _Badge:
     found = report.implementations
-    if report.errors or not found:
+    if report.errors or report.mistakes or not found:
         return _Badge("error", _COLOURS[RunVerdict.NON_CONFORMANT], True)
     counts = Counter(one.verdict for one in found)
     present = [verdict for verdict in _COLOURS if counts[verdict]]

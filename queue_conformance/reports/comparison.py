@@ -117,12 +117,12 @@ def compare(old: Report, new: Report) -> Comparison:
     else:
         pairs = [(found, now[name]) for name, found in before.items() if name in now]
     matched = {found.name for pair in pairs for found in pair}
-    said = {*old.errors, *old.gate}
+    said = {*old.errors, *old.gate, *old.mistakes}
     return Comparison(
         tuple(ImplementationChange(was, found, _rules(was, found)) for was, found in pairs),
         tuple(name for name in before if name not in matched),
         tuple(found for name, found in now.items() if name not in matched),
-        tuple(line for line in (*new.errors, *new.gate) if line not in said),
+        tuple(line for line in (*new.errors, *new.gate, *new.mistakes) if line not in said),
     )
 
 
@@ -143,7 +143,7 @@ def _change(old: Verdict, new: Verdict) -> Change:
         return Change.NEWLY_BROKEN
     if new is Verdict.KEPT:
         return Change.NEWLY_KEPT
-    if old is Verdict.KEPT and new in (Verdict.BLOCKED, Verdict.NOT_EXERCISED):
+    if old is Verdict.KEPT and new in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_EXERCISED):
         return Change.NO_LONGER_KEPT
     return Change.OTHER
 

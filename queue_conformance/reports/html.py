@@ -57,6 +57,7 @@ def render(report: Report) -> str:
         f"<header>{head}{origin_facts(report.origin)}</header>",
         "<main>",
         alarm("Not examined", report.errors),
+        alarm("Mistakes of the kit", report.mistakes),
         alarm("The baseline fails this run", report.gate),
         _overview(found, names) if len(found) > 1 else "",
         *(_about(one, "") for one in found if len(found) == 1),
@@ -65,13 +66,15 @@ def render(report: Report) -> str:
         "</main>",
     ]
     return document(
-        _title(report), "\n".join(filter(None, parts)), None if report.errors else worst(one.verdict for one in found)
+        _title(report),
+        "\n".join(filter(None, parts)),
+        None if report.errors or report.mistakes else worst(one.verdict for one in found),
     )
 
 
 def _title(report: Report) -> str:
     found = report.implementations
-    verdict = "ERROR" if report.errors else str(worst(one.verdict for one in found) or "")
+    verdict = "ERROR" if report.errors or report.mistakes else str(worst(one.verdict for one in found) or "")
     names = ", ".join(one.name.rpartition(".")[2] for one in found)
     of = names if len(found) < 4 else plural(len(found), "implementation")
     return " – ".join(part for part in (verdict, of, "queue conformance") if part)
@@ -128,7 +131,7 @@ def _short(found: Sequence[ImplementationReport]) -> list[str]:
     return [text(name) if short.count(name) == 1 else dotted(one.name) for one, name in zip(found, short, strict=True)]
 
 
-_OFFERED = (Verdict.BLOCKED, Verdict.NOT_EXERCISED, Verdict.KEPT, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_OFFERED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_EXERCISED, Verdict.KEPT, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _STATES = (
     (str(Verdict.BROKEN), SYMBOLS[Verdict.BROKEN], "broken"),
     (KNOWN, SYMBOLS[Verdict.BROKEN], "broken, known"),

@@ -25,8 +25,9 @@ def render(report: Report) -> str:
     root = ET.Element("testsuites", name=NAME)
     for found in report.implementations:
         root.append(_suite(report, found))
-    if report.errors or report.gate:
-        cases = [*(_error("implementation", line) for line in report.errors), *(_error("baseline", line) for line in report.gate)]
+    beside = {"implementation": report.errors, "baseline": report.gate, "mistake of the kit": report.mistakes}
+    if any(beside.values()):
+        cases = [_error(classname, line) for classname, lines in beside.items() for line in lines]
         suite = ET.SubElement(root, "testsuite", name=NAME, timestamp=report.origin.created)
         suite.extend(cases)
         _count(suite, cases, 0.0)
@@ -67,7 +68,8 @@ def _case(found: ImplementationReport, verdict: RuleVerdict, seconds: float) -> 
     if verdict.verdict is Verdict.KEPT:
         return case
     if verdict.violation is None:
-        _outcome(case, "skipped", str(verdict.verdict), f"{verdict.verdict}: {verdict.reason}", verdict.reason)
+        tag = "error" if verdict.verdict is Verdict.ERROR else "skipped"
+        _outcome(case, tag, str(verdict.verdict), f"{verdict.verdict}: {verdict.reason}", verdict.reason)
         return case
     said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
     screen = failure.render(rule, verdict.violation)

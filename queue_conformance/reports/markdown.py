@@ -91,7 +91,7 @@ def _size(text: str) -> int:
 
 def _report(report: Report) -> Iterator[_Piece | str]:
     state = "passed"
-    if report.failed or report.errors:
+    if report.failed or report.errors or report.mistakes:
         state = "failed"
     elif report.inconclusive:
         state = "inconclusive"
@@ -102,6 +102,7 @@ def _report(report: Report) -> Iterator[_Piece | str]:
         name = _code(found.name).replace("|", r"\|")  # in a table, even code must not hold a bare one
         yield f"| {name} | **{found.verdict}** ({_prose(why(found))}) |\n"
     yield from _lines("Could not be examined", report.errors)
+    yield from _lines("Mistakes of the kit", report.mistakes)
     yield from _lines("The baseline must be changed", report.gate)
     for found in report.implementations:
         yield from _implementation(found)
@@ -133,7 +134,9 @@ def _implementation(found: ImplementationReport) -> Iterator[_Piece | str]:
         if verdicts:
             yield f"\n#### {title}\n"
             yield from (_broken(verdict, rank) for verdict in verdicts)
-    unknown = [verdict for verdict in found.verdicts if verdict.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)]
+    unknown = [
+        verdict for verdict in found.verdicts if verdict.verdict in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_EXERCISED)
+    ]
     if unknown:
         title = f"{len(unknown)} {'rule was' if len(unknown) == 1 else 'rules were'} not examined"
         lines = [f"- `{v.rule.id}` {v.rule.level}: {v.verdict}, {_prose(v.reason)}\n" for v in unknown]

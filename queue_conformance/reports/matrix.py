@@ -97,7 +97,7 @@ def render(reports: Sequence[Report]) -> str:
     columns = _columns(reports)
     tables = list(_tables(columns))
     rules = [rule for table in tables for rule in table.rules]
-    errors = [error for report in reports for error in report.errors]
+    errors = [error for report in reports for error in (*report.errors, *report.mistakes)]
     verdicts = [column.found.verdict for column in columns]
     details = "".join(_details(table, rule) for table in tables for rule in table.rules)
     parts = [

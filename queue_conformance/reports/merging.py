@@ -35,5 +35,6 @@ def merge(reports: Sequence[Report]) -> Report:
         implementations=tuple(found for report in reports for found in report.implementations),
         errors=tuple(dict.fromkeys(error for report in reports for error in report.errors)),
         origin=origin,
+        mistakes=tuple(dict.fromkeys(line for report in reports for line in report.mistakes)),
         gate=tuple(dict.fromkeys(line for report in reports for line in report.gate)),
     )

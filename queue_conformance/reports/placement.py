@@ -37,7 +37,8 @@ def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[li
                 places[key] = index
     texts = []
     for index, broken in enumerate(seen):
-        said = []
+        mistake = failed[index][1].mistake
+        said = [f"the kit itself failed here: {mistake}"] if mistake else []
         for key in sorted(broken, key=known.__contains__):  # what is new comes first
             if key in known or places[key] == index:
                 said.append(known.get(key) or screens[key])

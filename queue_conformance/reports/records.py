@@ -135,6 +135,12 @@ class Gate(_Record, tag="gate"):
     message: str
 
 
+class Mistake(_Record, tag="mistake"):
+    """A failure of the kit itself."""
+
+    message: str
+
+
 class Footer(_Record, tag="footer"):
     """The last record."""
 
@@ -143,7 +149,7 @@ class Footer(_Record, tag="footer"):
     failed: bool
 
 
-Record = Header | Implementation | Check | Rule | Also | Error | Gate | Footer
+Record = Header | Implementation | Check | Rule | Also | Error | Gate | Mistake | Footer
 
 
 def checked(found: object) -> Record:

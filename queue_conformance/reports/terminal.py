@@ -14,7 +14,7 @@ from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
 _ONE_BY_ONE = (Verdict.BROKEN, Verdict.NOT_EXERCISED)
-_IN_GROUPS = (Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_IN_GROUPS = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _COLOURS = {
     Verdict.KEPT: "green",
     Verdict.BROKEN: "red",
@@ -56,6 +56,8 @@ def render(report: Report, width: int = 100, verbose: bool = False) -> Iterator[
         yield Line(f"baseline: {line}", "red", True)
     for error in report.errors:
         yield Line(f"ERROR: {error}", "red", True)
+    for line in report.mistakes:
+        yield Line(f"MISTAKE OF THE KIT: {line}", "red", True)
 
 
 def _implementation(report: Report, found: ImplementationReport, width: int, verbose: bool) -> Iterator[Line]:
@@ -138,6 +140,8 @@ def why(found: ImplementationReport) -> str:
         RunVerdict.NON_CONFORMANT: _broken(must),
         RunVerdict.INCONCLUSIVE: "no MUST rule was kept, so nothing is proven",
     }[found.verdict]
+    if found.verdict is RunVerdict.INCONCLUSIVE and found.counts()[Level.MUST][Verdict.KEPT]:
+        said = "the kit itself failed, so nothing is proven"
     if should:
         gates = ", which fails this run" if found.failed and not must else ""
         said += f"; {_broken(should)}{gates}"

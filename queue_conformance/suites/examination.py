@@ -95,11 +95,7 @@ class Examination:
         self._conditions = replace(self._conditions, prepare=prepare)
 
     def run(self, check: Check) -> CheckResult:
-        """Run a check; once.
-
-        Raises:
-            IsolatedError: if the check itself has an error.
-        """
+        """Run a check; once."""
         if check.name not in self._results:
             if len(self._fatal) >= FATALITIES:
                 by = f"{FATALITIES} checks that hung or died: {', '.join(self._fatal)}"
@@ -112,6 +108,8 @@ class Examination:
                 measured = replace(self._implementation, profile=self.survey.also)
                 second = execute(check, measured, self._second, self._conditions)
                 result = replace(result, second=second.observations, fatal=result.fatal or second.fatal)
+                if second.mistake and not result.mistake:
+                    result = replace(result, mistake=second.mistake, traceback=second.traceback)
             result = replace(result, seconds=time.perf_counter() - start)
             if result.fatal:
                 self._fatal.append(check.name)

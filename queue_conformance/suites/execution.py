@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
@@ -16,8 +17,8 @@ from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.recording import OperationRaised, Recorder
-from queue_conformance.isolation import Answer, Fatality, FlightRecorder
+from queue_conformance.implementations.recording import OperationRaised, Recorder, describe
+from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError
 from queue_conformance.specification import Rule, load
 from queue_conformance.suites import Check, player_of
 from queue_conformance.suites.bench import Bench
@@ -84,9 +85,6 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
 
     Returns:
         What it says of rules.
-
-    Raises:
-        IsolatedError: if the check itself has an error.
     """
     shown: set[str] = set()
 
@@ -95,7 +93,10 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
             bench.replay = program
             return observe(check, bench, rules)
 
-        ended = on_bench(implementation, conditions, examined)
+        try:
+            ended = on_bench(implementation, conditions, examined)
+        except IsolatedError as error:
+            return mistaken(check, rules, str(error).strip().splitlines()[-1], str(error))
         if isinstance(ended, Answer):
             return ended.value
         shorten = program is None and ended.owner not in shown
@@ -119,7 +120,14 @@ def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
         broken[observation.rule] = replace(observation, violation=combined(shown))
     others = [observation for observation in result.observations if observation.rule not in broken]
     fatal = result.fatal or any(replayed.fatal for replayed in again)
-    return replace(result, observations=(*broken.values(), *others), fatal=fatal)
+    failed = next((one for one in (result, *again) if one.mistake), result)
+    return replace(
+        result,
+        observations=(*broken.values(), *others),
+        fatal=fatal,
+        mistake=failed.mistake,
+        traceback=failed.traceback,
+    )
 
 
 def on_bench(implementation: Implementation, conditions: Conditions, function: Callable[[Bench], T]) -> Answer[T] | Fatality:
@@ -176,6 +184,7 @@ def served(implementation: Implementation, directory: Path) -> Iterator[tuple[Im
 def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResult:
     """Run a check on a bench and collect what it says of rules."""
     finished, silent, reason = False, Outcome.NOT_EXERCISED, "the check never came to the point"
+    failed: CheckResult | None = None
     try:
         try:
             check.function(bench)
@@ -191,11 +200,18 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
     except RuleBroken as failure:
         bench.keep(failure)
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        line = f"{describe(error, 300)} ({frame.filename}, line {frame.lineno})"
+        failed = mistaken(check, rules, line, traceback.format_exc())
     observations = [
         Observation(name, Outcome.BROKEN, check.name, violation=bench.violation(failure))
         for name, failure in bench.broken.items()
         if name in rules
     ]
+    if failed is not None:
+        others = (observation for observation in failed.observations if observation.rule not in bench.broken)
+        return replace(failed, observations=(*observations, *others), notes=tuple(bench.notes))
     for name in check.rules:
         if name not in rules or name in bench.broken:
             continue
@@ -206,6 +222,20 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
         else:
             observations.append(Observation(name, silent, check.name, reason))
     return CheckResult(check.name, tuple(observations), tuple(bench.notes), finished=finished)
+
+
+def mistaken(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:
+    """Return what is known when the kit itself fails in a check: nothing of any of its rules.
+
+    Args:
+        check: the check.
+        rules: the rules that apply to the implementation, by id.
+        line: how it failed.
+        trace: the traceback.
+    """
+    reason = f"the kit failed in the check {check.name}, which is a mistake of the kit"
+    observations = tuple(Observation(name, Outcome.ERROR, check.name, reason) for name in check.rules if name in rules)
+    return CheckResult(check.name, observations, finished=False, mistake=line, traceback=trace)
 
 
 def blocked(rule: str, check: Check, by: Iterable[str]) -> Observation:

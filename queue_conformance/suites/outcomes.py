@@ -172,6 +172,7 @@ class Outcome(StrEnum):
 
     KEPT = "kept"
     BROKEN = "broken"
+    ERROR = "error"
     BLOCKED = "blocked"
     NOT_EXERCISED = "not exercised"
     NOT_APPLICABLE = "not applicable"
@@ -213,6 +214,8 @@ class CheckResult:
         seconds: how long it took.
         second: what it says where it measured by a second contract, which fails no run; ``None`` where that asks for the same.
         finished: whether it came to its end, whatever it found on the way.
+        mistake: how the kit itself failed in it, in one line, or ``""``.
+        traceback: where the kit failed.
     """
 
     check: str
@@ -222,6 +225,8 @@ class CheckResult:
     seconds: float = 0.0
     second: tuple[Observation, ...] | None = None
     finished: bool = True
+    mistake: str = ""
+    traceback: str = ""
 
     @property
     def broken(self) -> list[Observation]:

@@ -38,6 +38,26 @@ class KeyedByName(FifoDiskQueue):
         super().__init__(crawler, f"{key}-{crawler.spider.name}")
 
 
+class EmptyOnceClosed(FifoDiskQueue):
+    """Says after ``close`` that there is nothing, as a queue that was closed by another part of a crawl may well do."""
+
+    _closed = False
+
+    def close(self):
+        if not self._closed:
+            super().close()
+        self._closed = True
+
+    def pop(self):
+        return None if self._closed else super().pop()
+
+    def peek(self):
+        return None if self._closed else super().peek()
+
+    def __len__(self):
+        return 0 if self._closed else super().__len__()
+
+
 class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):
     """queuelib's queue in chunks, which survives a full disk and an unclean end, and may be closed twice."""
 

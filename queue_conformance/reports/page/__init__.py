@@ -25,6 +25,7 @@ T = TypeVar("T")
 SYMBOLS: Mapping[Verdict | RunVerdict, str] = {
     Verdict.KEPT: "✓",
     Verdict.BROKEN: "✗",
+    Verdict.ERROR: "!",
     Verdict.BLOCKED: "⊘",
     Verdict.NOT_EXERCISED: "?",
     Verdict.NOT_APPLICABLE: "–",
@@ -39,6 +40,7 @@ SYMBOLS: Mapping[Verdict | RunVerdict, str] = {
 MEANINGS: Mapping[Verdict, str] = {
     Verdict.KEPT: "it was examined, and nothing was found against it",
     Verdict.BROKEN: "there is a counterexample",
+    Verdict.ERROR: "the kit itself failed on it",
     Verdict.BLOCKED: "another broken rule stands in the way of examining it",
     Verdict.NOT_EXERCISED: "nothing in this run examined it",
     Verdict.NOT_APPLICABLE: "the class does not offer what the rule is about",

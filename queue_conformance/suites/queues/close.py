@@ -155,7 +155,8 @@ def use_after_close_damages_nothing(bench: Bench) -> None:
                         queue.push(bench.driver.item(2))
                         optional = {2}  # it returned, so the item may well be there
                     elif misuse == "pop":
-                        optional = {bench.driver.identify(queue.pop())}
+                        popped = bench.driver.identify(queue.pop())
+                        optional = set() if popped is None else {popped}
                         stored -= optional  # it came out, so it may well be gone
                     else:
                         queue.peek() if misuse == "peek" else queue.length()
