@@ -29,6 +29,15 @@ def test_what_is_stored_in_the_working_directory_is_there_for_one_program_only(s
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed):
+    report = examine(f"{WORLDS}.RemembersInItsProcess", seed=seed, meets=without_jobs, examples=10)
+    assert not broken(report)
+    assert report.offers == {"filters"}
+    assert "scheduler.enqueue.refused-not-seen" in blocked(report)
+    assert any("not alone: not judged" in note for note in report.notes)
+
+
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):
     path = "gallery.worlds.LosesTheFirst"
     report = examine(path, only="scheduler.resume.all")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from queue_conformance import isolation
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.expectations import hold, stored_files
 from queue_conformance.implementations.quoted.engine import occupy
@@ -23,18 +25,16 @@ def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
         room: makes an empty directory for each experiment.
     """
 
-    def attempt(experiment: Callable[[Any], Any]) -> bool:
+    def attempt(*runs: Callable[[Any], Any]) -> bool:
+        """Tell what the last run says; each has a process of its own, as a crawl has, and may keep something there."""
         driver.renew(room())
         driver.recorder.restart()
-        try:
-            return bool(experiment(driver))
-        except Exception:  # of an operation, or because what came out is nothing that a request could be
-            return False
+        return [_alone(run, driver) for run in runs][-1]
 
     traces: list[str] = []
     on_disk = attempt(_configurable_disk)
-    persistent = attempt(_persistent)
-    traces += ["it refuses in the next run what it lost in the last one"] if attempt(_seen_again) else []
+    persistent = attempt(_store, _find)
+    traces += ["it refuses in the next run what it lost in the last one"] if attempt(_lose, _refuse) else []
     filesystem = attempt(_filesystem)
     traces += ["it writes files in the job directory"] if stored_files(driver.directory) else []
     found = Capabilities(
@@ -48,23 +48,60 @@ def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
     return hold(found, driver.implementation.cls, driver.implementation.settings, {"persistent": traces})
 
 
-def _persistent(driver: Any) -> bool:
-    """Close with three requests, and look whether any of them is there again."""
+_YES, _NO = 77, 78
+
+
+def _alone(run: Callable[[Any], Any], driver: Any) -> bool:
+    """Tell what a run says in a process of its own; where that ends in another way, this one does too, and so is seen."""
+
+    def says() -> bool:
+        try:
+            return bool(run(driver))
+        except Exception:  # of an operation, or because what came out is nothing that a request could be
+            return False
+
+    if not isolation.AVAILABLE:
+        return says()
+    child = isolation.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = _YES if says() else _NO
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    if status not in (_YES, _NO):
+        os._exit(status)
+    return status == _YES
+
+
+def _store(driver: Any) -> None:
+    """Close with three requests."""
     scheduler = driver.open(job="job")
     for number in (0, 1, 2):
         scheduler.enqueue(driver.item(number))
     scheduler.close()
+
+
+def _find(driver: Any) -> bool:
+    """Look whether any request is there in the next run."""
     scheduler = driver.open(job="job")
     found = scheduler.pending() and scheduler.drain()
     scheduler.close()
     return bool(found)
 
 
-def _seen_again(driver: Any) -> bool:
-    """Close with a request, and look whether the next run refuses it as a duplicate."""
+def _lose(driver: Any) -> None:
+    """Close with a request."""
     scheduler = driver.open(job="job")
     scheduler.enqueue(driver.fresh(0))
     scheduler.close()
+
+
+def _refuse(driver: Any) -> bool:
+    """Look whether the next run refuses that as a duplicate."""
     scheduler = driver.open(job="job")
     accepted = _accepts(driver, scheduler)
     scheduler.close()

@@ -44,6 +44,8 @@ class Bench:
         time_limit: seconds that one operation may take in a process that the check itself starts.
         isolated: whether this process runs nothing but the check, and may be changed for good.
         moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a program.
+        earlier: how many programs were played in this process before the present one.
+        first: how the first program of this process failed, if it did, with all of its operations.
     """
 
     implementation: Implementation
@@ -61,6 +63,8 @@ class Bench:
     examined: Counter[str] = field(default_factory=Counter)
     broken: dict[str, RuleBroken] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    earlier: int = 0
+    first: RuleBroken | None = None
     _rooms: int = 0
 
     def __post_init__(self) -> None:
@@ -74,6 +78,7 @@ class Bench:
         Args:
             program: the program that is played next, in a form that can be played again.
         """
+        self.earlier += bool(self.recorder.steps)
         self.recorder.restart(program)
         self._rooms += 1
         self.driver.renew(self.enter(str(self._rooms)))

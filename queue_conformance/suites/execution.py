@@ -22,6 +22,7 @@ from queue_conformance.isolation import Answer, Fatality, FlightRecorder, Isolat
 from queue_conformance.specification import Rule, load
 from queue_conformance.suites import Check, player_of
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.confirmation import confirmed
 from queue_conformance.suites.outcomes import (
     CheckResult,
     NotApplicable,
@@ -89,16 +90,19 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
     shown: set[str] = set()
 
     def run(program: Program | None) -> CheckResult:
-        def examined(bench: Bench) -> CheckResult:
+        def examined(bench: Bench) -> tuple[CheckResult, Violation | None, bool]:
             bench.replay = program
-            return observe(check, bench, rules)
+            result = observe(check, bench, rules)
+            first = bench.violation(bench.first) if bench.first and bench.first.rule in rules else None
+            return result, first, bench.earlier > 0 and bench.isolated
 
         try:
             ended = on_bench(implementation, conditions, examined)
         except IsolatedError as error:
             return mistaken(check, rules, str(error).strip().splitlines()[-1], str(error))
         if isinstance(ended, Answer):
-            return ended.value
+            result, first, doubtful = ended.value
+            return confirmed(result, first, conditions.directory) if doubtful else result
         shorten = program is None and ended.owner not in shown
         return fatal_result(check, implementation, rules, conditions, ended, shorten=shorten)
 

@@ -200,7 +200,11 @@ class Player:
                 play.step(operation)
             play.finish()
         except RuleBroken as failure:
-            raise self.attribute(play, failure) from None
+            is_first = not self.bench.earlier
+            attributed = self.attribute(play, failure)
+            if is_first:
+                self.bench.first = attributed
+            raise attributed from None
         finally:
             self.played.update(operation.name for operation in play.played)
 

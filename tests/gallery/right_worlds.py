@@ -7,11 +7,12 @@ import pickle
 import sqlite3
 import time
 from pathlib import Path
+from typing import ClassVar
 
 from scrapy import signals
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
-from scrapy.utils.request import request_from_dict
+from scrapy.utils.request import fingerprint, request_from_dict
 from twisted.internet import task
 
 from gallery.right_schedulers import PlainScheduler
@@ -84,6 +85,20 @@ class StoresWhereItWorks:
 
     def __len__(self):
         return self.db.execute("SELECT count(*) FROM requests").fetchone()[0] + len(self.volatile.heap)
+
+
+class RemembersInItsProcess(PlainScheduler):
+    """What it has seen is kept for all of the process, as a crawl has one of its own."""
+
+    seen: ClassVar = set()
+
+    def enqueue_request(self, request):
+        if not request.dont_filter:
+            key = fingerprint(request)
+            if key in self.seen:
+                return False
+            self.seen.add(key)
+        return super().enqueue_request(request)
 
 
 class NeedsAJob(StoresWhereItWorks):

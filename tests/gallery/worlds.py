@@ -7,6 +7,7 @@ from gallery.right_worlds import (
     FetchesInTheLoop,
     LooksAround,
     ReadsItsSpider,
+    RemembersInItsProcess,
     SpiderKeyedFilter,
     SpiderKeyedQueue,
     StoresWhereItWorks,
@@ -22,6 +23,16 @@ class LosesTheFirst(StoresWhereItWorks):
     def open(self, spider):
         super().open(spider)
         self.db.execute("DELETE FROM requests WHERE id = (SELECT min(id) FROM requests)")
+
+
+@breaks("scheduler.enqueue.true", right="gallery.right_worlds.RemembersInItsProcess")
+class ForgetsInItsProcess(RemembersInItsProcess):
+    """What it has seen is kept for all of the process, and of its requests five."""
+
+    def enqueue_request(self, request):
+        accepted = super().enqueue_request(request)
+        del self.heap[5:]
+        return accepted
 
 
 @breaks("scheduler.enqueue.true", right="gallery.right_worlds.FetchesInTheLoop")

@@ -1,0 +1,110 @@
+"""Nothing is blamed for what fails only after other programs ran in the same process.
+
+A check plays many programs in one process, and a class may keep something there: a store for each process, a connection, an
+event loop. Where one crawl is one process that is right. So what fails is played once more, alone, in a fresh process.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from queue_conformance import isolation
+from queue_conformance.isolation import Answer, FlightRecorder
+from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation, combined
+
+TIMES = 3
+"""How often a script is run at most: what threads or processes do to each other does not show each time."""
+
+TIME_LIMIT = 60.0
+"""Seconds that a script may take."""
+
+ALONE = "it failed only after other programs in the same process, and not when it was played alone in a fresh one"
+
+
+def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> CheckResult:
+    """Blame a check's broken rules only where their scripts fail alone.
+
+    Args:
+        result: what came of the check.
+        first: how its first program failed, if it did; what is shorter was found after others.
+        directory: where scratch directories are made.
+
+    Returns:
+        The same, where what does not fail alone is *not exercised*, and so is all that it blocked.
+    """
+    observations = [_confirmed(observation, directory) for observation in result.observations]
+    pairs = zip(result.observations, observations, strict=True)
+    doubted = [new.rule for old, new in pairs if old.outcome is not new.outcome]
+    if not doubted:
+        return replace(result, observations=tuple(observations))
+    if first is not None and _fails_alone(first, directory):
+        doubted = [rule for rule in doubted if rule != first.rule]
+        observations = [observation for observation in observations if observation.rule != first.rule]
+        observations.append(Observation(first.rule, Outcome.BROKEN, result.check, violation=first))
+    if not any(observation.outcome is Outcome.BROKEN for observation in observations):
+        observations = [_unblocked(observation, doubted) for observation in observations]
+    notes = result.notes
+    if doubted:
+        note = f"{result.check}: {', '.join(doubted)} failed only after other programs in its process, and not alone: not judged"
+        notes = (*notes, note)
+    return replace(result, observations=tuple(observations), notes=notes)
+
+
+def _confirmed(observation: Observation, directory: Path) -> Observation:
+    if observation.violation is None:
+        return observation
+    shown = [one for one in (observation.violation, *observation.violation.others) if _fails_alone(one, directory)]
+    if shown:
+        return replace(observation, violation=combined(replace(one, others=()) for one in shown))
+    return Observation(observation.rule, Outcome.NOT_EXERCISED, observation.check, ALONE)
+
+
+def _unblocked(observation: Observation, doubted: Sequence[str]) -> Observation:
+    if observation.outcome is not Outcome.BLOCKED:
+        return observation
+    reason = f"the check came no further than {', '.join(doubted)}: {ALONE}"
+    return replace(observation, outcome=Outcome.NOT_EXERCISED, reason=reason)
+
+
+def _fails_alone(violation: Violation, directory: Path) -> bool:
+    return any(_fails(violation.script, directory) for _ in range(TIMES))
+
+
+def _fails(script: str, directory: Path) -> bool:
+    """Whether a script ends in anything but success."""
+    with tempfile.TemporaryDirectory(dir=directory, ignore_cleanup_errors=True) as scratch:
+        file = Path(scratch) / "script.py"
+        file.write_text(script, "utf-8")
+
+        def run(flight: FlightRecorder) -> bool:
+            flight.enter("the script", "")
+            return _status(file) != 0
+
+        ended = isolation.run(run, time_limit=TIME_LIMIT)
+        return ended.value if isinstance(ended, Answer) else True
+
+
+def _status(file: Path) -> object:
+    """Run a script in this process as Python would; return its exit status."""
+    work = file.with_name("work")
+    work.mkdir()
+    sys.path[:] = [str(work), *map(os.path.abspath, sys.path)]
+    sys.argv = [str(file)]
+    os.chdir(work)
+    tempfile.tempdir = os.environ["TMPDIR"] = str(file.parent)
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    try:
+        runpy.run_path(str(file), run_name="__main__")
+    except SystemExit as ended:
+        return ended.code or 0
+    except BaseException:
+        return 1
+    return 0
