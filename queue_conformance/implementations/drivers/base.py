@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.quoted import support
 from queue_conformance.implementations.quoting import Quotation, quote
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.implementations.scripts import assemble
@@ -245,6 +246,10 @@ class Driver(ABC):
     def same(self, value: Any, item: Item) -> bool:
         """Whether what came out is that item of the pool."""
 
+    def key(self, value: Any) -> tuple[Any, str] | None:
+        """Return what tells an item apart that is not equal to a copy of it, and how that is written of a variable."""
+        return None
+
     @abstractmethod
     def key_source(self, variable: str) -> str:
         """Return a Python expression for what tells items of the pool apart, such as ``popped.url``."""
@@ -299,9 +304,8 @@ class Driver(ABC):
         """
         body = "\n".join(lines)
         imports, quoted = self.under_test()
-        return assemble(
-            title, [*imports, *self.imports(body)], [*quoted, *self.setup(body), *lines], [*self.definitions, *definitions]
-        )
+        known = [*self.definitions, support, *definitions]
+        return assemble(title, [*imports, *self.imports(body)], [*quoted, *self.setup(body), *lines], known)
 
     def under_test(self) -> tuple[list[str], list[str]]:
         """Return the lines that import the class, and those that define what cannot be imported."""

@@ -179,6 +179,9 @@ class CrawlerDriver(Driver):
         expected = item.value
         return type(value) is type(expected) and value.url == expected.url and value.body == expected.body
 
+    def key(self, value: Any) -> tuple[Any, str] | None:
+        return (value.url, "{}.url") if isinstance(value, Request) else None
+
     def key_source(self, variable: str) -> str:
         return f"{variable}.url"
 

@@ -1,6 +1,7 @@
 """The suite of downstream queues and byte queues."""
 
 MODULES = (
+    "fixtures",
     "construction",
     "push",
     "serialization",

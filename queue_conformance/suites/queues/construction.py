@@ -1,21 +1,16 @@
 """Checks of construction: keys, directories, and what is found in them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from queue_conformance.engine.check import check
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.implementations.quoted.support import files_below
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
-from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.outcomes import NotExercised
-from queue_conformance.suites.programs import program
-from queue_conformance.suites.queues.pair import run
 from queue_conformance.suites.queues.preflight import satisfies_base_queue
 
 BYTES_ONLY = {Kind.BYTE_QUEUE}
@@ -50,107 +45,76 @@ NEIGHBOURS = (
 
 
 @check("queue.ctor.base-queue", kinds=BYTES_ONLY)
-def queuelib_accepts_the_class(bench: Bench) -> None:
+def queuelib_accepts_the_class(bench):
     satisfies_base_queue(bench)
 
 
 @check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY)
-def keys_are_isolated(bench: Bench) -> None:
-    run(bench, program("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop"))
-    rule = "queue.ctor.key-isolation"
-    for one, two in NEIGHBOURS:
-        with bench.collecting():
-            bench.restart()
-            for key in (one, two):  # a key that is refused by itself is no matter of two
-                _opened(bench, key, "queue", owner="queue.ctor.key-shapes").close()
-            with bench.recorder.blame(rule):
-                first, second = _opened(bench, one, "queue"), _opened(bench, two, "other")
-                first.push(bench.driver.item(1))
-                length = second.length()
-                bench.expect(rule, length == 0, f"len 0 of the queue of {two}", length, "length == 0")
-                second.push(bench.driver.item(2))
-                first.push(bench.driver.item(3))
-                bench.pop_item(second, bench.driver.item(2), rule)  # in a shared one, neither the first nor the last
-                length = first.length()
-                bench.expect(rule, length == 2, f"len 2 of the queue of {one}", length, "length == 2")
-                first.close()
-                second.close()
+def keys_are_isolated(play):
+    play("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop")
 
 
-def _opened(bench: Bench, key: str, variable: str, owner: str | None = None) -> Any:
-    """Open the queue of a key whose parent directory exists."""
-    _make_parent(bench, key)
-    return bench.open(key, variable=variable, owner=owner)
-
-
-def _make_parent(bench: Bench, key: str) -> None:
-    parent = str(Path(key).parent)
-    (bench.driver.directory / parent).mkdir(parents=True, exist_ok=True)
-    bench.recorder.note(f"Path(directory, {parent!r}).mkdir(parents=True, exist_ok=True)")
+@check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY, name="keys.neighbours", keys=NEIGHBOURS)
+def neighbours_are_isolated(open_queue, keys, item, about, directory):
+    one, two = keys
+    for key in keys:  # a key that is refused by itself is no matter of two
+        Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
+        with about("queue.ctor.key-shapes"):
+            queue = open_queue(key)
+        queue.close()
+    with about("queue.ctor.key-isolation"):
+        queue = open_queue(one)
+        other = open_queue(two)
+        queue.push(item(1))
+        assert len(other) == 0
+        other.push(item(2))
+        queue.push(item(3))
+        assert other.pop() == item(2)  # in a shared one, neither the first nor the last
+        assert len(queue) == 2
+        queue.close()
+        other.close()
 
 
 @check("queue.ctor.key-identity")
-def keys_are_identities(bench: Bench) -> None:
-    run(bench, program("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop"))
+def keys_are_identities(play):
+    play("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop")
 
 
-@check("queue.ctor.key-shapes")
-def keys_have_many_shapes(bench: Bench) -> None:
-    _store_under(bench, "queue.ctor.key-shapes", KEYS)
-
-
-@check("queue.ctor.key-lengths")
-def keys_may_be_long(bench: Bench) -> None:
-    _store_under(bench, "queue.ctor.key-lengths", LONG_KEYS)
-
-
-def _store_under(bench: Bench, rule: str, keys: Sequence[str]) -> None:
-    """Push, close, open again and pop under each of some keys, if that works under an ordinary one."""
-    run(bench, program("push:0 reopen pop"))
-    for key in keys:
-        with bench.collecting(), bench.recorder.blame(rule):
-            bench.restart()
-            queue = _opened(bench, key, "queue")
-            queue.push(bench.driver.item(1))
-            queue.close()
-            queue = bench.open(key)
-            bench.pop_item(queue, bench.driver.item(1), rule)
-            queue.close()
+@check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
+@check("queue.ctor.key-shapes", presupposes="push:0 reopen pop", key=KEYS)
+def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
+    Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
+    with about(rule):
+        queue = open_queue(key)
+        queue.push(item(1))
+        queue.close()
+        queue = open_queue(key)
+        assert queue.pop() == item(1)
+        queue.close()
 
 
 @check("queue.ctor.parents", kinds=REQUESTS_ONLY)
-def parents_are_created(bench: Bench) -> None:
-    rule = "queue.ctor.parents"
-    with bench.recorder.blame(rule):
-        queue = bench.open("a/b/c/0")
-        queue.push(bench.driver.item(1))
-        bench.pop_item(queue, bench.driver.item(1), rule)
+def parents_are_created(open_queue, item, about, rule):
+    with about(rule):
+        queue = open_queue("a/b/c/0")
+        queue.push(item(1))
+        assert queue.pop() == item(1)
         queue.close()
 
 
 @check("queue.ctor.empty-clean")
-def untouched_leaves_nothing(bench: Bench) -> None:
-    rule = "queue.ctor.empty-clean"
-    bench.open().close()
-    files = list(files_below(bench.driver.directory))
-    bench.recorder.note("left = [path for path in Path(directory).rglob('*') if path.is_file()]")
-    bench.expect(rule, not files, "no file", ", ".join(files), "not left")
-    queue = bench.open()
-    length = queue.length()
-    bench.expect(rule, length == 0, "len 0", length, "length == 0")
+def untouched_leaves_nothing(open_queue, directory):
+    queue = open_queue()
+    queue.close()
+    assert files_below(directory) == []
+    queue = open_queue()
+    assert len(queue) == 0
     queue.close()
 
 
 @check("queue.ctor.stored-length")
-def length_is_restored(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen"))
-
-
-def files_below(directory: Path) -> Iterator[str]:
-    """Yield the files below a directory, as paths relative to it."""
-    for path in sorted(directory.rglob("*")):
-        if path.is_file():
-            yield str(path.relative_to(directory))
+def length_is_restored(play):
+    play("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen")
 
 
 OTHER_CLASSES = {
@@ -175,7 +139,7 @@ OTHER_CLASSES = {
 
 
 @check("queue.ctor.wrong-storage")
-def foreign_storage_is_refused(bench: Bench) -> None:
+def foreign_storage_is_refused(bench):
     cls = bench.implementation.cls
     for path in OTHER_CLASSES[bench.implementation.kind]:
         try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Any
 
+from scrapy import Request
+
+from queue_conformance.engine.check import check
 from queue_conformance.implementations.drivers.base import Item
-from queue_conformance.implementations.recording import describe
 from queue_conformance.specification import Kind
-from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
@@ -18,23 +18,18 @@ from queue_conformance.suites.queues.pair import run, unstorable
 
 
 @check("queue.push.accept")
-def push_is_accepted(bench: Bench) -> None:
-    run(bench, program("length push:0 length push:1 length push:2 push:3 length pop length push:4 length"))
+def push_is_accepted(play):
+    play("length push:0 length push:1 length push:2 push:3 length pop length push:4 length")
 
 
 @check("queue.push.returns-none")
-def push_returns_none(bench: Bench) -> None:
-    queue = bench.open()
-    item = bench.driver.item(0)
-    result = queue.push(item)
-    bench.recorder.steps[-1].source = f"result = {bench.recorder.steps[-1].source}"
-    bench.expect("queue.push.returns-none", result is None, "None", result, "result is None")
-    queue.close()
+def push_returns_none(queue, item):
+    assert queue.push(item(0)) is None
 
 
 @check("queue.push.duplicates")
-def duplicates_are_kept(bench: Bench) -> None:
-    run(bench, program("push:0 push:0 length push:1 push:0 length pop pop pop pop"))
+def duplicates_are_kept(play):
+    play("push:0 push:0 length push:1 push:0 length pop pop pop pop")
 
 
 @check("queue.push.failed-no-trace")
@@ -45,57 +40,41 @@ def failed_push_leaves_no_trace(bench: Bench) -> None:
         run(bench, program(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}"))
 
 
-@check("queue.push.bytes-only", kinds=BYTES_ONLY)
-def only_bytes_are_accepted(bench: Bench) -> None:
-    for source in ("'text'", "bytearray(b'item')", "memoryview(b'item')", "None", "7"):
-        with bench.collecting():
-            bench.restart()
-            queue = bench.open()
-            queue.push(bench.driver.item(1))
-            item = bench.driver.evaluate(source)
-            bench.expect_raises("queue.push.bytes-only", (TypeError,), partial(queue.push, item))
-            length = queue.length()
-            bench.expect("queue.push.failed-no-trace", length == 1, "len 1 as before", length, "length == 1")
-            queue.close()
+@check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=["text", bytearray(b"item"), memoryview(b"item"), None, 7])
+def only_bytes_are_accepted(queue, item, wrong, raises, about):
+    queue.push(item(1))
+    with raises(TypeError):
+        queue.push(wrong)
+    with about("queue.push.failed-no-trace"):
+        assert len(queue) == 1
 
 
 @check("queue.push.zero-length")
-def empty_bytes_are_an_item(bench: Bench) -> None:
-    rule = "queue.push.zero-length"
-    queue = bench.open()
-    with bench.recorder.blame(rule):
-        queue.push(bench.driver.evaluate('b""'))
-        length = queue.length()
-        bench.expect(rule, length == 1, "len 1", length, "length == 1")
-        popped = queue.pop()
-        bench.expect(rule, popped == b"", 'b""', popped, 'popped == b""')
-        length = queue.length()
-        bench.expect(rule, length == 0, "len 0", length, "length == 0")
-    queue.close()
+def empty_bytes_are_an_item(queue, about, rule):
+    with about(rule):
+        queue.push(b"")
+        assert len(queue) == 1
+        assert queue.pop() == b""
+        assert len(queue) == 0
 
 
 @check("queue.push.no-mutation", kinds=REQUESTS_ONLY)
-def push_does_not_modify_the_request(bench: Bench) -> None:
-    rule = "queue.push.no-mutation"
-    queue = bench.open()
-    source = (
-        "Request('https://example.com/1', method='POST', headers={'A': ['1', '2']}, body=b'body', cookies={'c': 'd'}, "
-        "meta={'depth': [1, 2]}, callback=spider.parse_item, cb_kwargs={'k': 'v'}, flags=['f'], priority=7)"
+def push_does_not_modify_the_request(queue, spider):
+    request = Request(
+        "https://example.com/1",
+        method="POST",
+        headers={"A": ["1", "2"]},
+        body=b"body",
+        cookies={"c": "d"},
+        meta={"depth": [1, 2]},
+        callback=spider.parse_item,
+        cb_kwargs={"k": "v"},
+        flags=["f"],
+        priority=7,
     )
-    request = bench.driver.evaluate(source)
-    bench.recorder.note(f"request = {source}")
-    bench.recorder.note("before = repr(sorted((name, getattr(request, name)) for name in request.attributes))")
-    before = _fields(request.value)
-    queue.push(Item(request.value, "request"))
-    after = _fields(request.value)
-    bench.recorder.note("after = repr(sorted((name, getattr(request, name)) for name in request.attributes))")
-    changed = [f"{name}: {describe(after[name])}" for name in before if before[name] != after[name]]
-    bench.expect(rule, not changed, "the request as it was", ", ".join(changed), "before == after")
-    queue.close()
-
-
-def _fields(request: Any) -> dict[str, str]:
-    return {name: repr(getattr(request, name)) for name in request.attributes}
+    before = {name: repr(getattr(request, name)) for name in request.attributes}
+    queue.push(request)
+    assert {name: repr(getattr(request, name)) for name in request.attributes} == before
 
 
 # --- Size ------------------------------------------------------------------------------------------------------------

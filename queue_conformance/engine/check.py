@@ -1,0 +1,249 @@
+"""Checks: plain functions whose parameters are fixtures or cases."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any, NoReturn
+
+from queue_conformance import suites
+from queue_conformance.engine.instrument import Source, instrument
+from queue_conformance.engine.record import Failed, Record
+from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.writing import INDENT, Block
+from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.specification import Kind
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken, rule_broken
+from queue_conformance.suites.programs import program
+
+
+class Context:
+    """What fixtures are made from.
+
+    Attributes:
+        bench: where the check works.
+        record: what was done.
+        sources: how values are written.
+        rules: the rules that an assertion is about, innermost last.
+    """
+
+    def __init__(self, bench: Bench, rule: str) -> None:
+        self.bench = bench
+        self.rules = [rule]
+        self.sources = Sources(str(bench.driver.directory))
+        self.record = Record(bench.recorder, self.sources, bench.driver.key, self._held)
+
+    @property
+    def rule(self) -> str:
+        """The rule that an assertion is about."""
+        return self.rules[-1]
+
+    def _held(self) -> None:
+        self.bench.examined[self.rule] += 1
+
+
+Fixture = Callable[[Context], Any]
+_fixtures: dict[str, Fixture] = {}
+
+
+def fixture(function: Fixture) -> Fixture:
+    """Register what gives checks the parameter of its name; a generator goes on after a check that ended well."""
+    _fixtures[function.__name__] = function
+    return function
+
+
+def check(
+    *rules: str,
+    kinds: Iterable[Kind] = suites.QUEUES,
+    name: str | None = None,
+    presupposes: str = "",
+    **cases: Sequence[Any],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a check.
+
+    Args:
+        rules: the ids of the rules that it examines; assertions are about the first, unless ``about`` says otherwise.
+        kinds: the kinds of implementation that it can drive.
+        name: what it is called, if not the id of its first rule.
+        presupposes: a program; where that fails, what the check asks says nothing.
+        cases: by the name of a parameter, its values; the check runs with each one, or with each combination.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        known: list[tuple[Callable[..., None], Source]] = []
+
+        @wraps(function)
+        def run(bench: Bench) -> None:
+            if not known:
+                known.append(instrument(function))
+            if presupposes:
+                suites.player_of(bench).show(program(presupposes))
+                bench.restart()
+            for values in itertools.product(*cases.values()):
+                run_case(bench, rules[0], known[0], dict(zip(cases, values, strict=True)))
+
+        suites.check(*rules, kinds=kinds, name=name)(run)
+        return function
+
+    return register
+
+
+def run_case(bench: Bench, rule: str, check: tuple[Callable[..., None], Source], case: dict[str, Any]) -> None:
+    """Run a check with the values of one case, and keep what it finds."""
+    function, source = check
+    if bench.recorder.steps:
+        bench.restart()
+    context = Context(bench, rule)
+    before = bench.examined[rule]
+    with bench.collecting():
+        try:
+            with ExitStack() as stack:
+                wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
+                given: dict[str, Any] = {name: case[name] if name in case else _enter(stack, name, context) for name in wanted}
+                context.record.silent.update(map(id, given.values()))
+                function(**given, __record__=context.record, __source__=source)
+        except Failed as failed:
+            raise broken(context, failed) from None
+        except OperationRaised as raised:
+            failure = bench.unexpected(raised)
+            failure.body = context.record.lines
+            raise failure from raised
+        bench.examined[rule] += bench.examined[rule] == before  # it ran to its end
+
+
+def _enter(stack: ExitStack, name: str, context: Context) -> Any:
+    """Return the value of a fixture."""
+    made = _fixtures[name](context)
+    return stack.enter_context(_ended(made)) if inspect.isgenerator(made) else made
+
+
+@contextmanager
+def _ended(made: Iterator[Any]) -> Iterator[Any]:
+    yield next(made)
+    next(made, None)
+
+
+def broken(context: Context, failed: Failed) -> RuleBroken:
+    """Return the broken rule that a failed assertion is about, with what was done."""
+    rule = context.bench.judged(failed.rule or context.rule)
+    steps, lines = context.bench.recorder.steps, context.record.lines
+    return rule_broken(rule)(rule, expected=failed.expected, actual=failed.actual, steps=steps, tail=[], body=lines)
+
+
+NotCovered = NotExercised
+"""Raised by a check that could not come to the point; the text says why."""
+
+
+# --- Fixtures of every kind ------------------------------------------------------------------------------------------
+
+
+@fixture
+def about(context: Context) -> Callable[[str], Block]:
+    """``with about(rule)``: what fails inside, also by raising, fails this rule."""
+
+    class About(Block):
+        def __init__(self, rule: str) -> None:
+            self.rule = rule
+
+        def __enter__(self) -> None:
+            context.rules.append(self.rule)
+            self.blamed = context.bench.recorder.blame(self.rule)
+            self.blamed.__enter__()
+
+        def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+            self.blamed.__exit__(kind, error, trace)
+            context.rules.pop()
+            if isinstance(error, Failed):
+                error.rule = error.rule or self.rule
+
+    return About
+
+
+@fixture
+def bench(context: Context) -> Bench:
+    """Where the check works, for what no fixture does."""
+    return context.bench
+
+
+@fixture
+def rule(context: Context) -> str:
+    """The rule that the check is about."""
+    return context.rule
+
+
+@fixture
+def directory(context: Context) -> str:
+    """The scratch directory below which the implementation stores."""
+    return str(context.bench.driver.directory)
+
+
+@fixture
+def raises(context: Context) -> Callable[..., Block]:
+    """``with raises(TypeError)``: the operation inside raises that."""
+
+    class Raises(Block):
+        error: BaseException
+
+        def __init__(self, *errors: type[BaseException], because: str = "") -> None:
+            self.errors = errors
+            self.names = " or ".join(error.__name__ for error in errors)
+            self.because = because
+
+        def __enter__(self) -> Raises:
+            return self
+
+        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+            if error is None:
+                self._fail(f"returned {describe(context.bench.recorder.steps[-1].result)}")
+            if not isinstance(error, OperationRaised):
+                return False
+            if not isinstance(error.error, self.errors):
+                self._fail(f"{describe(error.error)} raised")
+            self.error = error.error
+            context.bench.examined[context.rule] += 1
+            return True
+
+        def _fail(self, actual: str) -> NoReturn:
+            raise Failed(f"{self.names}{self.because}", actual) from None
+
+        def written(self, body: str) -> str:
+            caught = f"({self.names.replace(' or ', ', ')})" if len(self.errors) > 1 else self.names
+            message = f"{self.names} expected, but the call returned"
+            return (
+                f"try:\n{textwrap.indent(body, INDENT)}\n"
+                f"except {caught}:\n    pass  # right\n"
+                f"else:\n    raise AssertionError({message!r})"
+            )
+
+    return Raises
+
+
+@fixture
+def tolerated(context: Context) -> Callable[..., Block]:
+    """``with tolerated() as refused``: the operation inside may raise; then ``refused`` is true."""
+
+    class Tolerated(Block):
+        def __init__(self, *errors: type[BaseException]) -> None:
+            self.errors = errors or (Exception,)
+            self.raised: BaseException | None = None
+
+        def __bool__(self) -> bool:
+            return self.raised is not None
+
+        def __enter__(self) -> Tolerated:
+            return self
+
+        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+            if isinstance(error, OperationRaised) and isinstance(error.error, self.errors):
+                self.raised = error.error
+            return self.raised is not None
+
+        def written(self, body: str) -> str:
+            return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}" if self.raised else body
+
+    return Tolerated

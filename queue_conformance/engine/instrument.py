@@ -1,0 +1,168 @@
+"""The functions of checks, transformed so that each statement tells the record what it did.
+
+A check is plain Python. Its simple statements run inside ``with __record__.statement(...)``, and the values of their
+expressions pass through ``__record__.seen(...)``; so the record can say each statement that touched the subject again, with
+literals in the places of everything that the check computed. Loops need nothing: each turn records its own statements.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from queue_conformance.engine.syntax import parse
+from queue_conformance.implementations.scripts import source_of
+
+SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
+FOLDED = (ast.Call, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.JoinedStr)
+"""Expressions whose value may be written instead of them."""
+
+SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""Expressions with names of their own; these are looked at as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source of one function of a check.
+
+    Attributes:
+        statements: the syntax trees of its statements, and of the expressions of ``with``, as they were written.
+        globals: the names of its module.
+    """
+
+    statements: list[ast.AST]
+    globals: dict[str, Any]
+
+
+def instrument(function: Callable[..., Any]) -> tuple[Callable[..., Any], Source]:
+    """Return a function that does the same and tells a record, and its source; it takes them as ``__record__``, ``__source__``.
+
+    Raises:
+        OSError: if its source cannot be read.
+    """
+    tree = parse(textwrap.dedent(source_of(function)))
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    transformer = _Transformer()
+    definition.decorator_list = []
+    definition.body = transformer.block(definition.body)
+    for name in ("__record__", "__source__"):
+        definition.args.kwonlyargs.append(ast.arg(name))
+        definition.args.kw_defaults.append(None)
+    ast.fix_missing_locations(tree)
+    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
+    names: dict[str, Any] = {}
+    exec(compile(tree, function.__code__.co_filename, "exec"), {}, names)
+    made = types.FunctionType(names[function.__name__].__code__, function.__globals__, function.__name__, function.__defaults__)
+    return made, Source(transformer.statements, function.__globals__)
+
+
+def _call(method: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name("__record__", ast.Load()), method, ast.Load()), list(arguments), [])
+
+
+def _locals() -> ast.Call:
+    return ast.Call(ast.Name("locals", ast.Load()), [], [])
+
+
+def _there(made: ast.stmt, statement: ast.stmt) -> ast.stmt:
+    """Return a new statement at the place of another one, for tracebacks."""
+    return ast.copy_location(made, statement)
+
+
+class _Transformer:
+    """Numbers statements and expressions, and wraps them."""
+
+    def __init__(self) -> None:
+        self.statements: list[ast.AST] = []
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Return the statements of a block, wrapped."""
+        return [self._statement(statement) for statement in statements]
+
+    def _statement(self, statement: ast.stmt) -> ast.stmt:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            return statement  # a docstring
+        if isinstance(statement, SIMPLE):
+            opened = _call("statement", *self._place(statement))
+            return _there(ast.With([ast.withitem(opened)], [self._simple(statement)]), statement)
+        if isinstance(statement, ast.With):
+            return self._with(statement)
+        for name in ("body", "orelse", "finalbody"):
+            if isinstance(inner := getattr(statement, name, None), list):
+                setattr(statement, name, self.block(inner))
+        for handler in getattr(statement, "handlers", []):
+            handler.body = self.block(handler.body)
+        return statement
+
+    def _place(self, node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr]:
+        """Keep what was written, with the numbers of its expressions; return the arguments that tell of it."""
+        for number, each in enumerate(ast.walk(node)):
+            each.number = number  # type: ignore[attr-defined]
+        kept = _copy(node)
+        kept.reads = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}  # type: ignore[attr-defined]
+        self.statements.append(kept)
+        return ast.Name("__source__", ast.Load()), ast.Constant(len(self.statements) - 1), _locals()
+
+    def _simple(self, statement: ast.stmt) -> ast.stmt:
+        if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and statement.value is not None:
+            statement.value = _Expressions.seen(statement.value, _Expressions().visit(statement.value))
+            return statement
+        if not isinstance(statement, ast.Assert):
+            wrapped: ast.stmt = _Expressions().visit(statement)
+            return wrapped
+        test = statement.test
+        message = [_Expressions().visit(statement.msg)] if statement.msg else []
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            left, right = _Expressions().visit(test.left), _Expressions().visit(test.comparators[0])
+            operator = ast.Constant(type(test.ops[0]).__name__)
+            return _there(ast.Expr(_call("compare", left, operator, right, *message)), statement)
+        return _there(ast.Expr(_call("hold", _Expressions().visit(test), *message)), statement)
+
+    def _with(self, statement: ast.With) -> ast.stmt:
+        """Return nested blocks, one for each item."""
+        inner = self.block(statement.body)
+        for item in reversed(statement.items):
+            header = _call("head", *self._place(item))
+            opened = _call("block", header, _Expressions().visit(item.context_expr))
+            inner = [_there(ast.With([ast.withitem(opened, item.optional_vars)], inner), statement)]
+        return inner[0]
+
+
+def _copy(node: ast.AST) -> ast.AST:
+    """Return a tree of its own, with the numbers and places of the nodes."""
+    made = type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)})
+    made.__dict__.update({name: value for name, value in vars(node).items() if name not in node._fields})
+    return made
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(each) for each in value]
+    return _copy(value) if isinstance(value, ast.AST) else value
+
+
+class _Expressions(ast.NodeTransformer):
+    """Lets the values of expressions pass through the record."""
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, SCOPES):
+            return self.seen(node, node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node.func.value = self.visit(node.func.value)
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            return self.seen(node, node)
+        self.generic_visit(node)
+        if isinstance(node, FOLDED) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return self.seen(node, node)
+        return node
+
+    @staticmethod
+    def seen(node: ast.expr, wrapped: ast.expr) -> ast.expr:
+        """Return what lets the value of an expression pass through the record."""
+        return _call("seen", ast.Constant(node.number), _call("count"), wrapped)  # type: ignore[attr-defined]

@@ -1,0 +1,240 @@
+"""The record of a check: what it did to the subject, statement by statement, and what it compared.
+
+Instrumented functions call its methods (see :mod:`queue_conformance.engine.instrument`).
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from queue_conformance.engine.instrument import Source
+from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.syntax import normal
+from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
+from queue_conformance.implementations.recording import Recorder, describe
+
+
+class Failed(Exception):
+    """An assertion of a check does not hold.
+
+    Attributes:
+        expected: what was expected, short.
+        actual: what came instead, short.
+        rule: the rule that it is about, if not the one of the check.
+    """
+
+    rule = ""
+
+    def __init__(self, expected: str, actual: str) -> None:
+        super().__init__(f"expected {expected}, got {actual}")
+        self.expected = expected
+        self.actual = actual
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One way to compare.
+
+    Attributes:
+        holds: whether it holds.
+        expected: says in words what is expected, of a description of the right side.
+    """
+
+    holds: Callable[[Any, Any], Any]
+    expected: str
+
+
+COMPARISONS: Mapping[str, Comparison] = {
+    "Eq": Comparison(operator.eq, "{}"),
+    "NotEq": Comparison(operator.ne, "anything but {}"),
+    "Lt": Comparison(operator.lt, "less than {}"),
+    "LtE": Comparison(operator.le, "at most {}"),
+    "Gt": Comparison(operator.gt, "more than {}"),
+    "GtE": Comparison(operator.ge, "at least {}"),
+    "Is": Comparison(operator.is_, "{}"),
+    "IsNot": Comparison(operator.is_not, "anything but {}"),
+    "In": Comparison(lambda left, right: left in right, "{}"),
+    "NotIn": Comparison(lambda left, right: left not in right, "none of {}"),
+}
+"""By the names of their syntax nodes."""
+
+
+class Record:
+    """What a check did.
+
+    Args:
+        recorder: keeps the operations, and shows the one in flight to whoever watches the process.
+        sources: knows how values are written.
+        key: what tells items apart that are not equal to themselves, such as requests: an item's key, and how it is written of
+            a variable; ``None`` for everything else.
+        held: called after each comparison that holds.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        sources: Sources,
+        key: Callable[[Any], tuple[Any, str] | None] = lambda value: None,
+        held: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.recorder = recorder
+        self.sources = sources
+        self.operations = 0
+        self.key = key
+        self.held = held
+        self.silent: set[int] = set()  # ids of fixtures, whose calls are no lines of scripts
+        self._frames: list[Frame] = []
+        self._entries: list[Entry] = []
+
+    @property
+    def lines(self) -> list[str]:
+        """What was done, as lines of Python; blocks that are not at their end yet are written up to here."""
+        return Writer(self.sources, self.key, self.silent).lines(self._entries)
+
+    @property
+    def target(self) -> str:
+        """The name that the statement in progress assigns to, or ``""``."""
+        node = self._frames[-1].node if self._frames else None
+        found = node.targets[0] if isinstance(node, ast.Assign) else None
+        return found.id if isinstance(found, ast.Name) else ""
+
+    def operate(self, source: str, rule: str, function: Callable[[], Any]) -> Any:
+        """Run one operation on the subject.
+
+        Raises:
+            OperationRaised: if it raises.
+        """
+        self.operations += 1
+        if not self._frames:
+            self._entries.append(Line(normal(source)))
+        return self.recorder.call(source, rule, function)
+
+    def construct(self, source: str, rule: str, build: Callable[[], Any], rules: Mapping[str, str]) -> Subject:
+        """Build a subject, named as the variable that the statement in progress assigns to.
+
+        Args:
+            source: the expression that builds it.
+            rule: the rule that is broken if that raises.
+            build: does the same.
+            rules: see :class:`~queue_conformance.engine.subject.Subject`.
+
+        Raises:
+            OperationRaised: if it raises.
+        """
+        name = self.target or "queue"
+        if self._frames:
+            self._frames[-1].construction = source
+        return Subject(self.operate(f"{name} = {source}", rule, build), name, source, self, rules)
+
+    def written(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+        """Return arguments as Python, short forms of those that nobody can write included."""
+        shown = [self._shown(argument) for argument in arguments]
+        return ", ".join([*shown, *(f"{name}={self._shown(value)}" for name, value in keywords.items())])
+
+    def _shown(self, value: Any) -> str:
+        if isinstance(value, Subject):
+            return value.name
+        source = self.sources.of(value)
+        if source is None and self._frames:
+            source = Writer(self.sources, self.key, self.silent).expression_of(self._frames[-1], value)
+        return source or describe(value)
+
+    # --- What instrumented functions call ------------------------------------------------------------------------------
+
+    def statement(self, source: Source, number: int, names: Mapping[str, Any]) -> Frame:
+        """Run one statement."""
+        frame = Frame(self, source.statements[number], source, names, self.operations)
+        self._entries.append(frame)
+        self._frames.append(frame)
+        return frame
+
+    def leave(self, frame: Frame) -> None:
+        """Note that a statement is at its end."""
+        frame.ended = self.operations
+        self._frames.pop()
+
+    def head(self, source: Source, number: int, names: Mapping[str, Any]) -> Frame:
+        """Begin the head of a block."""
+        frame = Frame(self, source.statements[number], source, names, self.operations)
+        self._frames.append(frame)
+        return frame
+
+    def count(self) -> int:
+        """Return the number of operations so far."""
+        return self.operations
+
+    def seen(self, number: int, before: int, value: Any) -> Any:
+        """Note the value of an expression."""
+        if self._frames:
+            self._frames[-1].values[number] = (value, before, self.operations)
+        return value
+
+    @contextmanager
+    def block(self, frame: Frame, manager: AbstractContextManager[Any]) -> Iterator[Any]:
+        """Run a block."""
+        self.leave(frame)
+        outer, self._entries = self._entries, []
+        outer.append(Within(frame, manager, self._entries))
+        try:
+            with manager as entered:
+                yield entered
+        finally:
+            self._entries = outer
+
+    def compare(self, left: Any, comparison: str, right: Any, expected: str = "") -> None:
+        """Assert that a comparison holds.
+
+        Raises:
+            Failed: if it does not.
+        """
+        known = COMPARISONS[comparison]
+        try:
+            holds = self._holds(left, comparison, right)
+        except Exception as error:  # the code of the subject's value, or of one that is no such thing
+            self._fail(expected or known.expected.format(self._shown(right)), f"{describe(left)}, and {describe(error)} raised")
+        if not holds:
+            if comparison == "Eq" and isinstance(left, dict) and isinstance(right, dict):
+                left, right = _differing(left, right), _differing(right, left)
+            shown = self._alternatives(right) if comparison == "In" else self._shown(right)
+            self._fail(expected or known.expected.format(shown), describe(left))
+        self.held()
+
+    def hold(self, value: Any, expected: str = "") -> None:
+        """Assert that a value is true.
+
+        Raises:
+            Failed: if it is not.
+        """
+        if not value:
+            self._fail(expected or Writer(self.sources, self.key, self.silent).text(self._frames[-1]), describe(value))
+        self.held()
+
+    # -------------------------------------------------------------------------------------------------------------------
+
+    def _holds(self, left: Any, comparison: str, right: Any) -> bool:
+        """Compare, items by their keys."""
+        if comparison in ("Eq", "NotEq") and (key := self.key(right)):
+            found = self.key(left)
+            return (found is not None and found[0] == key[0]) == (comparison == "Eq")
+        if comparison in ("In", "NotIn") and isinstance(right, (list, tuple)):
+            among = any(left is one or self._holds(left, "Eq", one) for one in right)
+            return among == (comparison == "In")
+        return bool(COMPARISONS[comparison].holds(left, right))
+
+    def _alternatives(self, right: Any) -> str:
+        return " or ".join(map(self._shown, right)) if isinstance(right, (list, tuple)) else self._shown(right)
+
+    def _fail(self, expected: str, actual: str) -> NoReturn:
+        self._frames[-1].failed = True
+        raise Failed(expected, actual)
+
+
+def _differing(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
+    """Return the part of one dictionary that is not the same in another one."""
+    return {name: value for name, value in one.items() if name not in other or other[name] != value}

@@ -1,0 +1,75 @@
+"""Values as Python: how a line of a script writes what a check passed or expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from queue_conformance.engine.syntax import normal
+
+LONG = 60
+"""Characters or bytes from which a run of one of them is written as a product."""
+
+
+class Sources:
+    """Knows an expression for values: literals, and what was given one.
+
+    Args:
+        directory: the scratch directory of the check; what lies below it is written with the name ``directory``.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self._given: dict[int, tuple[Any, str]] = {}
+
+    def give(self, value: Any, source: str) -> Any:
+        """Return a value after giving it an expression; the value is kept, so that no other one takes its place."""
+        self._given[id(value)] = (value, normal(source))
+        return value
+
+    def has(self, value: Any) -> bool:
+        """Whether a value was given an expression."""
+        return id(value) in self._given
+
+    def of(self, value: Any) -> str | None:
+        """Return an expression that makes an equal value, or ``None`` if none is known."""
+        if id(value) in self._given:
+            return self._given[id(value)][1]
+        kind = type(value)
+        if value is None or kind in (bool, int, complex) or (kind is float and math.isfinite(value)):
+            return repr(value)
+        if kind in (str, bytes):
+            return self._text(value)
+        if kind is bytearray:
+            return repr(value)
+        if kind in (tuple, list, set, frozenset):
+            return self._collection(value)
+        if kind is dict:
+            pairs = [(self.of(name), self.of(found)) for name, found in value.items()]
+            known = [f"{name}: {found}" for name, found in pairs if name is not None and found is not None]
+            return f"{{{', '.join(known)}}}" if len(known) == len(pairs) else None
+        if isinstance(value, type) and value.__module__ == "builtins":
+            return value.__name__
+        return None
+
+    def _text(self, value: str | bytes) -> str:
+        if isinstance(value, str) and value.startswith(self.directory):
+            below = value.removeprefix(self.directory)
+            return f"directory + {below!r}" if below else "directory"
+        if len(value) >= LONG and len(set(value)) == 1:
+            return f"{value[:1]!r} * {len(value)}"
+        return repr(value)
+
+    def _collection(self, value: Iterable[Any]) -> str | None:
+        found = [self.of(each) for each in value]
+        known = [source for source in found if source is not None]
+        if len(known) < len(found):
+            return None
+        inner = ", ".join(known)
+        if isinstance(value, list):
+            return f"[{inner}]"
+        if isinstance(value, tuple):
+            return f"({inner},)" if len(known) == 1 else f"({inner})"
+        literal = f"{{{inner}}}" if known else "set()"
+        return f"frozenset({literal})" if isinstance(value, frozenset) else literal

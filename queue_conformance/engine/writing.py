@@ -1,0 +1,334 @@
+"""From a record to lines of Python: each statement as it was written, with literals for all that the check computed."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from queue_conformance.engine.instrument import SCOPES, Source
+from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.syntax import expression, names_in, parse
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.record import Record
+    from queue_conformance.engine.sources import Sources
+
+INDENT = "    "
+
+PURE = frozenset(
+    {
+        *("abs", "bool", "bytes", "dict", "enumerate", "float", "frozenset", "int", "isinstance", "len", "list", "max", "min"),
+        *("range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type", "zip"),
+    }
+)
+"""Functions that see nothing but their arguments."""
+
+VARIABLES = {"pop": "popped", "peek": "peeked", "len": "length", "bool": "truth"}
+"""How scripts call the result of an operation that is compared."""
+
+
+class Block(AbstractContextManager[Any]):
+    """A context manager of a check that is written in a way of its own, or not at all."""
+
+    def written(self, body: str) -> str:
+        """Return a block with this body as it stands in a script."""
+        return body
+
+
+class Frame:
+    """One statement of a check, or the head of a block, that runs or has run.
+
+    Args:
+        record: what it belongs to.
+        node: its syntax tree.
+        source: the function that it belongs to.
+        names: the local variables before it.
+        began: the number of operations before it.
+
+    Attributes:
+        ended: the number of operations after it.
+        values: by the numbers of expressions, the value, and the numbers of operations before and after.
+        failed: whether the assertion in it failed.
+        construction: the expression that builds the subject which it asks a fixture for.
+    """
+
+    __slots__ = ("_record", "began", "construction", "ended", "failed", "names", "node", "source", "values")
+
+    def __init__(self, record: Record, node: ast.AST, source: Source, names: Mapping[str, Any], began: int) -> None:
+        self._record = record
+        self.node = node
+        self.source = source
+        self.names = {name: names[name] for name in node.reads if name in names}  # type: ignore[attr-defined]
+        self.began = self.ended = began
+        self.values: dict[int, tuple[Any, int, int]] = {}
+        self.failed = False
+        self.construction = ""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._record.leave(self)
+
+
+class Within(NamedTuple):
+    """A block: its head, the context manager, and what was done inside."""
+
+    head: Frame
+    manager: AbstractContextManager[Any]
+    entries: list[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a script, or the lines of a block.
+
+    Attributes:
+        text: the line.
+        defines: the names that it assigns.
+        reads: the names that it reads.
+        needed: whether it does something besides assigning.
+    """
+
+    text: str
+    defines: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+    needed: bool = True
+
+
+Entry = Frame | Within | Line
+
+
+Key = Callable[[Any], tuple[Any, str] | None]
+
+
+class Writer:
+    """Writes statements.
+
+    Args:
+        sources: knows how values are written.
+        key: see :class:`~queue_conformance.engine.record.Record`.
+        silent: the ids of objects whose calls are not written.
+
+    Names keep their names in scripts if they hold something of the subject, or what has no literal, and are assigned there.
+    All others are written as literals, and their assignments are left out.
+    """
+
+    def __init__(self, sources: Sources, key: Key, silent: Set[int] = frozenset()) -> None:
+        self.sources = sources
+        self.key = key
+        self._silent = silent
+        self.kept: set[str] = set()
+
+    def lines(self, entries: Sequence[Entry]) -> list[str]:
+        """Return what was done as lines of Python, without those that only define what nothing below reads."""
+        written = [line for entry in entries for line in self._entry(entry)]
+        kept: list[str] = []
+        read: set[str] = set()
+        for line in reversed(written):
+            if line.needed or not read.isdisjoint(line.defines):
+                read |= line.reads
+                kept.append(line.text)
+        return kept[::-1]
+
+    def _entry(self, entry: Entry) -> list[Line]:
+        if isinstance(entry, Line):
+            return [entry]
+        return self._statement(entry) if isinstance(entry, Frame) else self._block(entry)
+
+    def _block(self, block: Within) -> list[Line]:
+        if isinstance(block.manager, Block):
+            text = "\n".join(self.lines(block.entries))
+            return [Line(block.manager.written(text), reads=frozenset(_words(text)))] if text else []
+        head = self._line(block.head, block.head.node)
+        self.kept |= names_in(block.head.node, ast.Store)
+        text = "\n".join(self.lines(block.entries))
+        return [Line(f"with {head.text}:\n{textwrap.indent(text, INDENT)}", reads=frozenset(head.reads | _words(text)))]
+
+    def _statement(self, frame: Frame) -> list[Line]:
+        """Return the lines of a statement; none if only its values matter."""
+        node = frame.node
+        if isinstance(node, ast.Assert):
+            return self._assertion(frame, node)
+        operated = frame.ended > frame.began
+        targets = names_in(node, ast.Store)
+        if not operated and self.kept.isdisjoint(names_in(node)) and self._is_literal(frame, node):
+            self.kept -= targets
+            return []
+        line = self._line(frame, node, needed=operated or not targets, defines=targets)
+        self.kept |= targets
+        return [line]
+
+    def _is_literal(self, frame: Frame, node: ast.AST) -> bool:
+        """Whether a statement gives names to what can be written; an expression by itself says nothing."""
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Expr):
+            return not self.looks_around(frame, node) or self._is_silent(frame, value)
+        return self.sources.of(self.value_of(frame, value)) is not None and not self.looks_around(frame, node)
+
+    def _is_silent(self, frame: Frame, node: ast.AST | None) -> bool:
+        """Whether a call is one of a fixture."""
+        while isinstance(node, (ast.Call, ast.Attribute)):
+            node = node.func if isinstance(node, ast.Call) else node.value
+        return isinstance(node, ast.Name) and id(frame.names.get(node.id)) in self._silent
+
+    def looks_around(self, frame: Frame, node: ast.AST) -> bool:
+        """Whether an expression calls something whose result another run may not see, such as a function that lists files."""
+        return any(isinstance(call, ast.Call) and not self._is_pure(frame, call) for call in ast.walk(node))
+
+    def _is_pure(self, frame: Frame, call: ast.Call) -> bool:
+        if isinstance(call.func, ast.Name) and call.func.id in PURE:
+            return True
+        if isinstance(call.func, ast.Attribute):
+            return isinstance(self.value_of(frame, call.func.value), (str, bytes, int, dict, list, set))
+        value = frame.values.get(_number(call))
+        return value is not None and self.sources.has(value[0])
+
+    @staticmethod
+    def value_of(frame: Frame, node: ast.AST | None) -> Any:
+        """Return the value of an expression, if it is known."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            return frame.names.get(node.id)
+        return frame.values.get(_number(node), (None,))[0] if node is not None else None
+
+    def _line(self, frame: Frame, node: ast.AST, *, needed: bool = True, defines: Iterable[str] = (), start: str = "") -> Line:
+        written = _Folding(self, frame, {}).visit(node)
+        return Line(start + ast.unparse(written), frozenset(defines), frozenset(names_in(written)), needed)
+
+    def text(self, frame: Frame) -> str:
+        """Return what an assertion asserts."""
+        assert isinstance(frame.node, ast.Assert)
+        return self._written(frame, frame.node.test)
+
+    def expression_of(self, frame: Frame, value: Any) -> str | None:
+        """Return how a statement that runs names a value."""
+        for name, found in frame.names.items():
+            if found is value:
+                return str(name)
+        for node in ast.walk(frame.node):
+            if frame.values.get(_number(node), (None,))[0] is value:
+                return self._written(frame, node)
+        return None
+
+    def _assertion(self, frame: Frame, node: ast.Assert) -> list[Line]:
+        """Return the operations of an assertion; of one that failed, also the assertion."""
+        called = list(_operations(frame, node.test))
+        if not frame.failed:
+            return [self._line(frame, call) for call in called]
+        variables: dict[int, str] = {}
+        lines = []
+        for call in called:
+            name = VARIABLES.get(_operation(call), "result")
+            while name in variables.values() or name in self.kept:
+                name = f"{name}_again"
+            variables[_number(call)] = name
+            lines.append(self._line(frame, call, start=f"{name} = "))
+        test = _Folding(self, frame, variables).test(node.test)
+        left = node.test.left if isinstance(node.test, ast.Compare) else node.test
+        shown = variables.get(_number(left)) or (left.id if isinstance(left, ast.Name) else "")
+        message = f", f'got {{{shown}!r}}'" if shown else ""
+        return [*lines, Line(f"assert {ast.unparse(test)}{message}", reads=frozenset(names_in(test)))]
+
+    def _written(self, frame: Frame, node: ast.AST) -> str:
+        return ast.unparse(_Folding(self, frame, {}).visit(node))
+
+
+class _Folding(ast.NodeTransformer):
+    """Returns a copy of a tree with literals, and variables, in the places of what is known."""
+
+    def __init__(self, writer: Writer, frame: Frame, variables: dict[int, str]) -> None:
+        self._writer = writer
+        self._sources = writer.sources
+        self._key = writer.key
+        self._kept = writer.kept
+        self._frame = frame
+        self._variables = variables
+        self._bound: set[str] = set()  # names of comprehensions and lambdas
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, SCOPES):
+            self._bound |= names_in(node, ast.Store)
+            self._bound |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+        if name := self._variables.get(_number(node)):
+            return ast.Name(name, ast.Load())
+        source = self._known(node) if isinstance(node, ast.expr) else None
+        if source is not None:
+            return expression(source)
+        made = type(node)(**{name: self._copied(value) for name, value in ast.iter_fields(node)})
+        return ast.copy_location(made, node)
+
+    def _copied(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._copied(each) for each in value]
+        return self.visit(value) if isinstance(value, ast.AST) else value
+
+    def _known(self, node: ast.expr) -> str | None:
+        """Return what is written instead of an expression, if its value has a form of its own."""
+        if isinstance(node, ast.Name):
+            return self._of_name(node.id) if isinstance(node.ctx, ast.Load) else None
+        if (
+            self._frame.construction
+            and node is not self._frame.node
+            and isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+        ):
+            return self._frame.construction
+        if _number(node) not in self._frame.values or not self._kept.isdisjoint(names_in(node)):
+            return None
+        value, before, after = self._frame.values[_number(node)]
+        if isinstance(value, Subject):
+            return str(value.name)
+        return self._sources.of(value) if before == after and not self._writer.looks_around(self._frame, node) else None
+
+    def _of_name(self, name: str) -> str | None:
+        if name in self._kept or name in self._bound:
+            return None
+        if name in self._frame.names:
+            value = self._frame.names[name]
+            return value.name if isinstance(value, Subject) else self._sources.of(value)
+        found = self._frame.source.globals
+        return self._sources.of(found[name]) if name in found else None
+
+    def test(self, node: ast.expr) -> ast.expr:
+        """Return what is asserted; items that cannot be compared are compared by their keys."""
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.In)):
+            right = self._writer.value_of(self._frame, node.comparators[0])
+            left = ast.unparse(self.visit(node.left))
+            among = right if isinstance(right, (list, tuple)) else [right]
+            keys = [self._key(one) for one in among]
+            if keys and all(keys):
+                literals = ", ".join(repr(key[0]) for key in keys if key)
+                form = next(key[1] for key in keys if key).format(left)
+                compared = f"== {literals}" if right is among[0] else f"in ({literals},)"
+                return expression(f"{left} is not None and {form} {compared}")
+        found: ast.expr = self.visit(node)
+        return found
+
+
+def _operations(frame: Frame, node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the outermost expressions in which operations ran."""
+    value = frame.values.get(_number(node))
+    if value is not None and value[1] < value[2] and isinstance(node, (ast.Call, ast.Attribute)):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _operations(frame, child)
+
+
+def _operation(call: ast.expr) -> str:
+    function = call.func if isinstance(call, ast.Call) else call
+    return str(getattr(function, "attr", "") or getattr(function, "id", ""))
+
+
+def _number(node: ast.AST) -> int:
+    return getattr(node, "number", -1)
+
+
+def _words(text: str) -> set[str]:
+    return names_in(parse(text))

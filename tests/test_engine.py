@@ -1,0 +1,274 @@
+"""What a check did, said again as a script: literals for what it computed, variables for what came of the subject."""
+
+from collections import deque
+
+import pytest
+
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.engine.record import Failed, Record
+from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.subject import Subject
+from queue_conformance.implementations.recording import OperationRaised, Recorder
+from queue_conformance.isolation import FlightRecorder
+
+SIZES = (1, 70)
+
+
+class Stack:
+    """What the checks below test: last in, first out."""
+
+    def __init__(self):
+        self.items, self.limit = deque(), 9
+
+    def push(self, item, priority=0):
+        if item is None:
+            raise TypeError("no item")
+        self.items.append(item)
+
+    def pop(self):
+        return self.items.pop() if self.items else None
+
+    def __len__(self):
+        return len(self.items)
+
+
+class Item:
+    """An item that equals nothing but itself, as requests do."""
+
+    def __init__(self, key):
+        self.key = key
+
+
+def files(directory):
+    return ["0"]
+
+
+class Trouble:
+    """A context manager of the kind that scripts show as it is."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def ran(check):
+    """Run a check; return how it failed, the lines of its script and the operations."""
+    recorder = Recorder(FlightRecorder())
+    sources = Sources("/scratch")
+    record = Record(recorder, sources, lambda value: (value.key, "{}.key") if isinstance(value, Item) else None)
+    function, source = instrument(check)
+    fixtures = {
+        "queue": Subject(Stack(), "queue", "Stack()", record, {"push": "rule.push"}),
+        "item": lambda number: sources.give(b"item %d" % number, f"b'item {number}'"),
+        "open_queue": lambda key: record.construct(f"Stack(directory + '/{key}')", "rule.ctor", Stack, {}),
+        "directory": "/scratch",
+    }
+    given = {name: fixtures[name] for name in check.__code__.co_varnames[: check.__code__.co_argcount]}
+    record.silent.update(map(id, given.values()))
+    failure = None
+    try:
+        function(**given, __record__=record, __source__=source)
+    except (Failed, OperationRaised) as error:
+        failure = error
+    return failure, record.lines, [step.source for step in recorder.steps]
+
+
+def loops_and_constants(queue):
+    for size in SIZES:
+        value = b"x" * size
+        queue.push(value)
+        assert queue.pop() == value
+    assert len(queue) == 1
+
+
+def results(queue, item):
+    for number in range(3):
+        queue.push(item(number))
+    popped = [queue.pop() for _ in range(2)]
+    unused = queue.limit
+    first = popped[0]
+    assert first == item(1)
+    return unused
+
+
+def another_queue(open_queue, item):
+    other = open_queue("1")
+    other.push(item(2), priority=-1)
+    assert other.pop() in (item(1), item(3))
+
+
+def items_without_equality(queue):
+    item = Item(7)
+    queue.push(item)
+    assert queue.pop() == item
+    queue.push(Item(8))
+    assert queue.pop() == item
+
+
+def the_world_around(queue, directory):
+    before = files(directory)
+    queue.push(b"")
+    kept = files(directory)
+    assert len(kept) > len(before)
+
+
+def a_context(queue):
+    with Trouble("name") as trouble, Trouble("other"):
+        queue.push(trouble.name)
+    assert len(queue) == 2
+
+
+def nothing_else(queue):
+    numbers = []
+    for number in range(2):
+        numbers.append(number)
+    queue.push(numbers[-1])
+    assert len(queue) == 2, "two"
+
+
+def raises(queue):
+    queue.push(b"1")
+    queue.push(None)
+    queue.push(b"2")
+
+
+@pytest.mark.parametrize(
+    ("check", "failure", "lines"),
+    [
+        (
+            loops_and_constants,
+            "expected 1, got 0",
+            [
+                "queue.push(b'x')",
+                "queue.pop()",
+                "queue.push(b'x' * 70)",
+                "queue.pop()",
+                "length = len(queue)",
+                "assert length == 1, f'got {length!r}'",
+            ],
+        ),
+        (
+            results,
+            "expected b'item 1', got b'item 2'",
+            [
+                "queue.push(b'item 0')",
+                "queue.push(b'item 1')",
+                "queue.push(b'item 2')",
+                "popped = [queue.pop() for _ in range(2)]",
+                "unused = queue.limit",
+                "first = popped[0]",
+                "assert first == b'item 1', f'got {first!r}'",
+            ],
+        ),
+        (
+            another_queue,
+            "expected b'item 1' or b'item 3', got b'item 2'",
+            [
+                "other = Stack(directory + '/1')",
+                "other.push(b'item 2', priority=-1)",
+                "popped = other.pop()",
+                "assert popped in (b'item 1', b'item 3'), f'got {popped!r}'",
+            ],
+        ),
+        (
+            items_without_equality,
+            None,
+            [
+                "item = Item(7)",
+                "queue.push(item)",
+                "queue.pop()",
+                "queue.push(Item(8))",
+                "popped = queue.pop()",
+                "assert popped is not None and popped.key == 7, f'got {popped!r}'",
+            ],
+        ),
+        (
+            the_world_around,
+            "expected more than 1, got 1",
+            [
+                "before = files(directory)",
+                "queue.push(b'')",
+                "kept = files(directory)",
+                "assert len(kept) > len(before)",
+            ],
+        ),
+        (
+            a_context,
+            "expected 2, got 1",
+            [
+                "with Trouble('name') as trouble:\n    with Trouble('other'):\n        queue.push(trouble.name)",
+                "length = len(queue)",
+                "assert length == 2, f'got {length!r}'",
+            ],
+        ),
+        (nothing_else, "expected two, got 1", ["queue.push(1)", "length = len(queue)", "assert length == 2, f'got {length!r}'"]),
+        (raises, "queue.push(None) raised TypeError('no item')", ["queue.push(b'1')", "queue.push(None)"]),
+    ],
+)
+def test_a_check_becomes_a_script(check, failure, lines):
+    failed, written, _ = ran(check)
+    assert written == lines
+    assert failure is None or str(failed) == failure
+
+
+def test_each_call_is_an_operation():
+    _, _, operations = ran(results)
+    assert operations == [
+        *(f"queue.push(b'item {number}')" for number in range(3)),
+        "queue.pop()",
+        "queue.pop()",
+        "queue.limit",
+    ]
+
+
+def test_an_operation_names_what_has_no_literal():
+    _, _, operations = ran(items_without_equality)
+    assert operations == ["queue.push(item)", "queue.pop()", "queue.push(Item(8))", "queue.pop()"]
+
+
+def test_an_operation_that_raises_has_the_rule_of_its_method():
+    failed, _, _ = ran(raises)
+    assert failed.owner == "rule.push"
+
+
+class Hostile:
+    """A value whose comparison fails."""
+
+    def __eq__(self, other):
+        raise RuntimeError("no")
+
+    __hash__ = None
+
+
+def comes_back(queue):
+    queue.push(Hostile())
+    assert queue.pop() == b"1"
+
+
+def test_the_code_of_a_value_that_fails_is_no_mistake_of_the_check():
+    failed, _, _ = ran(comes_back)
+    assert failed.actual.endswith("RuntimeError('no') raised")
+
+
+@pytest.mark.parametrize(
+    ("value", "source"),
+    [
+        ("text", "'text'"),
+        (b"x" * 60, "b'x' * 60"),
+        ("/scratch/0", "directory + '/0'"),
+        ((1,), "(1,)"),
+        ({"a": [None, 2.5]}, "{'a': [None, 2.5]}"),
+        (set(), "set()"),
+        (TypeError, "TypeError"),
+        (float("nan"), None),
+        (bytearray(b"a"), "bytearray(b'a')"),
+        ([object()], None),
+    ],
+)
+def test_values_are_written_as_literals(value, source):
+    assert Sources("/scratch").of(value) == source
