@@ -353,7 +353,7 @@ def converted(option: Option, given: Any, where: str) -> Any:
             return [option.convert(str(value)) for value in ([given] if isinstance(given, str) else given)]
         return option.convert(str(given))
     except ValueError as error:
-        raise UsageError(f"{where}: {error}, not {given!r}") from error
+        raise UsageError(f"{where}: {error}, not {_hidden(given)!r}") from error
 
 
 def _said(name: str, value: Any) -> str:
@@ -369,6 +369,23 @@ def _said(name: str, value: Any) -> str:
     return str(value)
 
 
+def _hidden(given: Any) -> Any:
+    """Return what was given as messages show it, without what looks like a secret."""
+    import re
+
+    from queue_conformance.reports.secret_values import is_secret
+    from queue_conformance.reports.secrets import HIDDEN, Secrets
+
+    if isinstance(given, Mapping):
+        return Secrets(given).settings({str(name): value for name, value in given.items()})
+    if not isinstance(given, str):
+        return given
+    name, sign, _ = re.match(r"([\w.-]*)(\W*)(.*)", given, re.DOTALL).groups()  # type: ignore[union-attr]
+    if sign and (is_secret(name) or sign.startswith("=")):
+        return f"{name}{sign}{HIDDEN}"
+    return Secrets().text(given)
+
+
 def settings_of(texts: list[str], where: str) -> dict[str, str]:
     """Read settings of the form ``NAME=VALUE``.
 
@@ -379,7 +396,7 @@ def settings_of(texts: list[str], where: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"{where}: write NAME=VALUE, not {text!r}")
+            raise UsageError(f"{where}: write NAME=VALUE, not {_hidden(text)!r}")
         settings[name.strip()] = value
     return settings
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from queue_conformance.reports.secrets import HIDDEN
+from queue_conformance.reports.secrets import HIDDEN, Secrets, needed
 from queue_conformance.suites.outcomes import Violation
 
 
@@ -52,14 +52,18 @@ def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
         time_limit: seconds that the script may take.
 
     Raises:
-        ReplayError: if a secret is hidden in it.
+        ReplayError: if a secret is hidden in it, or read from the environment, and not there.
     """
+    names = needed(violation.script)
+    if missing := [name for name in names if name not in os.environ]:
+        raise ReplayError(f"its script reads what the report hides from the environment; set {', '.join(missing)} there")
     if HIDDEN in violation.script:
         raise ReplayError(
             f"its script holds {HIDDEN} where a secret was; print it with --print, put the secret in, and run it with python"
         )
     with tempfile.TemporaryDirectory(prefix="queue-conformance-replay-") as directory:
         status, output = _run(violation.script, Path(directory), time_limit)
+    output = Secrets({name: os.environ[name] for name in names}).text(output) if names else output
     if status == 0:
         return Replay(State.KEPT, "the script ended without an error", output)
     if status is None:

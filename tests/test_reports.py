@@ -10,7 +10,6 @@ from kit import FIFO_DISK, FIFO_MEMORY, RELEASES, examine
 
 from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
 from queue_conformance.reports.placement import place
-from queue_conformance.reports.secrets import Secrets
 from queue_conformance.specification import Level, load
 from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.verdicts import RunVerdict, Verdict, conclude
@@ -298,42 +297,3 @@ def test_a_report_is_read_back_as_it_was(reports):
     assert again.origin == report.origin
     assert [found.verdict for found in again.implementations] == [found.verdict for found in reports]
     assert again.failed
-
-
-# --- Secrets ---------------------------------------------------------------------------------------------------------
-
-
-def test_secrets_are_not_told():
-    settings = {
-        "REDIS_URL": "redis://me:hunter2@localhost:6379/0",
-        "API_TOKEN": "abcdefgh",
-        "DSN": "x",
-        "OPTIONS": {"password": "hunter3", "port": 1},
-        "QUEUE_KEY": "requests",
-        "HOSTS": ["amqp://:hunter4@rabbit"],
-    }
-    secrets = Secrets(settings)
-    assert secrets.settings(settings) == {
-        "REDIS_URL": "redis://me:***@localhost:6379/0",
-        "API_TOKEN": "***",
-        "DSN": "***",
-        "OPTIONS": {"password": "***", "port": 1},
-        "QUEUE_KEY": "requests",
-        "HOSTS": ["amqp://:***@rabbit"],
-    }
-    assert secrets.text("no answer from redis://me:hunter2@localhost, token abcdefgh") == (
-        "no answer from redis://me:***@localhost, token ***"
-    )
-
-
-def test_a_script_without_a_password_stays_a_script():
-    line = "queue = Queue(user=None, password=None, namespace='qcrawl')"
-    assert Secrets({}).text(line) == line
-
-
-def test_a_script_holds_no_secrets():
-    report = examine("gallery.memory.PeeksAtTheNewest", settings={"FTP_PASSWORD": "hunter2"}, only="queue.peek.equals-pop")
-    assert report.settings == {"FTP_PASSWORD": "***"}
-    (verdict,) = (verdict for verdict in report.verdicts if verdict.violation)
-    assert "FTP_PASSWORD" in verdict.violation.script
-    assert "hunter2" not in jsonl.render(Report((report,)))

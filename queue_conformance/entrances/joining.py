@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from queue_conformance.entrances.runs import Run
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Target, UsageError
+from queue_conformance.reports.secrets import Secrets
 from queue_conformance.suites.examination import Examination
 
 
@@ -68,15 +69,13 @@ class Suites:
         __tracebackhide__ = True
         if name in self._refused:
             pytest.skip(f"not examined: {self._refused[name]}")
-        settings: Mapping[str, Any] = {}
         try:
             described = describe()
-            settings = described.target.settings
             known, examination = self._begun[name] = self._begun[name] or (described, self._begin(described))
             if difference := _difference(known, described):
                 raise UsageError(difference)
         except IsolatedError as error:
-            line = self._refused[name] = self._run.blunder(name, settings, error)
+            line = self._refused[name] = self._run.blunder(name, error)
             raise pytest.fail.Exception(line, pytrace=False) from None
         except (LoadError, UsageError) as error:
             line = self._refused[name] = str(error)
@@ -97,6 +96,8 @@ def _difference(known: Described, described: Described) -> str:
     for name in ("path", "settings", "claims", "server", "level"):
         first, now = getattr(known.target, name), getattr(described.target, name)
         if first != now:
+            if name == "settings":
+                first, now = (Secrets(first, now).settings(one) for one in (first, now))
             return f"the suite describes another implementation for each test: {name} {first!r}, then {now!r}; {_FIXED}"
     if known.cls is not described.cls:
         return f"the suite makes another class {described.target.path} for each test; {_FIXED}"

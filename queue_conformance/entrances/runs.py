@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
@@ -48,6 +49,8 @@ class Run:
         self._options = options
         self._directory = directory
         self._origin = Origin(options.seed, options.examples, self._releases)
+        self._settings: dict[str, Mapping[str, str]] = {target.name: target.settings for target in options.targets}
+        self._secrets = 0, Secrets()
 
     def begin(
         self,
@@ -88,7 +91,11 @@ class Run:
             may_decline=may_decline,
             watch=self.watch,
         )
-        found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
+        self._settings[target.name] = target.settings
+        try:
+            found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
+        except (LoadError, IsolatedError) as error:
+            raise type(error)(self.secrets.text(str(error))) from None
         examination = Examination(found, conditions, self._releases, cls)
         self.targets[target.name] = target
         self._surveys[target.name] = found
@@ -111,7 +118,7 @@ class Run:
         try:
             examination = self.begin(target, **how)
         except IsolatedError as error:
-            self.blunder(target.name, target.settings, error)
+            self.blunder(target.name, error)
             return
         for check in examination.checks if choose is None else choose(examination):
             self.add(target.name, examination.run(check))
@@ -123,19 +130,27 @@ class Run:
 
     def _look_for_mistake(self, name: str, result: CheckResult) -> None:
         if result.mistake:
-            settings = self._surveys[name].settings if name in self._surveys else {}
-            self._note_mistake(name, settings, f"in the check {result.check}: {result.mistake}", result.traceback)
+            self._note_mistake(name, f"in the check {result.check}: {result.mistake}", result.traceback)
 
-    def blunder(self, name: str, settings: Mapping[str, Any], error: IsolatedError) -> str:
+    def blunder(self, name: str, error: IsolatedError) -> str:
         """Note that the kit failed before it came to checks of the implementation of that name, and return the line."""
         last = str(error).strip().splitlines()[-1]
-        return self._note_mistake(name, settings, f"before any check: {last}", str(error))
+        return self._note_mistake(name, f"before any check: {last}", str(error))
 
-    def _note_mistake(self, name: str, settings: Mapping[str, Any], what: str, traceback: str) -> str:
-        hidden = Secrets(settings).text
+    def _note_mistake(self, name: str, what: str, traceback: str) -> str:
+        hidden = self.secrets.text
         line = hidden(f"{name}: the kit itself failed {what}; report it, with the traceback that pytest -vv shows")
         self.mistakes[line] = hidden(traceback)
         return line
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets in the settings of all implementations so far."""
+        number, secrets = self._secrets
+        if number != len(self._settings):
+            secrets = Secrets(*self._settings.values(), said="\n".join(self._settings))
+            self._secrets = len(self._settings), secrets
+        return secrets
 
     @property
     def coverage(self) -> dict[str, bool]:
@@ -151,6 +166,7 @@ class Run:
         targets, surveys, planned, errors, mistakes = shared
         self.mistakes |= mistakes
         self.targets |= targets
+        self._settings |= {name: target.settings for name, target in targets.items()}
         self._surveys |= surveys
         self._planned |= planned
         self.errors += [error for error in errors if error not in self.errors]
@@ -166,4 +182,6 @@ class Run:
             for name in (self.targets if order is None else order)
             if name in self._surveys
         ]
-        return Report(tuple(found), tuple(self.errors), self._origin, mistakes=tuple(sorted(self.mistakes)))
+        return Report(
+            tuple(found), tuple(map(self.secrets.text, self.errors)), self._origin, mistakes=tuple(sorted(self.mistakes))
+        )

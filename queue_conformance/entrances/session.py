@@ -17,6 +17,7 @@ from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.entrances.joining import Described, Suites
+from queue_conformance.entrances.printing import WithoutSecrets, told
 from queue_conformance.entrances.progress import DistributedProgress, Progress, display_of
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
@@ -107,6 +108,9 @@ class Session:
 
     def pytest_sessionstart(self) -> None:
         """Show progress, now that there is something to show it on."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter._tw._file = WithoutSecrets(reporter._tw._file, lambda: self._run.secrets)
         display = display_of(self.config)
         if display is not None and not self.is_worker:
             names = [target.name for target in self.options.targets]
@@ -128,7 +132,7 @@ class Session:
             except LoadError as error:
                 self._run.errors.append(f"{where}: {error}")
             except IsolatedError as error:
-                self._run.blunder(where, target.settings, error)
+                self._run.blunder(where, error)
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
         hooks = {"opener": self._hook("pytest_open_queue"), "prepare": self._hook("pytest_prepare_spider")}
@@ -185,7 +189,9 @@ class Session:
         """Attach what came of a check to pytest's report on it."""
         report = yield
         if check_of(item) is not None:
-            report.sections = [(title, _shortened(text)) for title, text in report.sections]
+            hide = self._run.secrets.text
+            report.sections = [(title, _shortened(hide(text))) for title, text in report.sections]
+            report.longrepr = told(report.longrepr, hide)
         if call.when == "call" and RESULT in item.stash:
             name, result = item.stash[RESULT]
             setattr(report, _RESULT, pack((name, result)))

@@ -28,6 +28,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.options import Common, UsageError
+from queue_conformance.reports.secrets import Secrets
 from queue_conformance.suites import player_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, served
@@ -80,7 +81,9 @@ class QueueMachine(RuleBasedStateMachine):
             function()
         except RuleBroken as failure:
             self._failed = True
-            raise self._player.attribute(self._play, failure) from None
+            told = self._player.attribute(self._play, failure)
+            told.args = (Secrets(self.implementation.settings).text(str(told)),)
+            raise told from None
 
 
 def state_machine(

@@ -199,7 +199,7 @@ def report_on(
     # A distributed run finishes its checks in any order.
     results = {result.check: result for result in [*survey.preflight, *sorted(results, key=lambda result: result.check)]}.values()
     capabilities = apply_claims(survey.found, survey.claims)
-    secrets = Secrets(survey.settings)
+    secrets = Secrets(survey.settings, said=survey.path)
 
     def judged(profile: Profile, observations: Iterable[Observation]) -> tuple[RuleVerdict, ...]:
         verdicts = judge(survey.rules(profile), capabilities.names, releases, observations, survey.unusable)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from queue_conformance.reports.secrets import Secrets
 from queue_conformance.specification import Kind, Profile, Rule
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import Check, checks_of
@@ -52,7 +53,8 @@ class Examination:
         self.survey = survey
         self._conditions = conditions
         self._releases = releases
-        self._results = {result.check: result for result in survey.preflight}
+        self._secrets = Secrets(survey.settings, said=survey.path)
+        self._results = {result.check: self._secrets.result(result) for result in survey.preflight}
         self._fatal: list[str] = []
         self.rules = survey.rules()
         self.checks: list[Check] = [check for check in first_of(survey.kind) if check.name in self._results]
@@ -95,7 +97,7 @@ class Examination:
         self._conditions = replace(self._conditions, prepare=prepare)
 
     def run(self, check: Check) -> CheckResult:
-        """Run a check; once."""
+        """Run a check; once. What comes of it holds no secrets of the settings."""
         if check.name not in self._results:
             if len(self._fatal) >= FATALITIES:
                 by = f"{FATALITIES} checks that hung or died: {', '.join(self._fatal)}"
@@ -114,5 +116,5 @@ class Examination:
             if result.fatal:
                 self._fatal.append(check.name)
                 self._conditions = self._conditions.impatient()
-            self._results[check.name] = result
+            self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]

@@ -1,0 +1,44 @@
+"""What pytest prints, without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from queue_conformance.reports.secrets import Secrets
+
+
+class WithoutSecrets:
+    """The stream to which pytest writes: summaries, warnings, errors of its own, and what other tests failed with.
+
+    Args:
+        stream: where it goes.
+        secrets: returns the secrets that are known so far.
+    """
+
+    def __init__(self, stream: Any, secrets: Callable[[], Secrets]) -> None:
+        self._stream = stream
+        self._secrets = secrets
+
+    def write(self, text: str) -> int:
+        """Write a text without secrets."""
+        self._stream.write(self._secrets().values(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def told(shown: Any, hide: Callable[[str], str]) -> Any:
+    """Return what pytest shows of a failure; its text, if there are secrets in it.
+
+    Args:
+        shown: as a report of pytest has it.
+        hide: returns a text without secrets.
+    """
+    if shown is None:
+        return None
+    if isinstance(shown, tuple):  # of what was skipped: file, line, reason
+        return tuple(hide(one) if isinstance(one, str) else one for one in shown)
+    text = str(shown)
+    return shown if hide(text) == text else hide(text)
