@@ -170,6 +170,17 @@ def test_every_connection_of_the_process_leads_to_the_proxy(backend):
     assert all(port == 1 for _, port in backend.seen)
 
 
+def test_a_connection_of_the_process_to_itself_is_left_alone(backend):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        listener.settimeout(5)
+        with socket.create_connection(listener.getsockname()) as there, listener.accept()[0] as here:
+            there.sendall(b"awake")
+            assert here.recv(5) == b"awake"
+        assert listener.getsockname() not in backend.seen
+
+
 def test_nothing_is_left(backend, client):
     address = backend.server.address
     backend.close()

@@ -12,6 +12,7 @@ import socket
 import struct
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -391,18 +392,26 @@ DIRECT: set[Address] = set()
 def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Iterator[None]:
     """Let every connection that Python code of this process opens by TCP go to another address.
 
-    Works for blocking clients, asyncio and Twisted; clients in C do not see it.
+    Works for blocking clients, asyncio and Twisted; clients in C do not see it. A connection to this process itself, such as
+    the pair of sockets that wakes a loop, is left alone.
 
     Args:
         to: where they go, or ``None`` to leave them alone and only look.
         seen: gets the addresses that were asked for, each once.
     """
 
+    listeners: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def listen(self: socket.socket, *backlog: int) -> None:
+        _socket.socket.listen(self, *backlog)
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            listeners.add(self)
+
     def target(end: socket.socket, address: Any) -> Any:
         if end.family not in (socket.AF_INET, socket.AF_INET6) or end.type != socket.SOCK_STREAM:
             return address
         asked = (str(address[0]), int(address[1]))
-        if asked in DIRECT:
+        if asked in DIRECT or any(known.fileno() >= 0 and known.getsockname()[1] == asked[1] for known in tuple(listeners)):
             return address
         if asked not in seen and asked != to:
             seen.append(asked)
@@ -416,8 +425,10 @@ def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Itera
     def connect_ex(self: socket.socket, address: Any) -> int:
         return _socket.socket.connect_ex(self, target(self, address))
 
-    before = {name: vars(socket.socket).get(name) for name in ("connect", "connect_ex")}
-    socket.socket.connect, socket.socket.connect_ex = connect, connect_ex  # type: ignore[method-assign, assignment]
+    patches = {"connect": connect, "connect_ex": connect_ex, "listen": listen}
+    before = {name: vars(socket.socket).get(name) for name in patches}
+    for name, patch in patches.items():
+        setattr(socket.socket, name, patch)
     try:
         yield
     finally:
