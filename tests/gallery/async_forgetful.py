@@ -91,3 +91,13 @@ class ForgetsTooSoon(Forgetful):
 @breaks("claims.true", right=FORGETFUL, claims={"dedupe": "yes"})
 class ClaimsToFilter(MemoryQueue):
     """It is said to filter duplicates, and does not."""
+
+
+@breaks("aqueue.redis.ttl", right=FORGETFUL)
+class RemembersWhatIsGone(Forgetful):
+    """A request whose time is over is a duplicate for ever."""
+
+    async def put(self, request, priority=0):
+        if self.dedupe and self.ends.get(request.url, math.inf) <= time.time():
+            return False
+        return await super().put(request, priority)

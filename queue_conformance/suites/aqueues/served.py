@@ -101,9 +101,13 @@ def requests_disappear_in_time(bench: Bench) -> None:
     rule, driver = "aqueue.redis.ttl", bench.driver
     with bench.recorder.blame(rule):
         queue = bench.open(item_ttl=TTL)
+        apart = driver.place is not None or not bench.offers("server")
+        other = bench.open("1", "other", dedupe=True, item_ttl=TTL) if apart and bench.offers("dedupe") else None
         began = time.monotonic()
         try:
             queue.put(driver.item(4))
+            if other is not None:
+                other.put(driver.item(4))
         except OperationRaised as raised:
             version = _release_of(bench)
             if type(raised.error).__name__ == "ResponseError" and version and version < NEW:
@@ -121,6 +125,10 @@ def requests_disappear_in_time(bench: Bench) -> None:
         task = queue.start_get()
         stays(bench)
         expect_outcome(bench, rule, task, "waiting", "the request is gone")
+        if other is not None:
+            other.put(driver.item(4))
+            size = other.size()
+            bench.expect(rule, size == 1, "size 1: what is gone is no duplicate", size, "size == 1")
 
 
 def wait(bench: Bench, seconds: float) -> None:
