@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import faulthandler
 import gc
+import math
 import mmap
 import os
 import pickle
@@ -21,10 +22,12 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from time import monotonic, sleep  # now: an implementation may replace them in their module
 from typing import IO, Any, ClassVar, Generic, TypeVar
+
+from queue_conformance.stopwatch import Stopwatch
 
 T = TypeVar("T")
 
@@ -33,6 +36,9 @@ AVAILABLE = hasattr(os, "fork")
 
 _GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
+
+_FIRST = 1.0
+"""What the clock of a child shows at first; 0.0 stands for no time."""
 
 SILENCE = 120.0
 """Seconds, plus three time limits, without a sign of life between operations; no wait of the kit's own is as long."""
@@ -46,7 +52,7 @@ class Tally:
         unit: what it counts, in the plural, such as ``programs``; ``""`` if it counts nothing.
         done: how many there are so far.
         goal: how many there will be, or 0 if nobody knows.
-        began: when it began to count (``time.monotonic``, seconds).
+        began: when it began to count (:attr:`FlightRecorder.now`, seconds).
         ends: when it ends at the latest, likewise, or 0.0.
     """
 
@@ -60,21 +66,27 @@ class Tally:
 class FlightRecorder:
     """What the child is doing, in memory that the parent can read while it runs and after it is gone.
 
-    The layout is one double (when the operation in flight began, or between operations the time of the last sign of life,
-    negative), the numbers of the tally, then one slot of UTF-8 text for each of the names in ``_SIZES``, each preceded by its
-    length.
+    The layout is two doubles (when the operation in flight began, or between operations the time of the last sign of life,
+    negative; and the time that the parent counts for the child), the numbers of the tally, then one slot of UTF-8 text for
+    each of the names in ``_SIZES``, each preceded by its length.
+
+    Attributes:
+        watched: whether a parent counts the time; the clock of the machine tells it otherwise.
     """
 
     _SIZES: ClassVar = {"unit": 64, "owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
     _LENGTH = struct.Struct("I")
     _CLOCK = struct.Struct("d")
+    _NOW = struct.Struct("d")
     _COUNT = struct.Struct("Q")
     _TALLY = struct.Struct("QQdd")
+    _TALLY_AT = _CLOCK.size + _NOW.size
 
     def __init__(self) -> None:
         self._offsets: dict[str, int] = {}
         self._count = 0
-        offset = self._CLOCK.size + self._TALLY.size
+        self.watched = False
+        offset = self._TALLY_AT + self._TALLY.size
         for name, size in self._SIZES.items():
             self._offsets[name] = offset
             offset += self._LENGTH.size + size
@@ -91,7 +103,7 @@ class FlightRecorder:
         """
         self.write("owner", owner)
         self.note(step)
-        self._CLOCK.pack_into(self._memory, 0, monotonic())
+        self._CLOCK.pack_into(self._memory, 0, self.now)
 
     def note(self, step: str) -> None:
         """Add a line of Python to the steps."""
@@ -106,11 +118,20 @@ class FlightRecorder:
     def go_on(self) -> None:
         """Note that the operation in flight does something anew, which may take as long again."""
         if self.in_flight_since:
-            self._CLOCK.pack_into(self._memory, 0, monotonic())
+            self._CLOCK.pack_into(self._memory, 0, self.now)
+
+    def each(self, things: Iterable[T], seconds: float = math.inf) -> Iterator[T]:
+        """Yield things, each of which may take as long as one operation; no more of them after so many seconds."""
+        end = self.now + seconds
+        for thing in things:
+            self.go_on()
+            if self.now > end:
+                return
+            yield thing
 
     def leave(self) -> None:
         """Note that the operation in flight ended."""
-        self._CLOCK.pack_into(self._memory, 0, -monotonic())
+        self._CLOCK.pack_into(self._memory, 0, -self.now)
 
     def _live(self) -> None:
         """Give a sign of life between operations."""
@@ -151,31 +172,44 @@ class FlightRecorder:
         Args:
             unit: what is counted, in the plural, such as ``programs``.
             goal: how many there will be, or 0 if nobody knows.
-            ends: when the counting ends at the latest (``time.monotonic``, seconds), or 0.0.
+            ends: when the counting ends at the latest (:attr:`now`, seconds), or 0.0.
         """
         self._count = 0
         self.write("unit", unit)
-        self._TALLY.pack_into(self._memory, self._CLOCK.size, 0, goal, monotonic(), ends)
+        self._TALLY.pack_into(self._memory, self._TALLY_AT, 0, goal, self.now, ends)
 
     def count(self, number: int = 1) -> None:
         """Note that so many more are done."""
         self._live()
         self._count += number
-        self._COUNT.pack_into(self._memory, self._CLOCK.size, self._count)
+        self._COUNT.pack_into(self._memory, self._TALLY_AT, self._count)
 
     @property
     def tally(self) -> Tally:
         """How far the child has come."""
-        return Tally(self.read("unit"), *self._TALLY.unpack_from(self._memory, self._CLOCK.size))
+        return Tally(self.read("unit"), *self._TALLY.unpack_from(self._memory, self._TALLY_AT))
+
+    @property
+    def now(self) -> float:
+        """The seconds that the child has had (see :class:`Stopwatch`), to a tenth; limits and budgets go by this clock."""
+        if not self.watched:
+            return monotonic()
+        seconds: float = self._NOW.unpack_from(self._memory, self._CLOCK.size)[0]
+        return seconds
+
+    def tell(self, now: float) -> None:
+        """Set the clock; the parent does."""
+        self.watched = True
+        self._NOW.pack_into(self._memory, self._CLOCK.size, now)
 
     @property
     def in_flight_since(self) -> float:
-        """When the operation in flight began (``time.monotonic``, seconds), or 0.0."""
+        """When the operation in flight began (:attr:`now`, seconds), or 0.0."""
         return max(0.0, self._clock)
 
     @property
     def silent_since(self) -> float:
-        """When there was the last sign of life (``time.monotonic``, seconds), or 0.0 if an operation is in flight."""
+        """When there was the last sign of life (:attr:`now`, seconds), or 0.0 if an operation is in flight."""
         return max(0.0, -self._clock)
 
     @property
@@ -213,9 +247,15 @@ class Fatality:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """What the function returned."""
+    """What the function returned.
+
+    Attributes:
+        value: that.
+        before: how it had ended when it was tried before, if that took too long.
+    """
 
     value: T
+    before: Fatality | None = None
 
 
 class IsolatedError(Exception):
@@ -252,6 +292,8 @@ def run(
                 raise IsolatedError(traceback.format_exc()) from error
     with tempfile.TemporaryFile() as stacks:
         reader, writer = os.pipe()
+        flight.tell(_FIRST)
+        flight.leave()
         pid = fork()
         if pid == 0:
             os.close(reader)
@@ -264,6 +306,19 @@ def run(
         if data and status == 0:
             return _unpack(data)
         return _fatality(flight, status, hung, time_limit, stacks)
+
+
+def twice(attempt: Callable[[], Answer[T] | Fatality]) -> Answer[T] | Fatality:
+    """Try once more what took too long: on a machine that does something else, or waits for its disk, that proves nothing.
+
+    Args:
+        attempt: runs a function in a process of its own; see :func:`run`.
+    """
+    first = attempt()
+    if isinstance(first, Answer) or not first.hung:
+        return first
+    second = attempt()
+    return replace(second, before=first) if isinstance(second, Answer) else second
 
 
 alone = False
@@ -360,9 +415,11 @@ def _watch(
     """Collect what the child sends until it ends; end it when one operation takes too long."""
     data = bytearray()
     hung = False
+    clock = Stopwatch(pid, _FIRST)
     try:
         while True:
             readable, _, _ = select.select([reader], [], [], 0.1)
+            flight.tell(now := clock.look())
             if readable:
                 chunk = os.read(reader, 1 << 16)
                 if not chunk:
@@ -379,13 +436,13 @@ def _watch(
                 return bytes(data), status, hung
             watch(flight)
             began, silent = flight.in_flight_since, flight.silent_since
-            if (began and monotonic() - began > time_limit) or (silent and monotonic() - silent > _patience(time_limit)):
+            if (began and now - began > time_limit) or (silent and now - silent > _patience(time_limit)):
                 hung = True
                 break
         if hung:
             os.kill(pid, signal.SIGABRT)
-        deadline = monotonic() + _GRACE
-        while monotonic() < deadline:
+        deadline = clock.look() + _GRACE
+        while clock.look() < deadline:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 pid = 0

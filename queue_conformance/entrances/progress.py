@@ -162,7 +162,7 @@ class Progress:
             if self._display.due(now, since):
                 number = f"[{len(self._done) + 1}/{len(self._checks)} checks]" if self._checks else ""
                 tally = flight.tally
-                said = describe(tally, now) if tally.unit else duration(now - since)
+                said = describe(tally, flight.now) if tally.unit else duration(now - since)
                 self._display.show([_line(title, number, said) for title in _titles(name)])
 
     @contextmanager
@@ -282,7 +282,7 @@ def describe(tally: Tally, now: float) -> str:
 
     Args:
         tally: what it counted.
-        now: the time (``time.monotonic``, seconds).
+        now: the time of its own (:attr:`FlightRecorder.now`, seconds).
     """
     known = tally.done <= tally.goal
     parts = [f"{_grouped(tally.done)}{f' of {_grouped(tally.goal)}' if known else ''} {tally.unit}"]

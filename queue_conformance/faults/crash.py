@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from queue_conformance.implementations.quoted.kills import kill_at_line, kill_in_write
 from queue_conformance.isolation import fork
+from queue_conformance.stopwatch import Stopwatch
 
 AVAILABLE = hasattr(os, "fork")
 """Whether this platform can end a process and go on."""
@@ -157,9 +158,10 @@ def _child(function: Callable[[Say], None], writer: int) -> None:
 def _listen(pid: int, reader: int, time_limit: float) -> tuple[bytes, int, bool]:
     """Collect what a process says until it ends, or kill it when it is silent for too long."""
     data = bytearray()
-    deadline = time.monotonic() + time_limit
+    clock = Stopwatch(pid)
+    deadline = time_limit
     try:
-        while time.monotonic() < deadline:
+        while clock.look() < deadline:
             # Another process may hold the pipe open after this one is gone, so look for its end too, and before the pipe.
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
@@ -167,7 +169,7 @@ def _listen(pid: int, reader: int, time_limit: float) -> tuple[bytes, int, bool]
             open_pipe = True
             while open_pipe and select.select([reader], [], [], 0 if ended else 0.05)[0]:
                 if chunk := os.read(reader, 1 << 16):
-                    deadline = time.monotonic() + time_limit
+                    deadline = clock.seconds + time_limit
                 data += chunk
                 open_pipe = bool(chunk)
             if ended:

@@ -60,6 +60,31 @@ class OperationRaised(Exception):
         self.error = error
 
 
+class TakesTooLong(Exception):
+    """So many calls, each of which returned in time, are not through in the time that there is; the text says so."""
+
+
+class Timed:
+    """An object that is called many times in one step: each call has the time limit of an operation.
+
+    Args:
+        raw: the object.
+        flight: where the operation in flight is noted.
+    """
+
+    def __init__(self, raw: Any, flight: FlightRecorder) -> None:
+        self._raw = raw
+        self._flight = flight
+
+    def __getattr__(self, name: str) -> Any:
+        self._flight.go_on()
+        return getattr(self._raw, name)
+
+    def __len__(self) -> int:
+        self._flight.go_on()
+        return len(self._raw)
+
+
 class Recorder:
     """Runs operations and keeps them.
 

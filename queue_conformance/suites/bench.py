@@ -100,7 +100,7 @@ class Bench:
         Args:
             unit: what they are, in the plural.
             things: the things.
-            ends: when the check gives up at the latest (``time.monotonic``, seconds), or 0.0.
+            ends: when the check gives up at the latest (``flight.now``, seconds), or 0.0.
         """
         self.flight.aim(unit, len(things), ends)
         for thing in things:

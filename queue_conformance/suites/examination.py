@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from queue_conformance.reports.secrets import Secrets
-from queue_conformance.specification import Kind, Profile, Rule
+from queue_conformance.specification import Kind, Level, Profile, Rule
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import Check, checks_of
 from queue_conformance.suites.execution import Conditions, blocked, execute
@@ -17,7 +17,7 @@ from queue_conformance.suites.preflight import claims_of, preflight_of
 from queue_conformance.suites.survey import Survey
 
 FATALITIES = 3
-"""Hangs, exits and crashes after which the other checks of an implementation are not tried any more."""
+"""Hangs, exits and crashes that break a MUST rule, after which the other checks of an implementation are not tried any more."""
 
 
 _OTHERWISE = ("queue.push.serialization-error", "queue.push.serialization-all-causes", "queue.push.callback-foreign")
@@ -113,8 +113,7 @@ class Examination:
                 if second.mistake and not result.mistake:
                     result = replace(result, mistake=second.mistake, traceback=second.traceback)
             result = replace(result, seconds=time.perf_counter() - start)
-            if result.fatal:
+            if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.broken):
                 self._fatal.append(check.name)
-                self._conditions = self._conditions.impatient()
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]

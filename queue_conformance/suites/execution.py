@@ -17,7 +17,7 @@ from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.recording import OperationRaised, Recorder, describe
+from queue_conformance.implementations.recording import OperationRaised, Recorder, TakesTooLong, describe
 from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError
 from queue_conformance.specification import Rule, load
 from queue_conformance.suites import Check, player_of
@@ -68,10 +68,6 @@ class Conditions:
     may_decline: bool = True
     watch: Callable[[FlightRecorder], None] | None = None
 
-    def impatient(self) -> Conditions:
-        """Return the conditions after a hang: what hung once will hang again, so do not wait as long for it."""
-        return replace(self, time_limit=max(1.0, self.time_limit / 5))
-
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:
     """Run one check; a machine plays each program that failed before too, in a process of its own.
@@ -97,11 +93,12 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
             return result, first, bench.earlier > 0 and bench.isolated
 
         try:
-            ended = on_bench(implementation, conditions, examined)
+            ended = isolation.twice(lambda: on_bench(implementation, conditions, examined))
         except IsolatedError as error:
             return mistaken(check, rules, str(error).strip().splitlines()[-1], str(error))
         if isinstance(ended, Answer):
             result, first, doubtful = ended.value
+            result = _unhurried(result, ended.before)
             return confirmed(result, first, conditions.directory) if doubtful else result
         shorten = program is None and ended.owner not in shown
         return fatal_result(check, implementation, rules, conditions, ended, shorten=shorten)
@@ -111,8 +108,16 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
         again.append(run(program))
         if again[-1].fatal:
             shown.update(observation.rule for observation in again[-1].broken)
-            conditions = conditions.impatient()
     return _merged(run(None), again)
+
+
+def _unhurried(result: CheckResult, before: Fatality | None) -> CheckResult:
+    """Return what came of a check, with a note if it had taken too long before."""
+    if before is None:
+        return result
+    slow = (before.steps or ("the check",))[-1]
+    note = f"{result.check}: {slow} {before.how} once, and did when it was tried again: this machine was busy"
+    return replace(result, notes=(*result.notes, note))
 
 
 def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
@@ -197,7 +202,7 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
             bench.keep(bench.unexpected(raised))
         if finished and bench.broken:
             reason = f"the check came no further than {', '.join(bench.broken)}"
-    except NotExercised as skipped:
+    except (NotExercised, TakesTooLong) as skipped:
         finished, reason = True, str(skipped)
         bench.examined.clear()
     except NotApplicable as skipped:

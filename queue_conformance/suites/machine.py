@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from types import SimpleNamespace
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
+from hypothesis.internal.conjecture import engine
 
 from queue_conformance.suites.outcomes import CAUSES, NotExercised, RuleBroken, TooSlow
 from queue_conformance.suites.programs import Operation, Player, Program
@@ -18,8 +19,11 @@ from queue_conformance.suites.programs import Operation, Player, Program
 LONGEST = 50
 """Operations in a program at most."""
 
-BUDGET = 20.0
+BUDGET = 60.0
 """Seconds, for each hundred examples, after which no further program is played; only slow implementations come near."""
+
+SHRINKING = 30
+"""Programs, for each example, that are played at most to find shorter ones once something failed."""
 
 SECOND_LOOK = 2
 """Programs, for each example, that are played at most to look for others beside broken rules that are known."""
@@ -47,29 +51,33 @@ def our_settings(examples: int) -> settings:
 
 @contextmanager
 def repeatable() -> Iterator[None]:
-    """Let Hypothesis draw the same for the same seed, whatever else is imported.
+    """Let Hypothesis draw the same for the same seed, whatever else is imported, and however busy the machine is.
 
     It mixes the constants of all modules that are not installed, such as the author's, into what it draws: without this,
-    a new module would change the programs of a seed. There is no setting for it; a release of Hypothesis that does it
+    a new module would change the programs of a seed. And it stops drawing, and shrinking, after so many seconds: here its
+    clock stands still, and whoever draws counts. There are no settings for these; a release of Hypothesis that does them
     in another way, or not yet, is left alone.
     """
-    try:
-        from hypothesis.internal.conjecture import providers
-    except ImportError:  # before 6.128
+    with ExitStack() as stack:
+        if (clock := getattr(engine, "time", None)) is not None:
+            stack.callback(setattr, engine, "time", clock)
+            engine.time = _STOPPED  # type: ignore[attr-defined, assignment]
+        try:
+            from hypothesis.internal.conjecture import providers
+        except ImportError:  # before 6.128
+            found = None
+        else:
+            found = getattr(providers, "_get_local_constants", None)
+        if found is not None:
+            nothing = type(providers._local_constants)()
+            stack.callback(providers.CONSTANTS_CACHE.cache.clear)
+            stack.callback(setattr, providers, "_get_local_constants", found)
+            providers._get_local_constants = lambda: nothing
+            providers.CONSTANTS_CACHE.cache.clear()
         yield
-        return
-    found = getattr(providers, "_get_local_constants", None)
-    if found is None:
-        yield
-        return
-    nothing = type(providers._local_constants)()
-    providers._get_local_constants = lambda: nothing
-    providers.CONSTANTS_CACHE.cache.clear()
-    try:
-        yield
-    finally:
-        providers._get_local_constants = found
-        providers.CONSTANTS_CACHE.cache.clear()
+
+
+_STOPPED = SimpleNamespace(monotonic=lambda: 0.0, perf_counter=lambda: 0.0)
 
 
 def programs(table: Sequence[Operation]) -> st.SearchStrategy[list[Operation]]:
@@ -84,7 +92,7 @@ def programs(table: Sequence[Operation]) -> st.SearchStrategy[list[Operation]]:
     return st.integers(0, LONGEST).flatmap(lambda shortest: st.lists(operation, min_size=shortest, max_size=LONGEST))
 
 
-def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) -> None:
+def explore(player: Player, needed: Sequence[str], shrinking: int = SHRINKING) -> None:
     """Play drawn programs, or the one that the bench is to replay, and keep the shortest failure of each rule on the bench.
 
     A failure that most programs meet would hide others, because Hypothesis draws few programs after a first failure. So the same
@@ -93,7 +101,7 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
     Args:
         player: plays the programs.
         needed: operations without which the programs prove nothing.
-        shrinking: seconds that are spent at most on others and shorter ones after the first failure.
+        shrinking: programs, for each example, that are played at most after the first failure, to find others and shorter ones.
 
     Raises:
         NotExercised: if one of the needed operations was never played.
@@ -106,13 +114,15 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
     ended: frozenset[tuple[str, str]] = frozenset()  # known: they only end a program
     other: list[Exception] = []
     slower: list[TooSlow] = []
-    deadline = time.monotonic() + BUDGET * max(1.0, bench.examples / 100)
+    deadline = bench.flight.now + BUDGET * max(1.0, bench.examples / 100)
     count, most = 0, math.inf
+    late = False
     coverage = ""  # until the first failure: what follows are variations of it
 
     def attempt(operations: Program) -> None:
-        nonlocal count, coverage, deadline
-        if count >= most or time.monotonic() > deadline:
+        nonlocal count, coverage, most, late
+        late = late or bench.flight.now > deadline
+        if count >= most or late:
             return
         count += 1
         bench.flight.count()
@@ -120,7 +130,7 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
             player.play(operations)
         except RuleBroken as failure:
             if not shortest:
-                deadline = min(deadline, time.monotonic() + shrinking * max(1.0, bench.examples / 100))
+                most = count + shrinking * bench.examples
             key = failure.rule, failure.cause
             known = shortest.get(key)
             if known is None and sum(rule == failure.rule for rule, _ in shortest) == CAUSES:
@@ -156,11 +166,13 @@ def explore(player: Player, needed: Sequence[str], shrinking: float = BUDGET) ->
     bench.flight.aim("programs", bench.examples, deadline)
     play_round()
     most = count + SECOND_LOOK * bench.examples
-    while shortest.keys() - ended and count < most and time.monotonic() < deadline:
+    while shortest.keys() - ended and count < most and not late:
         ended = frozenset(shortest)
         player.known = frozenset(rule for rule, _ in shortest)
         play_round()
     bench.notes.append(coverage or _coverage(f"{count} programs", player))
+    if late:
+        bench.notes.append(f"machine: no more than {count} programs, because they take more than {BUDGET:g} s for 100 examples")
     _drop_explained(shortest, player)
     for failure in shortest.values():
         bench.keep(failure)

@@ -8,7 +8,6 @@ on; the first of these whose absence makes the difference vanish names the rule.
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, NamedTuple
@@ -34,8 +33,8 @@ class Operation(NamedTuple):
 
 Program = tuple[Operation, ...]
 
-SHORTENING = 1.0
-"""Seconds that are spent at most on a shorter form of a program that a check prescribes."""
+SHORTENING = 10.0
+"""Seconds after which no shorter form of a program that a check prescribes is looked for; only slow queues come near."""
 
 
 def program(text: str) -> Program:
@@ -221,11 +220,11 @@ class Player:
 
     def _shortened(self, failure: RuleBroken) -> RuleBroken:
         """Leave out one operation after the other, as long as the same rule fails from the same cause."""
-        deadline = time.monotonic() + SHORTENING
+        deadline = self.bench.flight.now + SHORTENING
         examined, broken, notes = self.bench.examined.copy(), dict(self.bench.broken), list(self.bench.notes)
         others = {rule: list(kept.others) for rule, kept in broken.items()}
         place = len(failure.program or ()) - 1
-        while place >= 0 and time.monotonic() < deadline:
+        while place >= 0 and self.bench.flight.now < deadline:
             program = failure.program or ()
             try:
                 self.play(program[:place] + program[place + 1 :])

@@ -170,11 +170,13 @@ def survey(
     """
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
-    ended = isolation.run(
-        lambda flight: _loaded(path, settings, claims, conditions, option, flight, cls),
-        time_limit=conditions.time_limit,
-        in_process=conditions.in_process,
-        watch=conditions.watch,
+    ended = isolation.twice(
+        lambda: isolation.run(
+            lambda flight: _loaded(path, settings, claims, conditions, option, flight, cls),
+            time_limit=conditions.time_limit,
+            in_process=conditions.in_process,
+            watch=conditions.watch,
+        )
     )
     if isinstance(ended, isolation.Fatality):
         raise LoadError(f"importing {path} {ended.how}")
@@ -202,7 +204,7 @@ def survey(
         needs_engine = loaded.kind in CRAWLED
         return *_use_once(bench, rules, settings), needs_engine and bench.driver.crawler.asked
 
-    ended_use = on_bench(implementation, conditions, used_once)
+    ended_use = isolation.twice(lambda: on_bench(implementation, conditions, used_once))
     if isinstance(ended_use, isolation.Fatality):
         return replace(loaded, preflight=(fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_use),))
     preflight, notes, unknown, addresses, needs_engine = ended_use.value
@@ -224,7 +226,7 @@ def survey(
         bench.implementation = replace(implementation, capabilities=found)
         return found, observe(claims_of(loaded.kind), bench, rules)
 
-    ended_probe = on_bench(implementation, conditions, probed)
+    ended_probe = isolation.twice(lambda: on_bench(implementation, conditions, probed))
     if isinstance(ended_probe, isolation.Fatality):
         fatal = fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_probe)
         broken = tuple(o for o in fatal.observations if o.outcome is Outcome.BROKEN)
@@ -370,7 +372,7 @@ def _expect_preparation(prepare: Callable[[Any], object], conditions: Conditions
             return f"raised {describe(error)}"
         return ""
 
-    ended = isolation.run(tried, time_limit=conditions.time_limit, in_process=conditions.in_process)
+    ended = isolation.twice(lambda: isolation.run(tried, time_limit=conditions.time_limit, in_process=conditions.in_process))
     if why := ended.how if isinstance(ended, isolation.Fatality) else ended.value:
         raise LoadError(f"the function that prepares spiders {why}")
 

@@ -16,10 +16,14 @@ from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import ComponentDriver, files_in
 from queue_conformance.implementations.expectations import hold, stored_files
-from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, TakesTooLong
 
 _OPENED = re.compile(r"\bopened\(")
 _CLOSE = re.compile(r"(\w+\.close\(\"finished\"\))")
+
+
+BUDGET = 30.0
+"""Seconds after which a filter is asked for no more of many requests; only slow ones come near."""
 
 
 class Requests(NamedTuple):
@@ -65,11 +69,18 @@ class OpenFilter:
         return self._recorder.call(source, owner, lambda: self.raw.request_seen(item.value))
 
     def all_seen(self, requests: Requests, owner: str = "dupefilter.seen.first", variable: str = "seen") -> list[Any]:
-        """Ask for many requests; scripts keep the answers in a variable."""
+        """Ask for many requests; scripts keep the answers in a variable.
+
+        Raises:
+            TakesTooLong: if there is no time for all of them.
+        """
         line = f"{variable} = {requests.asked(self.variable)}"
+        each = self._recorder.flight.each
         asked: list[Any] = self._recorder.call(
-            line, owner, lambda: [self.raw.request_seen(request) for request in requests.values]
+            line, owner, lambda: [self.raw.request_seen(request) for request in each(requests.values, BUDGET)]
         )
+        if len(asked) < len(requests.values):
+            raise TakesTooLong(f"it takes more than {BUDGET:g} s to ask for {len(requests.values)} requests")
         return asked
 
     def log(self, item: Item, owner: str = "dupefilter.log.first") -> None:

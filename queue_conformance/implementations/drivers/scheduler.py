@@ -26,9 +26,8 @@ from queue_conformance.implementations.drivers import world
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.crawling import CrawlerDriver
 from queue_conformance.implementations.quoted import engine, example, kills, misbehaving, processes, site
-from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.recording import Recorder, Timed
 from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
-from queue_conformance.isolation import FlightRecorder
 
 _URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
@@ -168,13 +167,13 @@ class OpenScheduler:
 
     def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:
         """Take out everything as one step; return the URLs."""
-        watched = _Watched(self.raw, self._recorder.flight)
+        watched = Timed(self.raw, self._recorder.flight)
         found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, watched)
         return found
 
     def take(self, owner: str = "scheduler.enqueue.true") -> list[Request]:
         """Take out everything as one step; return the requests."""
-        watched = _Watched(self.raw, self._recorder.flight)
+        watched = Timed(self.raw, self._recorder.flight)
         found: list[Request] = self.call(f"left = taken({self.variable})", owner, misbehaving.taken, watched)
         return found
 
@@ -182,21 +181,6 @@ class OpenScheduler:
         if isinstance(result, Deferred):
             self.call(f"settle({name})", owner, engine.settle, result)
         return result
-
-
-class _Watched:
-    """A scheduler that is asked many times in one step: each time limit is that of one question."""
-
-    def __init__(self, raw: Any, flight: FlightRecorder) -> None:
-        self._raw = raw
-        self._flight = flight
-
-    def next_request(self) -> Any:
-        self._flight.go_on()
-        return self._raw.next_request()
-
-    def has_pending_requests(self) -> Any:
-        return self._raw.has_pending_requests()
 
 
 class SchedulerDriver(CrawlerDriver):

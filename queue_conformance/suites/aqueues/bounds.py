@@ -111,8 +111,8 @@ def close_leaves_nothing_behind(bench: Bench) -> None:
     bench.recorder.note("left = loop.call(asyncio.all_tasks)")
     bench.expect(rule, not left, "no task of the queue", f"{len(left)} still running: {', '.join(left)}", "len(left) == 0")
     if bench.backend is not None:
-        deadline = time.monotonic() + bench.patience
-        while bench.backend.proxy.connections and time.monotonic() < deadline:
+        deadline = bench.flight.now + bench.patience
+        while bench.backend.proxy.connections and bench.flight.now < deadline:
             time.sleep(0.01)  # the proxy may not have noticed yet
         open_still = bench.backend.proxy.connections
         bench.recorder.note("time.sleep(0.5)")

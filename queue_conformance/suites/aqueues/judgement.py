@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -102,7 +101,7 @@ class Judge:
         """Let some of several gets end where time is real; nobody knows which, and a slow queue is no broken one."""
         loop = self.driver.loop
         expected = min(sum(not task.cancelled for task in gets), requests)
-        deadline = time.monotonic() + loop.must_come
+        deadline = self.bench.flight.now + loop.must_come
 
         def late() -> bool:
             # A get that was cancelled ends without a request, or too late to be cancelled, with one.
@@ -111,7 +110,7 @@ class Judge:
 
         if late():
             self.bench.recorder.note("loop.advance(1)")
-        while late() and time.monotonic() < deadline:
+        while late() and self.bench.flight.now < deadline:
             loop.advance(0.01)
         loop.waited |= late()
 

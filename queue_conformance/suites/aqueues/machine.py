@@ -7,7 +7,7 @@ from queue_conformance.suites.aqueues.common import ASYNC
 from queue_conformance.suites.aqueues.getting import REAL
 from queue_conformance.suites.aqueues.pair import player
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.machine import BUDGET, explore
+from queue_conformance.suites.machine import SHRINKING, explore
 
 
 @check(
@@ -32,9 +32,9 @@ from queue_conformance.suites.machine import BUDGET, explore
     name="machine",
 )
 def drawn_programs(bench: Bench) -> None:
-    shrinking = BUDGET
+    shrinking = SHRINKING
     if not bench.driver.simulated:
-        shrinking = 3.0
+        shrinking = 3
         bench.notes.append(REAL.format("tasks went on"))
         bench.examples = min(bench.examples, 15)
     explore(player(bench), ("put", "get"), shrinking)

@@ -216,13 +216,13 @@ def _during_an_outage(bench: Bench, rule: str, name: str, patient: list[str]) ->
     bench.recorder.note("backend.recover()")
     backend.recover()
     bench.examined[rule] += 1
-    deadline = time.monotonic() + bench.patience
+    deadline = bench.flight.now + bench.patience
     while True:
         try:
             size = queue.size(owner=rule)
             break
         except OperationRaised:
-            if time.monotonic() > deadline:
+            if bench.flight.now > deadline:
                 raise
             bench.recorder.steps.pop()
             time.sleep(0.05)

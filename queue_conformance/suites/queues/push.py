@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from scrapy import Request
@@ -124,25 +123,28 @@ def _many(bench: Bench, rule: str) -> None:
     count = min(MANY, ITEMS_PER_EXAMPLE * bench.examples) if bench.offers("persistent") else MANY
     queue = bench.open()
     item = bench.driver.item(1)
-    deadline = time.monotonic() + PATIENCE
+    flight = bench.flight
+    deadline = flight.now + PATIENCE
 
     def push_all() -> int:
         for number in range(count):
             queue.raw.push(item.value)
+            flight.go_on()
             if number % 256 == 0:
-                bench.flight.enter(f"queue.push({item.source})  # number {number}", rule)
-                if time.monotonic() > deadline:
-                    return number + 1
+                flight.enter(f"queue.push({item.source})  # number {number}", rule)
+            if number % 16 == 0 and flight.now > deadline:
+                return number + 1
         return count
 
     def pop_all() -> int:
         popped = 0
         while queue.raw.pop() is not None:
             popped += 1
+            flight.go_on()
             if popped % 256 == 0:
-                bench.flight.enter(f"queue.pop()  # number {popped}", rule)
-                if time.monotonic() > deadline:
-                    return -1
+                flight.enter(f"queue.pop()  # number {popped}", rule)
+            if popped % 16 == 0 and flight.now > deadline:
+                return -1
         return popped
 
     pushed = bench.recorder.call(f"for _ in range({count}): queue.push({item.source})", rule, push_all)

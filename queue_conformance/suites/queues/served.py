@@ -177,11 +177,11 @@ class ServedQueuePair(QueuePair):
 
     def _popped_later(self) -> Any:
         """Pop again for a while: after an outage a queue may take a moment to find out that its server is back."""
-        deadline = time.monotonic() + self.bench.patience
+        deadline = self.bench.flight.now + self.bench.patience
         value = None
         asked = True
         while value is None and self.queue.length():
-            if time.monotonic() > deadline:
+            if self.bench.flight.now > deadline:
                 self.bench.patience = IMPATIENCE
                 if not asked:
                     self.model.lose_track()

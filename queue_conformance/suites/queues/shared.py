@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.implementations.quoted.processes import consume, in_processes
-from queue_conformance.implementations.recording import Remark, shortened
+from queue_conformance.implementations.recording import Remark, Timed, shortened
 from queue_conformance.isolation import fork
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -213,9 +213,11 @@ def others_see_what_is_pushed(bench: Bench) -> None:
         bench.recorder.note(f"other = {construction}  # in another process")
         bench.recorder.note(f"{pushes('other', PUSHED)}  # there")
         with judging(bench, VISIBLE, body):
-            bench.recorder.call(waiting, VISIBLE, partial(_wait_for_length, queue.raw, patience_of(bench)))
+            bench.recorder.call(waiting, VISIBLE, partial(_wait_for_length, Timed(queue.raw, bench.flight), patience_of(bench)))
             length = queue.length(VISIBLE)
-            left = bench.recorder.call("left = consume(queue)", VISIBLE, consume, queue.raw, (), patience_of(bench))
+            left = bench.recorder.call(
+                "left = consume(queue)", VISIBLE, consume, Timed(queue.raw, bench.flight), (), patience_of(bench)
+            )
             bench.recorder.steps[-1].result = Remark(f"{len(left)} items")
     bench.examined[VISIBLE] += 1
     missing = urls_of(PUSHED) - set(left)

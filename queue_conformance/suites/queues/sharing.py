@@ -9,7 +9,7 @@ from typing import Any
 
 from queue_conformance.faults import crash
 from queue_conformance.implementations.quoted.processes import consume
-from queue_conformance.implementations.recording import OperationRaised, Remark
+from queue_conformance.implementations.recording import OperationRaised, Remark, Timed
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 
@@ -50,7 +50,7 @@ def open_with(bench: Bench, numbers: range = range(0)) -> Any:
     queue = bench.open()
     if numbers:
         requests = requests_of(bench, numbers)
-        bench.recorder.call(pushes("queue", numbers), "queue.push.accept", push_all, queue.raw, requests)
+        bench.recorder.call(pushes("queue", numbers), "queue.push.accept", push_all, Timed(queue.raw, bench.flight), requests)
     return queue
 
 
@@ -73,11 +73,12 @@ def drained(bench: Bench, rule: str, expected: Set[str]) -> tuple[list[str], int
     """
 
     def drain() -> list[str]:
-        urls: list[str] = consume(last.raw, (), patience_of(bench))
-        end = time.monotonic() + patience_of(bench)
-        while not expected <= set(urls) and len(last.raw) == 0 and time.monotonic() < end:
+        queue = Timed(last.raw, bench.flight)
+        urls: list[str] = consume(queue, (), patience_of(bench))
+        end = bench.flight.now + patience_of(bench)
+        while not expected <= set(urls) and len(queue) == 0 and bench.flight.now < end:
             time.sleep(0.02)
-            urls += consume(last.raw, (), 0.0)
+            urls += consume(queue, (), 0.0)
         return urls
 
     last = bench.open(variable="last", owner=rule)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -21,8 +20,11 @@ from queue_conformance.suites.schedulers.scenes import SCHEDULERS, short
 SAFE = "scheduler.crash.safe"
 NO_LIMBO = "scheduler.crash.no-limbo"
 
-BUDGET = 5.0
-"""Seconds after which no further place to be killed at is tried."""
+POINTS = 60
+"""Places inside operations to be killed at, for a hundred examples."""
+
+BUDGET = 60.0
+"""Seconds for a hundred examples, after which no further one is tried; only slow schedulers come near."""
 
 PROGRAMS: Sequence[Sequence[int | None]] = (
     (0, 3, None, 1, None),
@@ -87,15 +89,16 @@ def nothing_is_lost_in_a_crash(bench: Bench) -> None:
 
 def _deaths(bench: Bench) -> Iterator[Death]:
     """Let crawls die: after each operation, then at each line of the scheduler."""
-    deadline = time.monotonic() + BUDGET * max(1.0, bench.examples / 100)
+    deadline = bench.flight.now + BUDGET * max(1.0, bench.examples / 100)
     prefixes = [tuple(program[: end + 1]) for program in PROGRAMS for end in range(len(program))]
     for prefix in prefixes:
         yield from _die(bench, prefix, Kill())
+    left = max(4, POINTS * bench.examples // 100)
     for prefix in bench.each("programs to be killed in", prefixes, deadline):
         for line in count(1):
-            died = list(_die(bench, prefix, Kill(When.LINE, line)))
-            if not died or time.monotonic() > deadline:
+            if left <= 0 or bench.flight.now > deadline or not (died := list(_die(bench, prefix, Kill(When.LINE, line)))):
                 break
+            left -= 1
             yield from died
 
 

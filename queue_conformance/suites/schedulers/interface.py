@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from queue_conformance.implementations.recording import Timed
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable
@@ -155,7 +156,8 @@ def pending_changes_nothing(bench: Bench) -> None:
             scheduler = bench.open(job=job)
             fill(bench, scheduler, 0, 3, 8)
             source = "for _ in range(100): scheduler.has_pending_requests()"
-            scheduler.call(source, rule, lambda raw: [raw.has_pending_requests() for _ in range(100)], scheduler.raw)
+            timed = Timed(scheduler.raw, bench.flight)
+            scheduler.call(source, rule, lambda raw: [raw.has_pending_requests() for _ in range(100)], timed)
             left = scheduler.drain(rule)
             expected = sorted(bench.driver.url(number) for number in (0, 3, 8))
             bench.expect(rule, sorted(left) == expected, short(expected), short(sorted(left)), f"sorted(left) == {expected!r}")

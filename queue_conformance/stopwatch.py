@@ -1,0 +1,59 @@
+"""Time as processes have it: what a busy or stopped machine keeps from them does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic  # now: an implementation may replace it in its module
+
+LONGEST = 0.2
+"""Seconds that count at most between two looks: whoever looks more often, and comes later than that, was held up itself."""
+
+LEAST = 0.1
+"""The part of the time that counts in any case, so that what never ends is found however busy the machine is."""
+
+
+class Stopwatch:
+    """Counts the seconds that a process, and those that it started, could use.
+
+    The time in which one of them was ready to run, and the machine ran others, does not count where the system tells of it
+    (Linux); nor the time in which the one that looks was held up, as it is when the whole run is stopped.
+
+    Args:
+        pid: the number of the process.
+        passed: how much has passed already.
+
+    Attributes:
+        seconds: how much has passed, at the last look.
+    """
+
+    def __init__(self, pid: int, passed: float = 0.0) -> None:
+        self.seconds = passed
+        self._pid = pid
+        self._began = passed
+        self._latest = monotonic()
+        self._passed = self._waited = 0.0
+        self._known: dict[Path, float] = {}
+
+    def look(self) -> float:
+        """Return how much has passed. Whoever looks less often than five times a second counts too little."""
+        now = monotonic()
+        self._passed += min(now - self._latest, LONGEST)
+        self._latest = now
+        found = dict(_waits(self._pid))
+        self._waited += max((waited - self._known.get(task, waited) for task, waited in found.items()), default=0.0)
+        self._known = found
+        # The system tells of a wait once it is over, and so the clock may have been ahead, but it never goes back.
+        self.seconds = max(self.seconds, self._began + max(self._passed - self._waited, self._passed * LEAST))
+        return self.seconds
+
+
+def _waits(pid: int) -> Iterator[tuple[Path, float]]:
+    """Yield the seconds that each thread of a process, and of those that it started, has waited for a processor."""
+    with suppress(OSError, ValueError, IndexError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError, ValueError, IndexError):
+                yield task, int((task / "schedstat").read_text().split()[1]) / 1e9
+                for child in (task / "children").read_text().split():
+                    yield from _waits(int(child))

@@ -1,0 +1,240 @@
+"""No verdict depends on how busy the machine is, or how slow."""
+
+import itertools
+import os
+import signal
+import threading
+import time
+
+import pytest
+from kit import FIFO_MEMORY, alone, bench, broken, examine
+
+from queue_conformance import isolation, stopwatch
+from queue_conformance.faults import crash
+from queue_conformance.isolation import Answer, FlightRecorder
+from queue_conformance.stopwatch import Stopwatch
+from queue_conformance.suites import machine, player_of
+from queue_conformance.suites.dupefilters import files
+from queue_conformance.suites.queues import close
+from queue_conformance.verdicts import Verdict
+from queue_reference.dupefilter import DupeFilter
+from queue_reference.memory import FifoMemoryQueue
+
+
+class Clock:
+    """A clock that a test sets, and what the system says of how long threads waited."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.waited = 100.0, 0.0
+        monkeypatch.setattr(stopwatch, "monotonic", lambda: self.now)
+        monkeypatch.setattr(stopwatch, "_waits", lambda pid: [("main", self.waited), ("other", 0.0)])
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch)
+
+
+def looks(clock, watch, times, step=0.1, waited=0.0):
+    for _ in range(times):
+        clock.now += step
+        clock.waited += waited
+        watch.look()
+    return round(watch.seconds, 3)
+
+
+def test_a_stopwatch_counts_the_time(clock):
+    assert looks(clock, Stopwatch(1, 5.0), 20) == 7.0
+
+
+def test_the_time_for_which_the_machine_ran_others_does_not_count(clock):
+    watch = Stopwatch(1)
+    looks(clock, watch, 1)
+    assert looks(clock, watch, 20, waited=0.08) == 0.5
+
+
+def test_a_long_wait_that_the_system_tells_of_in_the_end_is_taken_back(clock):
+    watch = Stopwatch(1)
+    assert looks(clock, watch, 10) == 1.0
+    clock.waited += 0.9
+    assert looks(clock, watch, 8) == 1.0  # it never goes back
+    assert looks(clock, watch, 2) == 1.1
+
+
+def test_the_time_in_which_the_run_was_stopped_does_not_count(clock):
+    assert looks(clock, Stopwatch(1), 5, step=60.0) == 1.0
+
+
+def test_what_never_ends_is_found_however_busy_the_machine_is(clock):
+    watch = Stopwatch(1)
+    looks(clock, watch, 1)
+    assert looks(clock, watch, 100, waited=0.1) == 1.01
+
+
+def test_the_system_is_asked_for_all_processes_and_threads():
+    release = threading.Event()
+    thread = threading.Thread(target=release.wait)
+    thread.start()
+    pid = isolation.fork()
+    if pid == 0:
+        signal.pause()
+    try:
+        tasks = {str(task) for task, _ in stopwatch._waits(os.getpid())}
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        release.set()
+        thread.join()
+    assert {f"/proc/{os.getpid()}/task/{os.getpid()}", f"/proc/{pid}/task/{pid}"} < tasks
+    assert len(tasks) >= 3
+
+
+def test_a_process_that_was_stopped_is_not_hung(monkeypatch):
+    """The clock of the child is the one that limits go by, here and in the processes that checks start."""
+    monkeypatch.setattr(Stopwatch, "look", lambda self: self.seconds)
+    assert isolation.run(lambda flight: [flight.enter("pop()", "rule"), time.sleep(0.3)][1:], time_limit=0.1) == Answer([None])
+    assert crash.run(lambda say: [time.sleep(0.3), say(1)], time_limit=0.1).said == (1,)
+
+
+def test_a_child_sees_the_time_that_counts(monkeypatch):
+    monkeypatch.setattr(Stopwatch, "look", lambda self: 7.0)
+    before = isolation.run(lambda flight: [flight.now, time.sleep(0.3), flight.now], time_limit=5)
+    assert before == Answer([1.0, None, 7.0])
+
+
+# --- Limits are those of one call ------------------------------------------------------------------------------------
+
+
+def test_each_of_many_calls_has_the_limit_of_one():
+    def many(flight):
+        flight.enter("many calls", "rule")
+        return [time.sleep(0.2) for _ in flight.each(range(4))]
+
+    assert isolation.run(many, time_limit=0.6) == Answer([None] * 4)
+
+
+def test_many_calls_end_when_their_time_is_over():
+    flight = FlightRecorder()
+    flight.tell(10.0)
+    done = []
+    for number in flight.each(range(9), 5.0):
+        done.append(number)
+        flight.tell(flight.now + 2.0)
+    assert done == [0, 1, 2]
+
+
+class SlowQueue(FifoMemoryQueue):
+    """Each of its calls takes a moment, and fifty cycles of them more than the time limit."""
+
+    def push(self, item):
+        time.sleep(0.02)
+        super().push(item)
+
+
+class SlowFilter(DupeFilter):
+    """Each of its answers takes a moment."""
+
+    def request_seen(self, request):
+        time.sleep(0.01)
+        return super().request_seen(request)
+
+
+def test_a_slow_queue_is_opened_and_closed_less_often(monkeypatch):
+    monkeypatch.setattr(close, "BUDGET", 0.5)
+    monkeypatch.setattr(close, "FEWEST", 1)
+    report = examine("test_machine_load.SlowQueue", only="queue.close.releases", time_limit=0.5)
+    (found,) = [v for v in report.verdicts if v.rule.id == "queue.close.releases"]
+    assert found.verdict is Verdict.KEPT
+    assert any(note.startswith("queue.close.releases: tried with ") for note in report.notes)
+
+
+def test_what_a_slow_class_leaves_no_time_for_is_not_exercised(monkeypatch):
+    monkeypatch.setattr(close, "BUDGET", -1.0)
+    monkeypatch.setattr(files, "BUDGET", -1.0)
+    monkeypatch.setattr("queue_conformance.implementations.drivers.dupefilter.BUDGET", 0.5)
+    for path, rule, reason in (
+        (FIFO_MEMORY, "queue.close.releases", "it takes more than -1 s to open, use and close 10 queues"),
+        ("queue_reference.dupefilter.DupeFilter", "dupefilter.close.releases", "it takes more than -1 s to open, use"),
+        ("test_machine_load.SlowFilter", "dupefilter.seen.first", "it takes more than 0.5 s to ask for 300 requests"),
+    ):
+        report = examine(path, only=rule)
+        (found,) = [v for v in report.verdicts if v.rule.id == rule]
+        assert (found.verdict, found.reason[: len(reason)]) == (Verdict.NOT_EXERCISED, reason)
+
+
+# --- What took too long is tried again -------------------------------------------------------------------------------
+
+
+class HangsOnce(FifoMemoryQueue):
+    """Its first pop does not return, as on a machine whose disk is busy; that of the next process does."""
+
+    marker = ""
+
+    def pop(self):
+        if not os.path.exists(self.marker):
+            open(self.marker, "w").close()
+            time.sleep(3600)
+        return super().pop()
+
+
+def test_what_hung_once_is_tried_again_before_it_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(HangsOnce, "marker", str(tmp_path / "marker"))
+    (tmp_path / "marker").touch()
+    unmarked = {"queue.pop.fifo": lambda: (tmp_path / "marker").unlink()}
+    report = examine(
+        "test_machine_load.HangsOnce",
+        only=["queue.pop.fifo"],
+        time_limit=0.3,
+        meets=lambda number, check: bool([unmarked.pop(check.name, lambda: None)()]),
+    )
+    assert not broken(report)
+    (note,) = [note for note in report.notes if "once" in note]
+    said = "popped = queue.pop() did not return within 0.3 s once, and did when it was tried again: this machine was busy"
+    assert note == f"queue.pop.fifo: {said}"
+
+
+def test_what_always_hangs_is_said_and_lowers_no_limit():
+    report = examine("test_machine_load.AlwaysHangs", only=["queue.pop.fifo", "queue.push.accept"], time_limit=1.0)
+    assert "queue.pop.exactly-once" in broken(report)
+    shown = [v.violation.actual for v in report.verdicts if v.violation]
+    assert all("within 1 s" in actual for actual in shown)
+
+
+class AlwaysHangs(FifoMemoryQueue):
+    """Its third pop does not return."""
+
+    def pop(self):
+        self.pops = getattr(self, "pops", 0) + 1
+        if self.pops > 2:
+            time.sleep(3600)
+        return super().pop()
+
+
+# --- Searches end by steps -------------------------------------------------------------------------------------------
+
+
+def shortest(path, ticks):
+    """Return what the machine finds while the clock goes on by so many seconds each time that it is asked."""
+
+    def found():
+        with bench(path) as where:
+            where.examples, flight = 15, where.flight
+            time.monotonic = time.perf_counter = lambda now=[0.0]: now.__setitem__(0, now[0] + ticks) or now[0]
+            isolation.monotonic = lambda: 5.0
+            machine.explore(player_of(where), ())
+            return flight.tally.done, {rule: failure.program for rule, failure in where.broken.items()}
+
+    return alone(found)
+
+
+def test_the_same_seed_finds_the_same_however_fast_the_clock_goes():
+    path = "gallery.memory.PeeksAtTheNewest"
+    assert shortest(path, 0.0) == shortest(path, 20.0)
+
+
+def test_a_search_that_takes_too_long_ends_and_says_so(monkeypatch):
+    with bench(FIFO_MEMORY) as where:
+        times = itertools.count(1.0, 5.0)
+        monkeypatch.setattr(FlightRecorder, "now", property(lambda flight: next(times)))
+        machine.explore(player_of(where), ())
+        assert where.notes[-1].startswith("machine: no more than ")
