@@ -33,3 +33,9 @@ def test_a_scheduler_is_conformant_unless_it_loses_something(path):
 def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
     report = examine(f"gallery.right_schedulers.{name}", seed=seed, examples=25, meets=without_jobs)
     assert [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BROKEN, Verdict.BLOCKED)] == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_scheduler_may_say_that_it_does_not_store_a_large_request(seed):
+    report = examine("gallery.right_schedulers.RejectsLongOnes", seed=seed, only="scheduler.next.roundtrip")
+    assert not [v for v in report.verdicts if v.verdict in (Verdict.BROKEN, Verdict.BLOCKED)]

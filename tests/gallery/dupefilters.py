@@ -568,9 +568,9 @@ class AsksThenAdds(SharedDupeFilter):
         return False
 
 
-@shared("dupefilter.shared.atomic")
+@shared("dupefilter.shared.atomic", "dupefilter.seen.no-false-positive")
 class NamedAfterTheTime(SharedDupeFilter):
-    """It names its set after the second in which it is built, so processes that start later use other sets."""
+    """It names its set after the second in which it is built: who starts later uses another one, and any who do not share it."""
 
     def __init__(self, crawler):
         super().__init__(crawler)

@@ -384,6 +384,38 @@ class SortsByTheClock(FifoMemoryQueue):
         self._requests = type(self._requests)(requests)
 
 
+@breaks("queue.pop.fifo", right=FIFO)
+class TrustsTheClock(FifoMemoryQueue):
+    """It hands out what has the lowest time, and of equal times what was pushed first."""
+
+    def __init__(self):
+        super().__init__()
+        self._times = []
+
+    def push(self, request):
+        self._times = [*self._times[len(self._times) - len(self._requests) :], time.time()]
+        super().push(request)
+        timed = sorted(zip(self._times, self._requests, strict=True), key=lambda one: one[0])
+        self._times = [moment for moment, _ in timed]
+        self._requests = type(self._requests)(request for _, request in timed)
+
+
+@breaks("queue.pop.exactly-once", right=FIFO, claims={"order": "none"})
+class NumbersWithinATick(FifoMemoryQueue):
+    """It stores requests by the time and a number, which begins anew whenever the clock has moved."""
+
+    _last = 0, 0
+
+    def push(self, request):
+        now, number = time.time_ns(), 0
+        if now == self._last[0]:
+            number = self._last[1] + 1
+        self._last = now, number
+        stored = {**getattr(self, "_stored", {}), (now, number): request}
+        self._stored = {key: one for key, one in stored.items() if one in (*self._requests, request)}
+        self._requests = type(self._requests)(self._stored.values())
+
+
 @breaks("queue.pop.fifo", right=FIFO, claims={"order": "FIFO"})
 class ClaimsToBeFifo(LifoMemoryQueue):
     """It is LIFO, and its author claims FIFO."""

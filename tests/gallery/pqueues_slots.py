@@ -107,6 +107,22 @@ class NamesDirectoriesInFull(SlotPriorityQueue):
         return f"{head}/{''.join(c if c.isalnum() else '_' for c in slot)}{tail}"
 
 
+@breaks("pq.ctor.keys-below", right=RIGHT)
+class LeavesItsDirectory(SlotPriorityQueue):
+    """It puts the name of a slot into a path as it is."""
+
+    def _path_of(self, slot):
+        return f"{self._key}/{slot[:50]}-{super()._path_of(slot)[-32:]}"
+
+
+@breaks("pq.scale.buckets", right=RIGHT)
+class CountsParkedQueues(SlotPriorityQueue):
+    """It counts one request for each downstream queue that is not open."""
+
+    def __len__(self):
+        return sum(map(len, self._open.values())) + len(self._parked)
+
+
 @breaks("pq.slot.collision", right=RIGHT)
 class NamesDirectoriesWithoutHash(SlotPriorityQueue):
     """It names the directory of a slot by what is left of the name, without a hash."""

@@ -181,6 +181,13 @@ class SQLiteScheduler:
         return len(self.volatile.heap) + self.db.execute("SELECT count(*) FROM requests").fetchone()[0]
 
 
+class RejectsLongOnes(SQLiteScheduler):
+    """It says that it does not store what is longer than 64 KiB."""
+
+    def enqueue_request(self, request):
+        return len(request.body) <= 1 << 16 and super().enqueue_request(request)
+
+
 class RedisScheduler:
     """It keeps its requests in a sorted set of a Redis server, which processes may share, and in memory what pickle refuses."""
 

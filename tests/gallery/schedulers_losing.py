@@ -107,6 +107,36 @@ class KeepsOneHeader(SQLiteScheduler):
         return request.replace(headers={name: request.headers[name] for name in request.headers})
 
 
+@breaks("scheduler.enqueue.answers", right=RIGHT)
+class HasNarrowColumns(SQLiteScheduler):
+    """Its database refuses what is longer than 64 KiB, as a column of type TEXT does elsewhere."""
+
+    def enqueue_request(self, request):
+        if len(request.body) > 1 << 16:
+            raise sqlite3.DataError("Data too long for column 'request' at row 1")
+        return super().enqueue_request(request)
+
+
+@breaks("scheduler.enqueue.true", right=RIGHT)
+class KeepsLongOnesInMemory(SQLiteScheduler):
+    """What is longer than 64 KiB stays in memory, and is gone after a pause."""
+
+    def serialize(self, request):
+        data = super().serialize(request)
+        if len(data) > 1 << 16:
+            raise ValueError("too long")
+        return data
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class CutsLongColumns(SQLiteScheduler):
+    """Its database cuts what is longer than 64 KiB without a word, as a column of type TEXT does elsewhere."""
+
+    def deserialize(self, data):
+        request = super().deserialize(data)
+        return request.replace(body=request.body[: 1 << 16])
+
+
 @breaks("scheduler.next.roundtrip", right=RIGHT)
 class KeepsNoClass(SQLiteScheduler):
     """Every request becomes a plain one."""

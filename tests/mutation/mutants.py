@@ -97,7 +97,12 @@ def _by_cosmic_ray(source: str) -> Iterator[Callable[[], str]]:
 
 
 class _Program(ast.NodeTransformer):
-    """Drops what a program does not do: annotations, documentation, and the wording of logs and exceptions."""
+    """Drops what a program does not do: annotations, documentation, the wording of logs and exceptions, and capitals in SQL."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, str) and _SQL.match(node.value):
+            node.value = node.value.lower()
+        return node
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         return None if "TYPE_CHECKING" in ast.dump(node.test) else self.generic_visit(node)
@@ -139,6 +144,9 @@ class _Program(ast.NodeTransformer):
             return self.visit(node.args[-1])
         return self.generic_visit(node)
 
+
+_SQL = re.compile(r"(BEGIN|COMMIT|CREATE|DELETE|INSERT|PRAGMA|SELECT|UPDATE|VACUUM)\b", re.IGNORECASE)
+"""How what SQLite executes begins; it reads capitals as small letters."""
 
 _TELLS = re.compile(r"(self\.)?(logger|log|warnings)\.\w+|warn")
 """Functions that tell somebody something."""

@@ -37,10 +37,12 @@ class ComponentDriver(CrawlerDriver):
     """Builds components, each from a crawler of its own.
 
     Attributes:
+        suffix: what is added to the name of the spider behind a server, for a crawl of another one.
         asynchronous: whether something had to be waited for, so that scripts need a reactor.
     """
 
     definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, running)
+    suffix = ""
     asynchronous = False
     gives_jobs = True
 
@@ -54,7 +56,7 @@ class ComponentDriver(CrawlerDriver):
     @property
     def spider_name(self) -> str:
         """The name of the spider; behind a server, another one in each scratch directory."""
-        return "-".join(self.directory.parts[-2:]) if self.implementation.server else "example"
+        return "-".join(self.directory.parts[-2:]) + self.suffix if self.implementation.server else "example"
 
     def crawler_with(self, settings: Mapping[str, Any], name: str = "") -> Crawler:
         """Return a new crawler with a spider; about 0.1 ms.
@@ -102,7 +104,8 @@ class ComponentDriver(CrawlerDriver):
     @property
     def name_source(self) -> str:
         """The arguments with the name of the spider in scripts, if it matters, and with what prepares it."""
-        name = ', name="-".join(Path(directory).parts[-2:])' if self.implementation.server else ""
+        other = f" + {quoted(self.suffix)}" if self.suffix else ""
+        name = f', name="-".join(Path(directory).parts[-2:]){other}' if self.implementation.server else ""
         return name + (f", prepare={self.prepare_name}" if self.prepare_name else "")
 
     def waited(self, result: Any) -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.clock import NOON, stopped_clock
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.dupefilters.pair import run
 from queue_conformance.suites.programs import program
@@ -39,6 +42,10 @@ def the_second_is_a_duplicate(bench: Bench) -> None:
 def what_was_never_seen_is_not_rejected(bench: Bench) -> None:
     if not bench.offers("server"):  # there, two filters may well share what they have seen
         run(bench, program("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3"))
+    elif not _shared_later(bench):
+        with bench.collecting():
+            seen = _seen_by_another(bench, 0)
+            bench.expect(FRESH, not seen, "False for a spider that never saw it", seen, "not seen", final=True)
     bench.restart()
     dupefilter = bench.open(None)
     size, count = 1000, 100 * bench.examples
@@ -55,6 +62,26 @@ def what_was_never_seen_is_not_rejected(bench: Bench) -> None:
         bench.expect(FRESH, not any(seen), "none of them seen", f"{sum(seen)} of {size} seen", "not any(seen)", final=True)
         bench.flight.count(size)
     bench.notes.append(f"no false positive among {count} requests")
+
+
+def _shared_later(bench: Bench) -> bool:
+    """Whether the crawls of two spiders share what they have seen whenever they begin, so that it is meant."""
+    return bool(_seen_by_another(bench, 3600))
+
+
+def _seen_by_another(bench: Bench, later: int) -> Any:
+    """Let a spider see a request, and ask for it in the crawl of another one that begins so many seconds later."""
+    bench.restart()
+    with stopped_clock(bench) as show:
+        dupefilter = bench.open()
+        show(NOON + later)
+        bench.driver.suffix = "-other"
+        try:
+            other = bench.open("job1", "other")
+        finally:
+            bench.driver.suffix = ""
+    dupefilter.seen(bench.driver.item(1))
+    return other.seen(bench.driver.item(1))
 
 
 # --- What counts -----------------------------------------------------------------------------------------------------

@@ -18,6 +18,27 @@ KINDS = (Kind.PRIORITY_QUEUE,)
 """The kind that these checks drive."""
 
 
+NAMES = (
+    "''",
+    "'.'",
+    "'..'",
+    "'/'",
+    "'a/b'",
+    "'../../a'",
+    "'with space'",
+    "'a:80'",
+    "'exämple.com'",
+    "'日本語'",
+)
+"""Slots that the downloader can produce, from hosts and from ``download_slot``, as Python expressions."""
+
+
+def in_slot(bench: Bench, number: int, slot: str) -> Item:
+    """Make a request whose meta names its slot, which is a Python expression."""
+    item: Item = bench.driver.evaluate(f'Request("https://a.example/{number}", meta={{"download_slot": {slot}}})')
+    return item
+
+
 def drain(bench: Bench, queue: Any, count: int) -> list[str]:
     """Pop until as many requests have come as there are; ``None`` between them is judged elsewhere.
 

@@ -11,7 +11,7 @@ from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, RuleBroken
-from queue_conformance.suites.pqueues.common import KINDS
+from queue_conformance.suites.pqueues.common import KINDS, NAMES, in_slot
 from queue_conformance.suites.pqueues.pair import run
 from queue_conformance.suites.programs import program
 
@@ -59,13 +59,16 @@ def downstream_queues_store_below_the_key(bench: Bench) -> None:
     driver = bench.driver
     store = driver.furnish()
     queue = bench.open()
-    for item in (driver.item(0), driver.item(5), driver.request(1, Place(2, True, "a.example"))):
+    odd = [in_slot(bench, number, name) for number, name in enumerate(NAMES)] if bench.offers("slots") else []
+    for item in (driver.item(0), driver.item(5), driver.request(1, Place(2, True, "a.example")), *odd):
         queue.push(item)
     if not store.built:
         raise NotApplicable("it builds no downstream queues")
     key = f"{driver.directory}/0"
-    outside = sorted({built.key for built in store.built if not f"{built.key}/".startswith(f"{key}/")})
-    bench.recorder.note("left = [q.key for q in store.built if not f'{q.key}/'.startswith(directory + '/0/')]")
+    outside = sorted({built.key for built in store.built if not f"{os.path.normpath(built.key)}/".startswith(f"{key}/")})
+    bench.recorder.note(
+        "left = [q.key for q in store.built if not (os.path.normpath(q.key) + '/').startswith(directory + '/0/')]"
+    )
     bench.expect(rule, not outside, 'keys below directory + "/0"', bench.describe(outside), "not left")
 
 

@@ -5,40 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
-from queue_conformance.suites.pqueues.common import KINDS, expect_all, saved
+from queue_conformance.suites.pqueues.common import KINDS, NAMES, expect_all, in_slot, saved
 from queue_conformance.suites.pqueues.pair import run_each
 from queue_conformance.suites.programs import program
-
-NAMES = (
-    "''",
-    "'.'",
-    "'..'",
-    "'/'",
-    "'a/b'",
-    "'../../a'",
-    "'with space'",
-    "'a:80'",
-    "'exämple.com'",
-    "'日本語'",
-)
-"""Slots that the downloader can produce, from hosts and from ``download_slot``, as Python expressions."""
 
 LONG_NAMES = ("'a-long-label.' * 19 + 'example'", "'ü' * 253")
 """Hosts and slots whose names are as long as a name of a file may be, or longer."""
 
 PATIENCE = 60
 """Pops within which a slot that waits must be served, while one more slot appears before each of them."""
-
-
-def _in_slot(bench: Bench, number: int, slot: str) -> Item:
-    """Make a request whose meta names its slot, which is a Python expression."""
-    item: Item = bench.driver.evaluate(f'Request("https://a.example/{number}", meta={{"download_slot": {slot}}})')
-    return item
 
 
 @check("pq.slot.key", kinds=KINDS)
@@ -244,7 +223,7 @@ def _store_in_slots(bench: Bench, rule: str, names: Sequence[str]) -> None:
                 else:
                     driver.furnish(keeps=False)
                 queue = bench.open()
-                items = [_in_slot(bench, 1, name), _in_slot(bench, 2, "'b.example'")]
+                items = [in_slot(bench, 1, name), in_slot(bench, 2, "'b.example'")]
                 for item in items:
                     queue.push(item)
                 if disk and bench.offers("persistent"):
@@ -262,7 +241,7 @@ def slots_of_similar_names_stay_apart(bench: Bench) -> None:
             bench.restart()
             store = driver.furnish()
             queue = bench.open()
-            items = [_in_slot(bench, number, repr(slot)) for number, slot in enumerate((one, two))]
+            items = [in_slot(bench, number, repr(slot)) for number, slot in enumerate((one, two))]
             for item in items:
                 queue.push(item)
             apart = sorted(len(held) for held in store.items.values() if held)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from queue_conformance.implementations.capabilities import Order
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.clock import NOON, stopped_clock
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.fallback import serialization_errors
@@ -21,6 +21,23 @@ from queue_conformance.suites.queues.pair import run
 def every_item_comes_once(bench: Bench) -> None:
     run(bench, program("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop"))
     run(bench, program(" ".join(f"push:{number}" for number in range(60))))
+    if not bench.offers("fifo") and not bench.offers("lifo"):  # elsewhere the order shows it
+        _none_lost_by_the_clock(bench)
+
+
+def _none_lost_by_the_clock(bench: Bench) -> None:
+    rule = "queue.pop.exactly-once"
+    for moments in (TICK, CORRECTED):
+        bench.restart()
+        with bench.recorder.blame(rule), stopped_clock(bench) as show:
+            queue = bench.open()
+            for number, moment in enumerate(moments):
+                show(moment)
+                queue.push(bench.driver.item(number))
+        popped = [queue.pop(owner=rule) for _ in moments]
+        came = sorted(number for number in map(bench.driver.identify, popped) if number is not None)
+        bench.expect(rule, came == [0, 1, 2, 3], "each of four items once", popped[-1], "popped is not None")
+        queue.close()
 
 
 @check("queue.pop.empty-none")
@@ -32,38 +49,34 @@ def nothing_comes_from_an_empty_queue(bench: Bench) -> None:
 @check("queue.pop.fifo")
 def first_in_first_out(bench: Bench) -> None:
     run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
-    _within_a_tick(bench, "queue.pop.fifo", (0, 1, 2, 3))
+    _by_the_clock(bench, "queue.pop.fifo", (0, 1, 2, 3))
 
 
 @check("queue.pop.lifo")
 def last_in_first_out(bench: Bench) -> None:
     run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
-    _within_a_tick(bench, "queue.pop.lifo", (3, 2, 1, 0))
+    _by_the_clock(bench, "queue.pop.lifo", (3, 2, 1, 0))
 
 
-def _within_a_tick(bench: Bench, rule: str, order: Sequence[int]) -> None:
-    """Push several items while the clock shows one time, as a coarse clock does, and pop them; no more than waited before."""
-    bench.restart()
-    with bench.recorder.blame(rule), _stopped_clock(bench):
-        queue = bench.open()
-        for number in sorted(order):
-            queue.push(bench.driver.item(number))
-    for number in order:
-        bench.pop_item(queue, bench.driver.item(number), rule)
-    queue.close()
+TICK = (NOON,) * 4
+"""Times of pushes within one tick of a coarse clock."""
+
+CORRECTED = (NOON, NOON - 60, NOON - 60, NOON)
+"""Times of pushes while the clock is set back, and runs until it shows the first time again."""
 
 
-@contextmanager
-def _stopped_clock(bench: Bench) -> Iterator[None]:
-    clocks = time.time, time.time_ns
-    stopped = "time.time, time.time_ns = lambda: 1.7e9, lambda: 1_700_000_000 * 10**9"
-    bench.recorder.note(f"clocks = time.time, time.time_ns\n{stopped}")
-    exec(stopped, {"time": time})
-    try:
-        yield
-    finally:
-        time.time, time.time_ns = clocks
-        bench.recorder.note("time.time, time.time_ns = clocks")
+def _by_the_clock(bench: Bench, rule: str, order: Sequence[int]) -> None:
+    """Push several items while the clock shows certain times, and pop them; no more than waited before."""
+    for moments in (TICK, CORRECTED):
+        bench.restart()
+        with bench.recorder.blame(rule), stopped_clock(bench) as show:
+            queue = bench.open()
+            for number, moment in zip(sorted(order), moments, strict=True):
+                show(moment)
+                queue.push(bench.driver.item(number))
+        for number in order:
+            bench.pop_item(queue, bench.driver.item(number), rule)
+        queue.close()
 
 
 @check("queue.pop.order-reopen")

@@ -26,6 +26,9 @@ URL = "https://example.com/{}"
 ORDINARY = "[None, True, 7, 0.5, 'é', b'\\xff', (1, 'a'), {1, 2}, {'a': {1: ()}}, datetime.datetime(2026, 1, 2, 3, 4, 5)]"
 """A value of every type that documents name."""
 
+LARGE = "body=b'x' * 1_000_000"
+"""More than some columns and messages take; whoever cannot store it may say so."""
+
 WITNESSES = (
     ("Request", ""),
     ("Request", "method='PUT', body=b'\\x00\\xff\\n'"),
@@ -45,6 +48,7 @@ WITNESSES = (
     ("FormRequest", "formdata={'a': 'b', 'c': ['d', 'e']}"),
     ("JsonRequest", "data={'a': [1]}, priority=2"),
     ("XmlRpcRequest", "methodname='m', params=(5,)"),
+    ("Request", f"method='POST', {LARGE}"),
 )
 """Classes and arguments of requests: every field, and every class of Scrapy's, in each shape that loses something somewhere."""
 
@@ -106,8 +110,11 @@ def _round_trip(bench: Bench, way: Way, job: str | None, numbers: Sequence[int])
         scheduler, body = stored
     else:
         scheduler = bench.open(job=job)
-        for number in numbers:
+        for number in tuple(numbers):
             accepted = scheduler.enqueue(bench.driver.evaluate(_source(number)))
+            if not accepted and LARGE in WITNESSES[number][1]:
+                numbers = [one for one in numbers if one != number]
+                continue
             bench.expect("scheduler.enqueue.bool", bool(accepted), "a true result: it is new", accepted, "accepted")
     if way is Way.PAUSE:
         scheduler.close()

@@ -26,7 +26,10 @@ CALLBACKS = tuple(
 )
 
 
-CAUSES = (*COMMON, *CALLBACKS, *[cause for cause in UNUSUAL if "MemoryError" not in cause.name])
+LARGE = Cause("a body of 1 MB", f"Request('https://example.com/{NUMBER}', method='POST', body=b'x' * 1_000_000)")
+"""Nothing is wrong with it, but some stores refuse it."""
+
+CAUSES = (*COMMON, *CALLBACKS, *[cause for cause in UNUSUAL if "MemoryError" not in cause.name], LARGE)
 
 
 @check(ANSWERS, kinds=SCHEDULERS)
