@@ -116,6 +116,7 @@ def consumers_are_served_in_turn(bench: Bench) -> None:
 @check("ascheduler.add.direct-cancel", kinds=KINDS)
 def a_request_for_a_cancelled_consumer_is_not_lost(bench: Bench) -> None:
     rule = "ascheduler.add.direct-cancel"
+    Scene(bench, rule).works()
     for queue in ("MemoryQueue()", "SuspendingQueue()"):
         for others in (0, 1):
             for ticks in range(8):
@@ -126,7 +127,7 @@ def a_request_for_a_cancelled_consumer_is_not_lost(bench: Bench) -> None:
 
 
 def _cancel_after(scene: Scene, others: int, ticks: int) -> None:
-    """Cancel the first consumer some iterations after an add began; somebody gets the request."""
+    """Cancel the first consumer some iterations after an add began; somebody gets the request, and nothing is left."""
     scene.consumer("consumer1")
     if others:
         scene.consumer("consumer2")
@@ -140,6 +141,8 @@ def _cancel_after(scene: Scene, others: int, ticks: int) -> None:
         scene.steps("consumer2 = loop.start(scheduler.get())", "loop.settle()")
     scene.expect_got("consumer2", 1)
     scene.blamed("loop.call(scheduler.task_done)")
+    scene.steps("joining = loop.start(scheduler.join())", "loop.settle()")
+    scene.expect_done("joining", "join ends, as nothing is left to do")
 
 
 @check("ascheduler.retry", kinds=KINDS)
