@@ -70,6 +70,12 @@ def test_a_queue_may_say_once_it_is_closed_that_there_is_nothing():
     assert rule.verdict is Verdict.KEPT
 
 
+def test_a_queue_may_store_callbacks_of_a_spider_that_is_false():
+    report = examine("gallery.right.FindsMethodsItself", only="queue.push.callback-method")
+    (rule,) = [v for v in report.verdicts if v.rule.id == "queue.push.callback-method"]
+    assert rule.verdict is Verdict.KEPT
+
+
 def test_a_queue_may_be_keyed_by_the_name_of_its_spider():
     report = examine("gallery.right.KeyedByName", only=("queue.pop.missing-callback", "queue.pop.spider-binding", "machine"))
     assert not broken(report)

@@ -256,6 +256,14 @@ class RefusesMangledNames(WithSerializer):
         return super().serialize(request)
 
 
+@breaks("queue.push.callback-method", right=FIFO)
+class AsksWhetherThereIsASpider(WithSerializer):
+    """It takes a spider whose length is 0 for none, and stores requests without their callbacks then."""
+
+    def serialize(self, request):
+        return super().serialize(request if self._crawler.spider else request.replace(callback=None, errback=None))
+
+
 @breaks("queue.push.rebuildable", right=FIFO)
 class NeverRebuilds(WithSerializer):
     """It accepts whatever pickle accepts."""

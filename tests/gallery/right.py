@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import inspect
 import json
 import os
 import pickle
@@ -36,6 +37,23 @@ class KeyedByName(FifoDiskQueue):
 
     def __init__(self, crawler, key):
         super().__init__(crawler, f"{key}-{crawler.spider.name}")
+
+
+class FindsMethodsItself(FifoDiskQueue):
+    """It finds callbacks in a spider whatever the truth value of that."""
+
+    def push(self, request):
+        methods = dict(inspect.getmembers(self._crawler.spider, inspect.ismethod))
+        names = {}
+        for argument in ("callback", "errback"):
+            if method := getattr(request, argument):
+                names[argument] = next(name for name, found in methods.items() if found == method)
+        self._queue.push(pickle.dumps((request.replace(callback=None, errback=None).to_dict(), names)))
+
+    def _rebuild(self, data):
+        found, names = pickle.loads(data)
+        callbacks = {argument: getattr(self._crawler.spider, name) for argument, name in names.items()}
+        return request_from_dict(found).replace(**callbacks)
 
 
 class EmptyOnceClosed(FifoDiskQueue):

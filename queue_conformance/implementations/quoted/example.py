@@ -28,6 +28,11 @@ class ExampleSpider(BaseSpider):
     def handle_error(self, failure): ...
 
 
+class FalsySpider(ExampleSpider):
+    def __len__(self):
+        return 0
+
+
 class OtherSpider(Spider):
     name = "example"
 

@@ -13,7 +13,7 @@ from scrapy.utils.request import request_from_dict
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL, Cause
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.equality import difference, is_ordinary
-from queue_conformance.implementations.quoted.example import ExampleSpider, OtherSpider
+from queue_conformance.implementations.quoted.example import ExampleSpider, FalsySpider, OtherSpider
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.strategies import ODD_VALUES, SHAPES, RequestSource, request_sources
 from queue_conformance.suites import check
@@ -118,6 +118,26 @@ def methods_of_the_spider_survive(bench: Bench) -> None:
                 name = getattr(found, "__name__", None)
                 bench.expect(rule, name == expected.__name__, method, found, f"popped.{argument}.__name__ == {method}.__name__")
                 queue.close()
+    with bench.collecting(), bench.recorder.blame(rule):
+        _methods_of_a_falsy_spider(bench, rule)
+
+
+def _methods_of_a_falsy_spider(bench: Bench, rule: str) -> None:
+    """Push a request of a spider whose truth value is false: it may be refused, as Scrapy itself does, but not come without."""
+    bench.restart()
+    _give_spider(bench, FalsySpider)
+    queue = bench.open()
+    item = bench.driver.evaluate("Request('https://example.com/1', callback=spider.parse_item)")
+    try:
+        queue.push(item)
+    except OperationRaised:
+        return
+    bench.recorder.steps[-1].refusable = True
+    popped = bench.pop_item(queue, item, rule)
+    name = getattr(popped.callback, "__name__", None)
+    assertion = "popped.callback.__name__ == 'parse_item'"
+    bench.expect(rule, name == "parse_item", "spider.parse_item", popped.callback, assertion)
+    queue.close()
 
 
 @check("queue.push.rebuildable", kinds=REQUESTS_ONLY)
@@ -319,11 +339,15 @@ def missing_callbacks_are_reported(bench: Bench) -> None:
 def _resumed_with(bench: Bench, queue: Any, spider: type[Spider]) -> Any:
     """Close a queue, and open it for a spider of another class."""
     queue.close()
+    _give_spider(bench, spider)
+    return bench.open()
+
+
+def _give_spider(bench: Bench, spider: type[Spider]) -> None:
     bench.recorder.note(f"spider = crawler.spider = {spider.__name__}.from_crawler(crawler)")
     bench.driver.use_spider(bench.driver.prepared(spider.from_crawler(bench.driver.crawler)))
     if bench.driver.prepare_name:
         bench.recorder.note(f"{bench.driver.prepare_name}(spider)")
-    return bench.open()
 
 
 @check("queue.pop.falsy-request", kinds=REQUESTS_ONLY)
