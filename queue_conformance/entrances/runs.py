@@ -18,6 +18,7 @@ from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.outcomes import CheckResult
 from queue_conformance.suites.programs import Program
+from queue_conformance.suites.surroundings import trouble
 from queue_conformance.suites.survey import Survey, survey
 
 _Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str], dict[str, str]]
@@ -96,6 +97,11 @@ class Run:
             found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
         except (LoadError, IsolatedError) as error:
             raise type(error)(self.secrets.text(str(error))) from None
+        except OSError as error:  # the kit could not even begin
+            line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
+            raise LoadError(line) from None
+        if line := _trouble_of(found, self._directory):
+            raise LoadError(self.secrets.text(line))
         examination = Examination(found, conditions, self._releases, cls)
         self.targets[target.name] = target
         self._surveys[target.name] = found
@@ -185,3 +191,9 @@ class Run:
         return Report(
             tuple(found), tuple(map(self.secrets.text, self.errors)), self._origin, mistakes=tuple(sorted(self.mistakes))
         )
+
+
+def _trouble_of(found: Survey, directory: Path) -> str:
+    """Return what is wrong around a class that failed before its checks, or ``""``."""
+    violations = [one.violation for result in found.preflight for one in result.broken if one.violation]
+    return trouble(directory, "\n".join(one.evidence for one in violations), found.server) if violations else ""

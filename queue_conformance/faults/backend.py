@@ -117,7 +117,12 @@ class Backend:
         """Empty the server, if it is the kit's own."""
         self.harmed = False
         if self.server.ours:
-            ask(self.server.address, "FLUSHALL")
+            try:
+                ask(self.server.address, "FLUSHALL")
+            except TimeoutError:
+                raise
+            except OSError as error:
+                raise servers.ServerError(f"{self.server.name} answers no more: {error}") from error
 
     def stored(self) -> list[str]:
         """Return the names of what is stored; nothing is known of a server that is not the kit's own."""

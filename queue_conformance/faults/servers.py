@@ -183,9 +183,11 @@ def prepare(text: str) -> None:
     if ":" in text:
         server = start(text, Path())
         try:
-            connected(server.address, PATIENCE).close()
+            ask(server.address, "PING")
         except OSError as error:
             raise ServerError(f"no server answers at {text} ({error.strerror or error})") from error
+        except ServerError as error:
+            raise ServerError(f"the server at {text} refuses the kit: {error}") from error
     if text == "fakeredis" or (text == "redis" and not redis_executable()):
         importlib.import_module("fakeredis")
 

@@ -205,9 +205,9 @@ def report_on(
         verdicts = judge(survey.rules(profile), capabilities.names, releases, observations, survey.unusable)
         return tuple(map(secrets.verdict, verdicts))
 
-    mistaken = any(result.mistake for result in results)
+    mistaken = any(result.mistake or result.trouble for result in results)
     verdicts = judged(survey.profile, (observation for result in results for observation in result.observations))
-    notes = [*survey.notes, *(note for result in results for note in result.notes)]
+    notes = [*survey.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
     found = ImplementationReport(
         name=name or survey.path,
         path=survey.path,

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hypothesis.errors import Flaky
+
 from queue_conformance import isolation
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
@@ -30,10 +32,12 @@ from queue_conformance.suites.outcomes import (
     Observation,
     Outcome,
     RuleBroken,
+    TooSlow,
     Violation,
     combined,
 )
 from queue_conformance.suites.programs import Program, decode
+from queue_conformance.suites.surroundings import trouble
 
 T = TypeVar("T")
 
@@ -92,8 +96,13 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
             first = bench.violation(bench.first) if bench.first and bench.first.rule in rules else None
             return result, first, bench.earlier > 0 and bench.isolated
 
+        def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Fatality:
+            return isolation.twice(lambda: on_bench(implementation, conditions, examined))
+
         try:
-            ended = isolation.twice(lambda: on_bench(implementation, conditions, examined))
+            ended = tried()
+            if isinstance(ended, Answer) and ended.value[0].slow:
+                ended = tried()
         except IsolatedError as error:
             return mistaken(check, rules, str(error).strip().splitlines()[-1], str(error))
         if isinstance(ended, Answer):
@@ -103,12 +112,29 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
         shorten = program is None and ended.owner not in shown
         return fatal_result(check, implementation, rules, conditions, ended, shorten=shorten)
 
+    def sound(program: Program | None) -> CheckResult:
+        try:
+            result = run(program)
+        except OSError as error:  # the kit could not even begin
+            return _troubled(check, rules, trouble(conditions.directory, str(error), implementation.server) or describe(error))
+        if not (result.broken or result.mistake):
+            return result
+        said = "\n".join(observation.violation.evidence for observation in result.broken if observation.violation)
+        line = trouble(conditions.directory, f"{said}\n{result.mistake}", implementation.server)
+        return _troubled(check, rules, line) if line else result
+
     again = []
     for program in conditions.known if check.is_machine else ():
-        again.append(run(program))
+        again.append(sound(program))
         if again[-1].fatal:
             shown.update(observation.rule for observation in again[-1].broken)
-    return _merged(run(None), again)
+    return _merged(sound(None), again)
+
+
+def _troubled(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult:
+    """Return what is known where something around the class failed: nothing of any rule."""
+    lost = tuple(Observation(name, Outcome.NOT_EXERCISED, check.name, line) for name in check.rules if name in rules)
+    return CheckResult(check.name, lost, finished=False, trouble=line)
 
 
 def _unhurried(result: CheckResult, before: Fatality | None) -> CheckResult:
@@ -194,6 +220,7 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
     """Run a check on a bench and collect what it says of rules."""
     finished, silent, reason = False, Outcome.NOT_EXERCISED, "the check never came to the point"
     failed: CheckResult | None = None
+    slow = False
     try:
         try:
             check.function(bench)
@@ -203,7 +230,10 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
         if finished and bench.broken:
             reason = f"the check came no further than {', '.join(bench.broken)}"
     except (NotExercised, TakesTooLong) as skipped:
-        finished, reason = True, str(skipped)
+        finished, reason, slow = True, str(skipped), isinstance(skipped, TooSlow)
+        bench.examined.clear()
+    except (Flaky, TimeoutError) as error:
+        finished, reason, slow = True, f"the kit could not tell, for this machine was busy: {describe(error)}", True
         bench.examined.clear()
     except NotApplicable as skipped:
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
@@ -230,7 +260,7 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
             observations.append(Observation(name, Outcome.KEPT, check.name))
         else:
             observations.append(Observation(name, silent, check.name, reason))
-    return CheckResult(check.name, tuple(observations), tuple(bench.notes), finished=finished)
+    return CheckResult(check.name, tuple(observations), tuple(bench.notes), finished=finished, slow=slow)
 
 
 def mistaken(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:

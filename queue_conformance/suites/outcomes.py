@@ -216,6 +216,8 @@ class CheckResult:
         finished: whether it came to its end, whatever it found on the way.
         mistake: how the kit itself failed in it, in one line, or ``""``.
         traceback: where the kit failed.
+        slow: whether the server, or this machine, was too slow for it, or what failed did not fail again.
+        trouble: what is wrong around the class, in one line that says what to do, or ``""``.
     """
 
     check: str
@@ -227,6 +229,8 @@ class CheckResult:
     finished: bool = True
     mistake: str = ""
     traceback: str = ""
+    slow: bool = False
+    trouble: str = ""
 
     @property
     def broken(self) -> list[Observation]:

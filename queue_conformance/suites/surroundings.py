@@ -1,0 +1,117 @@
+"""What is around a class under test, and may fail it: the disk, the scratch directory, processes, memory, a server.
+
+None of that says anything about the class, whatever it broke meanwhile.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from queue_conformance import isolation
+from queue_conformance.faults import servers
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+ROOM = 256 << 20
+"""Bytes of a disk, or of memory, that the kit and a right class come out with."""
+
+FEW = 512
+"""Descriptors, or processes of a user, below which a limit may be why something was refused."""
+
+
+def trouble(directory: Path, said: str, server: str = "") -> str:
+    """Return what is wrong around a class, as one line that says what to do, or ``""``.
+
+    Args:
+        directory: where scratch directories are made.
+        said: what is known of how the class, or the kit, failed.
+        server: the server behind the class, as ``--queue-server`` names it, or ``""``.
+    """
+    if not directory.is_dir():
+        return f"the scratch directory {directory} is gone: let nothing clean up there while a run goes on"
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(1 << 20))
+        isolation.run(lambda flight: None, time_limit=60.0)
+    except OSError as error:
+        return _advice(error.errno or 0, directory) or f"the system refuses what the kit needs: {error}"
+    except isolation.IsolatedError:
+        pass
+    for number, (pattern, is_short) in _SIGNS.items():
+        if re.search(pattern, said) and is_short(directory):
+            return _advice(number, directory)
+    if lost := re.search(r"ServerError\W+(.+)", said):
+        return f"the server behind it failed ({lost[1].rstrip(')')}): look at its log, and run again"
+    return _trouble_of_server(server)
+
+
+def _trouble_of_server(server: str) -> str:
+    if ":" not in server:
+        return ""
+    host, _, port = server.rpartition(":")
+    try:
+        servers.ask((host.strip("[]"), int(port)), "PING")
+    except servers.ServerError as error:
+        return f"the server at {server} refuses the kit ({error}): give a server for tests that wants no password"
+    except OSError as error:
+        return f"the server at {server} answers no more ({error.strerror or error}): start it, and run again"
+    return ""
+
+
+def _advice(number: int, directory: Path) -> str:
+    """Return what to do about an error of the system."""
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return f"there is no space left in {directory}: free some, or let TMPDIR name a directory with {ROOM >> 20} MiB"
+    return _ADVICE.get(number, "")
+
+
+_ADVICE = {
+    errno.EFBIG: "files may not grow here: raise the limit on their size (ulimit -f unlimited)",
+    errno.EMFILE: "this process may open no more files: raise the limit (ulimit -n 1024)",
+    errno.ENFILE: "this machine can open no more files: end what holds them",
+    errno.EAGAIN: "there can be no more processes or threads here: raise the limit (ulimit -u), or end some",
+    errno.ENOMEM: f"there is no memory left: free {ROOM >> 20} MiB, or raise the limit (ulimit -v unlimited)",
+}
+
+
+def _limit(name: str) -> float:
+    """Return a limit of this process."""
+    if resource is None or not hasattr(resource, name):
+        return float("inf")
+    soft, _ = resource.getrlimit(getattr(resource, name))
+    return float("inf") if soft == resource.RLIM_INFINITY else soft
+
+
+def _has_no_space(directory: Path) -> bool:
+    return shutil.disk_usage(directory).free < ROOM
+
+
+def _has_no_memory(_directory: Path) -> bool:
+    if _limit("RLIMIT_AS") != float("inf"):
+        return True
+    with suppress(OSError, AttributeError, ValueError):
+        found = re.search(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())
+        return found is not None and int(found[1]) << 10 < ROOM
+    return False
+
+
+_SIGNS: dict[int, tuple[str, Callable[[Path], bool]]] = {
+    errno.ENOSPC: (r"No space left|Errno 28|disk is full|quota exceeded", _has_no_space),
+    errno.EFBIG: (
+        r"File too large|Errno 27|SIGXFSZ|maximum limit|limit exceeds",
+        lambda directory: _limit("RLIMIT_FSIZE") < ROOM,
+    ),
+    errno.EMFILE: (r"Too many open files|Errno 24", lambda directory: _limit("RLIMIT_NOFILE") < FEW),
+    errno.EAGAIN: (r"Resource temporarily|start new thread|Errno 11\b", lambda directory: _limit("RLIMIT_NPROC") < FEW),
+    errno.ENOMEM: (r"MemoryError|Cannot allocate|Errno 12\b", _has_no_memory),
+}
+"""By the number of an error: what is said of it, and what tells that it is not one that the kit itself made."""

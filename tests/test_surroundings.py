@@ -1,0 +1,114 @@
+"""What is wrong around a class is not the class's: the verdict is INCONCLUSIVE, and one line says what to do."""
+
+import resource
+import shutil
+import socketserver
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from kit import FIFO_DISK, FIFO_MEMORY
+
+from queue_conformance.entrances.runs import Run
+from queue_conformance.faults import servers
+from queue_conformance.implementations.loading import LoadError
+from queue_conformance.options import Options, Target
+from queue_conformance.suites import surroundings
+from queue_conformance.suites.surroundings import trouble
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "begins"),
+    [
+        ("OSError(28, 'No space left on device') raised by queue.push(...)", "there is no space left in "),
+        ("sqlite3.OperationalError('database or disk is full')", "there is no space left in "),
+        ("killed the process (SIGXFSZ)", "files may not grow here"),
+        ("OSError(24, 'Too many open files')", "this process may open no more files"),
+        ('RuntimeError("can\'t start new thread")', "there can be no more processes or threads here"),
+        ("MemoryError()", "there is no memory left"),
+        ("queue_conformance.faults.servers.ServerError: it answers no more", "the server behind it failed (it answers no more)"),
+        ("AssertionError('lost')", ""),
+    ],
+)
+def test_an_error_of_the_system_is_told_where_the_system_is_short(monkeypatch, tmp_path, said, begins):
+    monkeypatch.setattr(surroundings, "ROOM", 1 << 60)
+    monkeypatch.setattr(surroundings, "FEW", float("inf"))
+    monkeypatch.setattr(surroundings, "_limit", lambda name: 100.0)
+    line = trouble(tmp_path, said)
+    assert line.startswith(begins)
+    assert bool(line) == bool(begins)
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("said", ["OSError(28, 'No space left on device')", "OSError(27, 'File too large')", "MemoryError()"])
+def test_what_the_kit_itself_refused_is_no_trouble(monkeypatch, tmp_path, said):
+    monkeypatch.setattr(surroundings, "ROOM", 0)
+    monkeypatch.setattr(surroundings, "_limit", lambda name: float("inf"))
+    assert trouble(tmp_path, said) == ""
+
+
+def test_a_scratch_directory_that_is_gone_is_told(tmp_path):
+    assert trouble(tmp_path / "gone", "") == (
+        f"the scratch directory {tmp_path / 'gone'} is gone: let nothing clean up there while a run goes on"
+    )
+
+
+class Refusing(socketserver.StreamRequestHandler):
+    """A server that wants a password."""
+
+    def handle(self):
+        self.rfile.readline()
+        self.wfile.write(b"-NOAUTH Authentication required.\r\n")
+
+
+def test_a_server_that_wants_a_password_or_is_gone_is_told(tmp_path):
+    with socketserver.TCPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        name = f"127.0.0.1:{server.server_address[1]}"
+        refusal = f"the server at {name} refuses the kit (NOAUTH Authentication required.)"
+        assert trouble(tmp_path, "", name) == f"{refusal}: give a server for tests that wants no password"
+        with pytest.raises(servers.ServerError, match=f"the server at {name} refuses the kit: NOAUTH"):
+            servers.prepare(name)
+        server.shutdown()
+    assert trouble(tmp_path, "", name) == f"the server at {name} answers no more (Connection refused): start it, and run again"
+
+
+def run_with(path, around):
+    """Examine a class in two checks; between the survey and these, something happens around it."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+        run = Run(Options(()), Path(directory))
+        target = Target(path, "", path, {}, {}, "")
+        examination = run.begin(target)
+        around(Path(directory))
+        for check in examination.checks:
+            if check.name in ("preflight", "queue.push.accept", "queue.pop.fifo"):
+                run.add(path, examination.run(check))
+        (report,) = run.report().implementations
+        return report
+
+
+def test_a_scratch_directory_that_vanishes_makes_the_run_inconclusive():
+    report = run_with(FIFO_MEMORY, shutil.rmtree)
+    assert report.verdict is RunVerdict.INCONCLUSIVE
+    (note,) = [note for note in report.notes if "scratch directory" in note]
+    (found,) = [v for v in report.verdicts if v.rule.id == "queue.pop.fifo"]
+    assert (found.verdict, found.reason) == (Verdict.NOT_EXERCISED, note)
+
+
+def test_a_small_limit_on_files_makes_the_run_inconclusive():
+    """Not that of this process: the one that the survey found."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        report = run_with(FIFO_DISK, lambda directory: resource.setrlimit(resource.RLIMIT_FSIZE, (4, before[1])))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert report.verdict is RunVerdict.INCONCLUSIVE
+    assert [note for note in report.notes if note.startswith("files may not grow here: ")]
+
+
+def test_a_directory_that_cannot_be_used_is_one_line(tmp_path):
+    run = Run(Options(()), tmp_path / "nowhere")
+    with pytest.raises(LoadError, match=r"^the scratch directory .* is gone: "):
+        run.begin(Target(FIFO_MEMORY, "", FIFO_MEMORY, {}, {}, ""))
