@@ -78,6 +78,7 @@ def neighbours_are_isolated(open_queue, keys, item, about, directory):
 @check("queue.ctor.key-identity")
 def keys_are_identities(play):
     play("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop")
+    play("push:0 push:1 1.push:0 close 1.pop 1.close open pop pop")  # the second is done with while the first is closed
 
 
 @check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
