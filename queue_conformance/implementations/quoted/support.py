@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 
-def files_below(directory):
+def names_below(directory):
     """Return the paths of the files below a directory, relative to it."""
     return sorted(os.path.relpath(path, directory) for path in Path(directory).rglob("*") if path.is_file())
 

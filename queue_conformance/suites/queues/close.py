@@ -10,7 +10,7 @@ from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
 
-from queue_conformance.implementations.quoted.support import files_below
+from queue_conformance.implementations.quoted.support import names_below
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -121,7 +121,7 @@ def an_empty_queue_removes_its_files(bench: Bench) -> None:
     for number in range(3):
         queue.push(bench.driver.item(number))
     queue.close()
-    if not files_below(bench.driver.directory):
+    if not names_below(bench.driver.directory):
         raise NotExercised("no file was seen while items were stored")
     queue = bench.open()
     for _ in range(3):

@@ -6,7 +6,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import LoadError, load_class
-from queue_conformance.implementations.quoted.support import files_below
+from queue_conformance.implementations.quoted.support import names_below
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench, must_raise
@@ -107,7 +107,7 @@ def parents_are_created(open_queue, item, about, rule):
 def untouched_leaves_nothing(open_queue, directory):
     queue = open_queue()
     queue.close()
-    assert files_below(directory) == []
+    assert names_below(directory) == []
     queue = open_queue()
     assert len(queue) == 0
     queue.close()
