@@ -93,14 +93,15 @@ def test_a_crawl_that_downloads_nothing_is_reported_with_its_error():
 
 
 def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
-    monkeypatch.setattr(series, "PATIENCE", 3.0)
+    monkeypatch.setattr(series, "PATIENCE", 5.0)
     report = examine("test_jobs.NeverEnds", only="job.resume.command", settings=SETTINGS, time_limit=1.0)
     assert broken(report) == {"job.resume.command"}
     violation = verdicts(report)["job.resume.command"].violation
     assert (violation.expected, violation.actual) == ("a crawl that ends", "it was still running when the time was over")
-    script = violation.script.replace("limit=60", "limit=5")
-    assert run_script(script, tmp_path).returncode != 0
-    right = script.replace("from test_jobs import NeverEnds", "from queue_reference.scheduler import Scheduler as NeverEnds")
+    assert run_script(violation.script.replace("limit=60", "limit=5"), tmp_path).returncode != 0
+    right = violation.script.replace(
+        "from test_jobs import NeverEnds", "from queue_reference.scheduler import Scheduler as NeverEnds"
+    )
     assert run_script(right, tmp_path).returncode == 0
 
 

@@ -28,6 +28,7 @@ from typing import IO, NoReturn
 from queue_conformance.faults import network
 from queue_conformance.implementations.quoted.site import Site, make_project
 from queue_conformance.isolation import fork
+from queue_conformance.stopwatch import Stopwatch
 
 AVAILABLE = hasattr(os, "fork")
 """Whether this platform can send signals to crawls."""
@@ -134,9 +135,10 @@ class Project:
         known = len(self.site.hits)
 
         def start() -> Process:
-            return Process(self.directory, arguments)
+            return Process(self.directory, arguments, self._time_limit)
 
-        lines = self.site.crawl(start, stop.signals, stop.after, stop.held, self._time_limit)
+        # Not by the clock of the machine, which may do something else.
+        lines = self.site.crawl(start, stop.signals, stop.after, stop.held, threading.TIMEOUT_MAX)
         said = [line.split() for line in lines if line.startswith("parsed ")]
         process = self.site.process
         return Crawled(
@@ -204,6 +206,7 @@ class Process:
     Args:
         directory: where it runs.
         arguments: of ``scrapy``.
+        time_limit: seconds after which it is ended.
 
     Attributes:
         stdout: what it writes, errors included.
@@ -211,20 +214,28 @@ class Process:
         killed: whether it was ended because it took too long.
     """
 
-    def __init__(self, directory: Path, arguments: Sequence[str]) -> None:
+    def __init__(self, directory: Path, arguments: Sequence[str], time_limit: float) -> None:
         self.status = 0
         self.killed = False
+        self._ended = threading.Event()
         reader, writer = os.pipe()
         self._pid = fork()
         if self._pid == 0:
             _crawl(directory, ["scrapy", *arguments], writer)
         os.close(writer)
         self.stdout: IO[str] = open(reader, encoding="utf-8", errors="replace")  # noqa: SIM115
+        threading.Thread(target=self._watch, args=(Stopwatch(self._pid), time_limit), daemon=True).start()
+
+    def _watch(self, clock: Stopwatch, time_limit: float) -> None:
+        while clock.look() < time_limit:
+            if self._ended.wait(0.1):
+                return
+        self.kill()
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
-        if self._pid:
-            os.kill(self._pid, number)
+        if pid := self._pid:
+            os.kill(pid, number)
 
     def kill(self) -> None:
         """End it, because it takes too long."""
@@ -233,8 +244,10 @@ class Process:
 
     def wait(self) -> None:
         """Wait until it has ended."""
-        _, status = os.waitpid(self._pid, 0)
-        self._pid = 0
+        os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)  # until it is waited for, nothing else gets its number
+        self._ended.set()
+        pid, self._pid = self._pid, 0
+        _, status = os.waitpid(pid, 0)
         self.status = os.waitstatus_to_exitcode(status)
         self.stdout.close()
 
