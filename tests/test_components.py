@@ -78,7 +78,7 @@ def test_the_reference_filter_loses_nothing_in_a_crash():
     assert {"dupefilter.crash.loss", "dupefilter.crash.then-clean", "dupefilter.format.unknown"} <= kept
 
 
-@pytest.mark.parametrize("name", ["OpensLater", "WithRequestFingerprint", "LogsWhatItAsks"])
+@pytest.mark.parametrize("name", ["OpensLater", "WithRequestFingerprint", "LogsWhatItAsks", "KeepsOneFileForEachSpider"])
 def test_another_right_filter_keeps_every_rule(name):
     report = examine(f"gallery.dupefilters.{name}")
     assert not broken(report)

@@ -9,6 +9,7 @@ import os
 import time
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
@@ -193,6 +194,44 @@ class SharesAcrossCrawls(DupeFilter):
 
     def _resumed(self, path):
         return None
+
+
+class KeepsOneFileForEachSpider(BaseDupeFilter):
+    """What it has seen lies in a file for each spider, beside the job directory, whichever that is."""
+
+    def __init__(self, crawler):
+        self.crawler, self.seen = crawler, set()
+        job = job_dir(crawler.settings)
+        self.path = job and Path(job).with_name(f"{self.name}.seen")
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    @property
+    def name(self):
+        return self.crawler.spider.name
+
+    def request_seen(self, request):
+        if self.path and self.path.exists():
+            self.seen.update(self.path.read_text().split())
+        key = self.crawler.request_fingerprinter.fingerprint(request).hex() or "none"
+        if key in self.seen:
+            return True
+        self.seen.add(key)
+        if self.path:
+            with self.path.open("a") as file:
+                file.write(f"{key}\n")
+        return False
+
+
+@breaks("dupefilter.seen.no-false-positive", right="gallery.dupefilters.KeepsOneFileForEachSpider")
+class KeepsOneFileForSimilarNames(KeepsOneFileForEachSpider):
+    """Spiders whose names begin alike share a file."""
+
+    @property
+    def name(self):
+        return super().name[:7]
 
 
 @breaks("dupefilter.base.never", right="scrapy.dupefilters.BaseDupeFilter")

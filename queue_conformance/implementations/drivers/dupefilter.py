@@ -17,6 +17,7 @@ from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import ComponentDriver, files_in
 from queue_conformance.implementations.expectations import hold, stored_files
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, TakesTooLong
+from queue_conformance.implementations.scripts import quoted
 
 _OPENED = re.compile(r"\bopened\(")
 _CLOSE = re.compile(r"(\w+\.close\(\"finished\"\))")
@@ -157,15 +158,18 @@ class DupeFilterDriver(ComponentDriver):
             The Python expression, and a function that does the same.
         """
         values, source = self.settings_of(name, **options)
+        # Some keep one store for each spider, wherever the job is, which is right too: so no two jobs are of one spider.
+        spider = f"example-{name}" if name not in (None, "", "job") and not self.implementation.server else ""
+        named = self.name_source + (f", name={quoted(spider)}" if spider else "")
 
         def build() -> tuple[Any, Crawler]:
-            crawler = self.crawler_with(values)
+            crawler = self.crawler_with(values, spider)
             raw = self.build(crawler)
             if raw is not None:  # the author's function may decline
                 self.waited(raw.open())
             return raw, crawler
 
-        return f"opened({self.class_name}, {source}{self.name_source}{self._build_source})", build
+        return f"opened({self.class_name}, {source}{named}{self._build_source})", build
 
     def build(self, crawler: Crawler) -> Any:
         """Build a filter, and do not open it."""
