@@ -256,7 +256,8 @@ class SlotPriorityQueue(PriorityQueue):
     def _path_of(self, slot: str) -> str:
         """Return the directory of a slot; a file name has at most 255 bytes."""
         readable = re.sub(r"[^A-Za-z0-9._-]", "_", slot)[:100]
-        return f"{self._key}/{readable}-{hashlib.sha256(slot.encode()).hexdigest()[:32]}"
+        digest = hashlib.sha256(slot.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{self._key}/{readable}-{digest[:32]}"
 
     def _queue(self, place: Place) -> QueueProtocol:
         queue = super()._queue(place)

@@ -107,6 +107,15 @@ class NamesDirectoriesInFull(SlotPriorityQueue):
         return f"{head}/{''.join(c if c.isalnum() else '_' for c in slot)}{tail}"
 
 
+@breaks("pq.slot.long-names", right=RIGHT)
+class EncodesNames(SlotPriorityQueue):
+    """It names the directory of a slot by a hash of the name in UTF-8, which some names cannot be written in."""
+
+    def _path_of(self, slot):
+        slot.encode()
+        return super()._path_of(slot)
+
+
 @breaks("pq.ctor.keys-below", right=RIGHT)
 class LeavesItsDirectory(SlotPriorityQueue):
     """It puts the name of a slot into a path as it is."""

@@ -13,8 +13,8 @@ from queue_conformance.suites.pqueues.common import KINDS, NAMES, expect_all, in
 from queue_conformance.suites.pqueues.pair import run_each
 from queue_conformance.suites.programs import program
 
-LONG_NAMES = ("'a-long-label.' * 19 + 'example'", "'ü' * 253")
-"""Hosts and slots whose names are as long as a name of a file may be, or longer."""
+LONG_NAMES = ("'a-long-label.' * 19 + 'example'", "'ü' * 253", r"'\udc80'")
+"""Hosts and slots whose names are as long as a name of a file may be, or longer, or cannot be encoded."""
 
 PATIENCE = 60
 """Pops within which a slot that waits must be served, while one more slot appears before each of them."""
