@@ -49,6 +49,15 @@ def test_a_longer_run_also_tries_a_hundred_thousand_items():
     assert large.verdict is Verdict.KEPT
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_byte_queue_that_refuses_nothing_has_no_refused_push_to_leave_a_trace(seed):
+    report = examine("gallery.bytequeues.TakesAnything", seed=seed, examples=20)
+    assert broken(report) == {"queue.push.bytes-only"}
+    silent = {"queue.push.failed-no-trace", "queue.close.keeps"}
+    assert silent <= {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_APPLICABLE}
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
 @pytest.mark.parametrize("path", ["queue_reference.disk.LifoDiskQueue", "queue_reference.memory.FifoMemoryQueue"])
 def test_claims_that_are_true_break_nothing(path):
     persistent = "disk" in path

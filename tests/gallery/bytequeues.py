@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 
 from gallery import breaks
@@ -56,6 +57,23 @@ class EncodesText(FifoByteQueue):
 
     def push(self, item):
         super().push(item.encode() if isinstance(item, str) else item)
+
+
+@breaks("queue.push.bytes-only", right=FIFO)
+class TakesAnything(FifoByteQueue):
+    """It stores any value, pickled."""
+
+    def push(self, item):
+        super().push(pickle.dumps(item))
+
+    def pop(self):
+        return self.loaded(super().pop())
+
+    def peek(self):
+        return self.loaded(super().peek())
+
+    def loaded(self, data):
+        return None if data is None else pickle.loads(data)
 
 
 @breaks("queue.push.zero-length", right=MEMORY)

@@ -16,7 +16,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
-from queue_conformance.suites.queues.pair import run, unstorable
+from queue_conformance.suites.queues.pair import refusals, run
 
 CYCLES = 50
 """Times that a queue is opened and closed to find what close leaves behind."""
@@ -108,9 +108,10 @@ def _cycle(bench: Bench) -> tuple[str, Callable[[int], int]]:
 
 @check("queue.close.keeps")
 def close_keeps_what_is_pending(bench: Bench) -> None:
-    if not unstorable(bench):
+    causes = refusals(bench)
+    if not causes:
         raise NotApplicable("nothing is known that this queue refuses to store")
-    for cause in range(3):
+    for cause in causes:
         run(bench, program(f"push:0 push:1 push_refused:{cause} reopen pop push_refused:{cause} push:2 reopen pop pop"))
 
 

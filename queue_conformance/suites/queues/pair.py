@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from queue_conformance.implementations.drivers.base import VARIABLES, Item
-from queue_conformance.implementations.recording import describe
+from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.queue import QueueModel
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
@@ -312,6 +312,24 @@ def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException],
             ),
         ]
     return []
+
+
+def refusals(bench: Bench) -> list[int]:
+    """Return the numbers of what a push refuses; a byte queue that takes any value has no refused push to leave a trace."""
+    known = unstorable(bench)
+    if bench.implementation.kind is not Kind.BYTE_QUEUE:
+        return list(range(len(known)))
+    return [number for number, (item, _, _) in enumerate(known) if _refuses(bench, item)]
+
+
+def _refuses(bench: Bench, item: Item) -> bool:
+    bench.restart()
+    queue = bench.open()
+    try:
+        queue.push(item)
+    except OperationRaised:
+        return True
+    return False
 
 
 ITEMS = 6

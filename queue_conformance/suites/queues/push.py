@@ -13,7 +13,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import BYTES_ONLY, REQUESTS_ONLY
-from queue_conformance.suites.queues.pair import run, unstorable
+from queue_conformance.suites.queues.pair import refusals, run
 
 
 @check("queue.push.accept")
@@ -33,9 +33,10 @@ def duplicates_are_kept(play):
 
 @check("queue.push.failed-no-trace")
 def failed_push_leaves_no_trace(bench: Bench) -> None:
-    if not unstorable(bench) and not bench.offers("persistent", "filesystem"):
+    causes = refusals(bench)
+    if not causes:
         raise NotApplicable("nothing is known that this queue refuses to store")
-    for refused in ("push_refused:0", "push_refused:1", "push_refused:2"):
+    for refused in (f"push_refused:{cause}" for cause in causes):
         run(bench, program(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}"))
 
 
