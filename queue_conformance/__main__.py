@@ -132,7 +132,8 @@ def _parser() -> argparse.ArgumentParser:
         _replay,
         "run the script of a broken rule again, to see whether it is still broken",
         "It runs in a fresh interpreter and a temporary directory, with the current directory on the path. "
-        "The exit status is 1 if the rule is still broken, 0 if it is not.",
+        "The exit status is 1 if the rule is still broken, 0 if it is not, and 2 if that cannot be told: "
+        "the script fails differently, or does not run.",
     )
     command.add_argument("report", type=Path, metavar="REPORT", help="a report of JSON lines")
     command.add_argument("rule", metavar="RULE", help="the id of a rule that is broken in it")
@@ -271,12 +272,12 @@ def _replay(asked: argparse.Namespace) -> int:
             except ReplayError as error:
                 raise CommandError(f"replay {asked.rule} ({found.name}): {error}") from error
             print(played.output, end="" if not played.output or played.output.endswith("\n") else "\n")
-            where = sys.stderr if played.state is State.UNKNOWN else sys.stdout
+            where = sys.stderr if played.state in (State.UNKNOWN, State.OTHER) else sys.stdout
             print(f"{asked.rule} ({found.name}): {played.state.value}: {played.why}", file=where)
             states.append(played.state)
     if State.BROKEN in states:
         return BROKEN
-    return USAGE if State.UNKNOWN in states else 0
+    return USAGE if {State.UNKNOWN, State.OTHER}.intersection(states) else 0
 
 
 def _that_broke(report: Report, rule: str, name: str | None) -> list[ImplementationReport]:

@@ -44,12 +44,13 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
     Raises:
         UsageError: if something said makes no sense.
     """
-    given = {key: said.get(key) or None for key in DESCRIBING}
+    given = {key: None if _nothing(said.get(key)) else said[key] for key in DESCRIBING}
     values = {key: converted(_BY_NAME[option], given[key], f"{key}{where}") for key, option in DESCRIBING.items()}
     claims = claims_of(values["claims"], f"claims{where}")
     for key in _CLAIMED:
-        if said.get(key):
-            claims |= claims_of([f"{key}={said[key]}"], f"{key}{where}")
+        if not _nothing(said.get(key)):
+            claimed = [f"{name}={value}" for name, value in claims.items() if name == key]
+            claims |= claims_of([*claimed, f"{key}={said[key]}"], f"{key}{where}")
     return Target(
         name,
         option,
@@ -59,6 +60,11 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
         common.server if DESCRIBING["server"] in common.spoken or not given["server"] else values["server"],
         common.level if DESCRIBING["level"] in common.spoken or not given["level"] else values["level"],
     )
+
+
+def _nothing(value: object) -> bool:
+    """Whether a value says nothing: there is none, or it is empty."""
+    return value is None or (isinstance(value, (str, Mapping, Sequence)) and not value)
 
 
 def read_described(table: Any, common: Common) -> Iterator[Target]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,13 +53,13 @@ def _level(text: str) -> str:
 
 
 def _natural(text: str) -> int:
-    if not text.isdigit():
+    if not text.isdecimal():
         raise ValueError("write a whole number, 0 or more")
     return int(text)
 
 
 def _positive(text: str) -> int:
-    if not text.isdigit() or not int(text):
+    if not text.isdecimal() or not int(text):
         raise ValueError("write a whole number, 1 or more")
     return int(text)
 
@@ -85,7 +86,7 @@ def _server(text: str) -> str:
 
 
 def _file(text: str) -> str:
-    if not text:
+    if not text or min(text) < " ":
         raise ValueError("write the name of a file")
     return text
 
@@ -93,7 +94,7 @@ def _file(text: str) -> str:
 def _report(text: str) -> str:
     from queue_conformance.reports.files import check_name
 
-    return check_name(text)
+    return check_name(_file(text))
 
 
 CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
@@ -293,12 +294,12 @@ def read(config: pytest.Config) -> Options:
     if asked(config) and not targets and not of_suites:  # what is named may hold suites whose baseline is to be updated
         raise UsageError(f"nothing to examine: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
     for name in values["conformance-report"]:
-        if not (config.invocation_params.dir / name).parent.is_dir():
+        if not os.path.isdir((config.invocation_params.dir / name).parent):
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
     if values["conformance-update-baseline"] and not values["conformance-baseline"]:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
     baseline = _baseline(values["conformance-baseline"], config, spoken)
-    if baseline and not baseline.parent.is_dir():
+    if baseline and not os.path.isdir(baseline.parent):
         raise UsageError(f"--conformance-baseline: there is no directory for {values['conformance-baseline']!r}")
     return Options(
         targets=tuple(targets),
@@ -340,11 +341,13 @@ def converted(option: Option, given: Any, where: str) -> Any:
     Raises:
         UsageError: if it stands for no value of the option.
     """
-    if given is None or given is False:
-        return [] if option.repeats else option.default
     if not option.metavar:
-        return bool(given)
+        return switch(given, where)
+    if given is None:
+        return [] if option.repeats else option.default
     try:
+        if isinstance(given, bool):
+            raise ValueError("write a value")
         if option.repeats:
             if isinstance(given, Mapping):
                 given = [f"{name}={_said(name, value)}" for name, value in given.items()]
@@ -356,6 +359,17 @@ def converted(option: Option, given: Any, where: str) -> Any:
         raise UsageError(f"{where}: {error}, not {_hidden(given)!r}") from error
 
 
+def switch(given: object, where: str) -> bool:
+    """Return what a switch is set to: any value but a boolean might mean the opposite of what it would do.
+
+    Raises:
+        UsageError: if it is no boolean.
+    """
+    if given is None or isinstance(given, bool):
+        return bool(given)
+    raise UsageError(f"{where}: write true or false, and no other value, not {given!r}")
+
+
 def _said(name: str, value: Any) -> str:
     """Return a value of TOML or Python as the command line would say it; Scrapy reads lists and tables as JSON."""
     if isinstance(value, type):
@@ -365,7 +379,10 @@ def _said(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple, dict)):
         import json
 
-        return json.dumps(value)
+        try:
+            return json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"write text, a number, or a list or a table of these for {name}") from error
     return str(value)
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -15,6 +16,8 @@ from pathlib import Path
 
 from queue_conformance.reports.secrets import HIDDEN, Secrets, needed
 from queue_conformance.suites.outcomes import Violation
+
+SCRIPT = "script.py"
 
 
 class ReplayError(Exception):
@@ -25,6 +28,7 @@ class State(Enum):
     """What a replay shows."""
 
     BROKEN = "still broken"
+    OTHER = "fails differently"
     KEPT = "not broken any more"
     UNKNOWN = "could not be replayed"
 
@@ -64,22 +68,62 @@ def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
     with tempfile.TemporaryDirectory(prefix="queue-conformance-replay-") as directory:
         status, output = _run(violation.script, Path(directory), time_limit)
     output = Secrets({name: os.environ[name] for name in names}).text(output) if names else output
-    if status == 0:
-        return Replay(State.KEPT, "the script ended without an error", output)
     if status is None:
-        return Replay(State.BROKEN, f"the script did not end within {time_limit:g} s", output)
-    raised = _raised(output)
-    name = raised.partition(":")[0]
-    if name in ("ImportError", "ModuleNotFoundError") and name not in violation.actual:
-        return Replay(State.UNKNOWN, f"{raised}; run this where it can be imported", output)
+        hangs = _HANG in violation.script
+        return Replay(State.BROKEN if hangs else State.OTHER, f"the script did not end within {time_limit:g} s", output)
+    state, why = judge(violation, status, output)
+    return Replay(state, why, output)
+
+
+_HANG = "faulthandler.dump_traceback_later("
+"""What is in the scripts of hangs."""
+
+
+def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
+    """Tell from how a script ended whether it shows what it was written for, and say how it ended.
+
+    Args:
+        violation: the broken rule.
+        status: the exit status, or the negative number of a signal.
+        output: what it printed, to both streams.
+    """
+    if status == 0:
+        return State.KEPT, "the script ended without an error"
+    if hung := re.search(r"^Timeout \(\S+\)!$", output, re.MULTILINE):
+        return State.BROKEN if _HANG in violation.script else State.OTHER, f"it hangs: {hung[0]}"
+    evidence = f"{violation.cause}\n{violation.actual}"
     if status < 0:
-        return Replay(State.BROKEN, f"the script was ended by {signal.Signals(-status).name}", output)
-    return Replay(State.BROKEN, raised or f"the script ended with status {status}", output)
+        name = signal.Signals(-status).name
+        return State.BROKEN if name in evidence else State.OTHER, f"the script was ended by {name}"
+    raised, frames = _raised(output)
+    name = raised.partition(":")[0].rpartition(".")[2]
+    if name in ("ImportError", "ModuleNotFoundError") and name not in evidence:
+        return State.UNKNOWN, f"{raised}; run this where it can be imported"
+    if not raised:
+        return State.OTHER, f"the script ended with status {status}"
+    if (name == "AssertionError" and _in_script(frames[-1:])) or _is_meant(violation, name, frames):
+        return State.BROKEN, raised
+    return State.OTHER, f"{raised}; what was reported is: {violation.actual}"
+
+
+def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]) -> bool:
+    """Whether an exception of this name is what was reported, raised by the operation that raised it then."""
+    operation, raises, reported = violation.cause.partition(" raised ")
+    if not raises:
+        return re.search(rf"\b{re.escape(name)}\b", violation.actual) is not None
+    lines = violation.script.split("\n")
+    called = [lines[number - 1] for number in _in_script(frames) if number <= len(lines)]
+    return name == reported and (operation == "the check" or any(f"{operation}(" in line for line in called))
+
+
+def _in_script(frames: Sequence[tuple[str, int]]) -> list[int]:
+    """Return the numbers of the lines of the script itself."""
+    return [number for file, number in frames if os.path.basename(file) == SCRIPT]
 
 
 def _run(script: str, directory: Path, time_limit: float) -> tuple[int | None, str]:
     """Return the exit status of a script, ``None`` if it did not end, and what it printed."""
-    file, said = directory / "script.py", directory / "output"
+    file, said = directory / SCRIPT, directory / "output"
     file.write_text(script, "utf-8")
     work = directory / "work"
     work.mkdir()
@@ -107,9 +151,11 @@ def _run(script: str, directory: Path, time_limit: float) -> tuple[int | None, s
     return status, said.read_text("utf-8", "replace")
 
 
-def _raised(output: str) -> str:
-    """Return the first line of the last exception in an output, or that of the fault handler; ``""`` if there is none."""
-    if hung := re.search(r"^Timeout \(\S+\)!$", output, re.MULTILINE):
-        return f"it hangs: {hung[0]}"
-    found = re.findall(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)$", output, re.MULTILINE)
-    return found[-1].strip() if found else ""
+def _raised(output: str) -> tuple[str, list[tuple[str, int]]]:
+    """Return the first line of the last exception in an output, and the files and lines of its traceback."""
+    found = list(re.finditer(r"^Traceback \(most recent call last\):\n((?:[ \t].*\n|\n)*)(\S.*)$", output, re.MULTILINE))
+    found = found or list(re.finditer(r"^  \+ Exception Group Traceback .*\n((?:  \|  .*\n)*)  \| (\S.*)$", output, re.MULTILINE))
+    if not found:
+        return "", []
+    frames = re.findall(r'^[ |]*File "([^"]*)", line (\d+)', found[-1][1], re.MULTILINE)
+    return found[-1][2].strip(), [(file, int(number)) for file, number in frames]

@@ -10,8 +10,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from queue_conformance.faults import servers
+from queue_conformance import examine
+from queue_conformance.faults import leftovers, servers
 from queue_conformance.faults.backend import VARIABLE, Backend
+from queue_conformance.faults.leftovers import keys_of
 from queue_conformance.faults.network import redirected
 from queue_conformance.faults.servers import ServerError, ask, check_name
 
@@ -264,3 +266,32 @@ def test_a_wrong_server_is_explained(text):
 def test_an_error_of_the_server_is_an_error():
     with Backend("fakeredis") as backend, pytest.raises(ServerError):
         ask(backend.server.address, "NONSENSE")
+
+
+def test_keys_that_are_left_in_a_running_server_are_named():
+    with Backend("fakeredis") as backend:
+        ask(backend.server.address, "SET", "mine", "1")
+        report = examine(
+            "queue_reference.redis.FifoRedisQueue",
+            settings={"REDIS_URL": "redis://{host}:{port}/0"},
+            server=f"{backend.host}:{backend.port}",
+            rules="queue.close.twice",
+            examples=1,
+        )
+        left = ask(backend.server.address, "KEYS", "*")
+    (note,) = (note for note in report.implementations[0].notes if note.startswith("left in the server at 127.0.0.1:"))
+    assert len(left) > 1
+    assert "'mine'" not in note
+    assert any(repr(key.decode()) in note for key in left)
+
+
+def test_what_is_no_redis_server_holds_no_keys(monkeypatch):
+    monkeypatch.setattr(leftovers, "_PATIENCE", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        assert keys_of(f"127.0.0.1:{mute.getsockname()[1]}") is None
+    assert keys_of("redis") is None
+    with Backend("fakeredis") as backend:
+        assert keys_of(f"{backend.host}:{backend.port}") == frozenset()
+        monkeypatch.setattr(leftovers, "MANY", 0)
+        ask(backend.server.address, "SET", "mine", "1")
+        assert keys_of(f"{backend.host}:{backend.port}") is None

@@ -1,14 +1,19 @@
 """A baseline is read strictly, judged fairly, and written without touching what its author wrote."""
 
 import os
+import threading
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from importlib.metadata import version
 
+import made_reports
 import pytest
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
+from queue_conformance.baseline.gate import Gate
 from queue_conformance.baseline.judgement import Examined, judge, mark
+from queue_conformance.options import Options, Target
 from queue_conformance.specification import Kind, Level, load
 from queue_conformance.suites.outcomes import Violation
 from queue_conformance.suites.programs import program
@@ -424,6 +429,45 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         writing.save("two", file)
     assert [path.name for path in tmp_path.iterdir()] == ["known.toml"]
     assert file.read_text() == "one"
+
+
+@pytest.fixture
+def update(tmp_path):
+    """Begin a run that updates a baseline; return the function that ends it."""
+
+    def begun(name):
+        target = Target(name, "queue-class", name)
+        gate = Gate(Options((target,), baseline=tmp_path / "known.toml", update_baseline=True), tmp_path)
+        found = made_reports.implementation(name, broken=[EMPTY])
+        return partial(gate.update, made_reports.report(found), {name: True})
+
+    return begun
+
+
+def test_runs_that_update_one_baseline_side_by_side_lose_nothing(tmp_path, update):
+    one, two = update("one"), update("two")
+    one()
+    assert f"added: {EMPTY} of two" in two()
+    known = parse((tmp_path / "known.toml").read_text(), "known.toml")
+    assert [entry.implementation for entry in known.entries] == ["one", "two"]
+
+
+def test_an_update_waits_for_another_and_sweeps_up_what_a_killed_one_left(tmp_path, update):
+    (tmp_path / ".known.toml-queue-conformance-x").write_text("half of")
+    finished = threading.Event()
+    with writing.alone(tmp_path / "known.toml"):
+        other = threading.Thread(target=lambda: (update("one")(), finished.set()))
+        other.start()
+        assert not finished.wait(0.3)
+    assert finished.wait(60)
+    other.join()
+    assert [path.name for path in tmp_path.iterdir()] == ["known.toml"]
+
+
+def test_a_pipe_is_no_baseline(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BaselineError, match="pipe is no file"):
+        read(tmp_path / "pipe", "pipe")
 
 
 def test_an_empty_baseline_knows_nothing():

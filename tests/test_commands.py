@@ -18,6 +18,7 @@ from queue_conformance.reports import Origin, Report, jsonl
 from queue_conformance.specification import CAPABILITIES, Kind, Level, load, words
 from queue_conformance.specification.explanation import gallery
 
+REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\") raised by queue.close()"
 HANGS = "still broken: it hangs: Timeout (0:00:00.100000)!"
 MUST = "gallery.memory.PeeksAtTheNewest"
 SHOULD = "gallery.memory.ClosesOnce"
@@ -352,16 +353,40 @@ def with_script(found, tmp_path, *scripts):
         ("print('fine')", 0, "not broken any more: the script ended without an error"),
         ("assert 1 == 2, 'not\\nequal'", 1, "still broken: AssertionError: not"),
         ("import faulthandler, time\nfaulthandler.dump_traceback_later(0.1, exit=True)\ntime.sleep(9)", 1, HANGS),
-        ("import sys; sys.exit(3)", 1, "still broken: the script ended with status 3"),
-        ("import os; os.kill(os.getpid(), 11)", 1, "still broken: the script was ended by SIGSEGV"),
-        ("import time; time.sleep(60)", 1, "still broken: the script did not end within 0.5 s"),
+        ("import sys; sys.exit(3)", 2, "fails differently: the script ended with status 3"),
+        ("import os; os.kill(os.getpid(), 11)", 2, "fails differently: the script was ended by SIGSEGV"),
+        ("import time; time.sleep(60)", 2, "fails differently: the script did not end within 0.5 s"),
+        (
+            "'faulthandler.dump_traceback_later(5)'; import time; time.sleep(60)",
+            1,
+            "still broken: the script did not end within 0.5 s",
+        ),
+        ("1 / 0", 2, f"fails differently: ZeroDivisionError: division by zero; what was reported is: {REPORTED}"),
+        ("None.close()", 1, "still broken: AttributeError: 'NoneType' object has no attribute 'close'"),
+        (
+            "None.push(1)",
+            2,
+            f"fails differently: AttributeError: 'NoneType' object has no attribute 'push'; what was reported is: {REPORTED}",
+        ),
+        ("def check(): assert False\ncheck()", 1, "still broken: AssertionError"),
+        (
+            "import json.tool, ast\nast.literal_eval(5)",
+            2,
+            f"fails differently: ValueError: malformed node or string: 5; what was reported is: {REPORTED}",
+        ),
+        ("x = ", 2, f"fails differently: SyntaxError: invalid syntax; what was reported is: {REPORTED}"),
+        (
+            "raise ExceptionGroup('a', [AttributeError('b')])",
+            2,
+            f"fails differently: ExceptionGroup: a (1 sub-exception); what was reported is: {REPORTED}",
+        ),
         ("import os, time; os.fork() or time.sleep(60)", 0, "not broken any more: the script ended without an error"),
     ],
 )
 def test_how_a_script_ends_says_whether_its_rule_is_broken(run, found, tmp_path, script, status, line):
     limit = 0.5 if "time.sleep(60)" in script and "fork" not in script else 30
-    found_status, lines, _ = run("replay", with_script(found, tmp_path, script), "queue.close.twice", "--time-limit", limit)
-    assert (found_status, lines[-1]) == (status, f"queue.close.twice (n0): {line}")
+    found_status, lines, said = run("replay", with_script(found, tmp_path, script), "queue.close.twice", "--time-limit", limit)
+    assert (found_status, (said or lines)[-1]) == (status, f"queue.close.twice (n0): {line}")
 
 
 def test_all_that_broke_a_rule_are_replayed_or_the_one_that_is_named(run, found, tmp_path):

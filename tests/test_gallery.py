@@ -7,8 +7,10 @@ import pytest
 from kit import Zygote, broken, downloads, examine, mounts, without_jobs
 
 from gallery import QCRAWL, Exhibit, exhibits
+from queue_conformance.replay import State, judge
 from queue_conformance.specification import Level
 from queue_conformance.suites import Check
+from queue_conformance.suites.outcomes import Violation
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 FILLS_A_DISK = "gallery.faults.ForgivesFullDisks"
@@ -67,7 +69,7 @@ def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, monkeypatc
     assert any(report.verdict is RunVerdict.NON_CONFORMANT for report in reports) == must
     for violation in (one for first in found.values() for one in (first, *first.others)):
         the_message_names_expected_and_actual(violation)
-        the_script_fails_on_it_and_passes_on_a_right_one(exhibit, violation.script, tmp_path, zygote)
+        the_script_fails_on_it_and_passes_on_a_right_one(exhibit, violation, tmp_path, zygote)
 
 
 def examined(exhibit: Exhibit, meets):
@@ -106,8 +108,11 @@ def the_message_names_expected_and_actual(violation):
     assert violation.operations
 
 
-def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, script: str, directory, zygote):
-    assert zygote.run_script(script, directory).returncode != 0, script
+def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, violation: Violation, directory, zygote):
+    script = violation.script
+    on_it = zygote.run_script(script, directory)
+    state, why = judge(violation, on_it.returncode, on_it.stdout + on_it.stderr)
+    assert state is State.BROKEN, f"{why}\n{violation.cause}\n{script}\n{on_it.stderr}"
     module, _, name = exhibit.path.rpartition(".")
     right_module, _, right_name = exhibit.right.rpartition(".")
     line = f"from {module} import {name}\n"

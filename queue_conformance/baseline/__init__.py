@@ -127,12 +127,16 @@ def read(path: Path, name: str, *, missing_ok: bool = False) -> Baseline:
         BaselineError: if it cannot be read, or is not a baseline.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise BaselineError(f"{name} is no file")
         return parse(path.read_bytes().decode("utf-8"), name)
     except FileNotFoundError:
         if missing_ok:
             return Baseline(name)
         raise BaselineError(f"there is no file {name}; --conformance-update-baseline writes it") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except BaselineError:
+        raise
+    except (OSError, ValueError) as error:
         raise BaselineError(f"{name}: {getattr(error, 'strerror', None) or error}") from error
 
 
@@ -148,7 +152,7 @@ def parse(text: str, name: str) -> Baseline:
     """
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise BaselineError(f"{name}: {error}") from error
     if unknown := [key for key in table if key not in ("known", "offered")]:
         raise BaselineError(f"{name}: {unknown[0]!r} is not known at the top; write a table [[known]] for each entry")

@@ -105,11 +105,14 @@ class Gate:
         assert baseline is not None
         assert path is not None
         try:
-            exists = path.exists()
-            text = path.read_bytes().decode("utf-8") if exists else writing.HEADER
-            written, changes = writing.update(text, baseline, self._judge(report, run), self._examined(report, run))
-            if changes or not exists:
-                writing.save(written, path)
+            with writing.alone(path):
+                exists = path.exists()
+                # Another run may have updated it since this one began.
+                self._baseline = baseline = replace(read(path, baseline.name, missing_ok=True), today=baseline.today)
+                text = path.read_bytes().decode("utf-8") if exists else writing.HEADER
+                written, changes = writing.update(text, baseline, self._judge(report, run), self._examined(report, run))
+                if changes or not exists:
+                    writing.save(written, path)
         except OSError as error:
             raise BaselineError(f"--conformance-baseline: cannot write {baseline.name}: {error.strerror}") from error
         self._baseline = parse(written, baseline.name)

@@ -6,12 +6,15 @@ statement ends, and reads what was written once more.
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import json
 import os
 import re
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -127,6 +130,25 @@ _REMOVED = {Trouble.FIXED: "kept now", Trouble.UNKNOWN: "no rule that is asked o
 """The troubles that an update ends by removing the entry, and why."""
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until nobody else updates a file of this directory, and remove what updates left that were killed."""
+    target = path.resolve()
+    with ExitStack() as stack:
+        descriptor = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
+        stack.callback(os.close, descriptor)
+        with suppress(OSError):  # some file systems know no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            for left in target.parent.glob(f"{glob.escape(_beside(target))}*"):
+                left.unlink(missing_ok=True)
+        yield
+
+
+def _beside(target: Path) -> str:
+    """Return how the name of a file begins that is to replace another."""
+    return f".{target.name}-queue-conformance-"
+
+
 def save(text: str, path: Path) -> None:
     """Replace a file by a text, as a whole or not at all.
 
@@ -134,7 +156,7 @@ def save(text: str, path: Path) -> None:
         OSError: if it cannot be written.
     """
     target = path.resolve()  # a link stays one
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    descriptor, name = tempfile.mkstemp(prefix=_beside(target), dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode("utf-8"))

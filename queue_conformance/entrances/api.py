@@ -14,7 +14,7 @@ from queue_conformance.described import describe
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
 from queue_conformance.implementations.loading import path_of
-from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant
+from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant, switch
 from queue_conformance.reports import Report
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination, all_checks_of
@@ -85,7 +85,7 @@ def examine(
         raise UsageError(f"prepare_spider: write a function of spider, not {prepare_spider!r}")
     options = Options(
         targets=tuple(target for target, _ in targets),
-        in_process=bool(in_process),
+        in_process=switch(in_process, "in_process"),
         baseline=None if baseline is None else Path(baseline),
         **{name: converted(_NUMBERS[name], value, name) for name, value in numbers.items()},
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.faults.leftovers import Keys, keys_of, note_on
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
@@ -21,7 +23,7 @@ from queue_conformance.suites.programs import Program
 from queue_conformance.suites.surroundings import trouble
 from queue_conformance.suites.survey import Survey, survey
 
-_Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str], dict[str, str]]
+_Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys]]
 
 
 class Run:
@@ -45,6 +47,7 @@ class Run:
         self.watch: Callable[[FlightRecorder], None] | None = None
         self._surveys: dict[str, Survey] = {}
         self._planned: dict[str, frozenset[str]] = {}
+        self._keys: dict[str, Keys] = {}
         self._releases = installed_releases()
         self._results: dict[str, list[CheckResult]] = {}
         self._options = options
@@ -92,6 +95,7 @@ class Run:
             may_decline=may_decline,
             watch=self.watch,
         )
+        self._look_at(target.server)
         self._settings[target.name] = target.settings
         try:
             found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
@@ -103,12 +107,18 @@ class Run:
         if line := _trouble_of(found, self._directory):
             raise LoadError(self.secrets.text(line))
         examination = Examination(found, conditions, self._releases, cls)
+        self._look_at(found.server)
         self.targets[target.name] = target
         self._surveys[target.name] = found
         self._planned[target.name] = frozenset(check.name for check in examination.checks)
         for result in found.preflight:
             self._look_for_mistake(target.name, result)
         return examination
+
+    def _look_at(self, server: str) -> None:
+        """Remember what a running server holds before anything is done to it."""
+        if server not in self._keys and (keys := keys_of(server)) is not None:
+            self._keys[server] = keys
 
     def examine(self, target: Target, choose: Callable[[Examination], Iterable[Check]] | None = None, **how: Any) -> None:
         """Examine an implementation here and now.
@@ -165,12 +175,14 @@ class Run:
 
     def share(self) -> _Shared:
         """Return what a worker of a distributed run has found out, besides results, for :meth:`merge`."""
-        return self.targets, self._surveys, self._planned, self.errors, self.mistakes
+        return self.targets, self._surveys, self._planned, self.errors, self.mistakes, self._keys
 
     def merge(self, shared: _Shared) -> None:
         """Take what a worker has found out."""
-        targets, surveys, planned, errors, mistakes = shared
+        targets, surveys, planned, errors, mistakes, keys = shared
         self.mistakes |= mistakes
+        for server, before in keys.items():  # what another worker began with may be what this one left
+            self._keys[server] = self._keys.get(server, before) & before
         self.targets |= targets
         self._settings |= {name: target.settings for name, target in targets.items()}
         self._surveys |= surveys
@@ -188,6 +200,9 @@ class Run:
             for name in (self.targets if order is None else order)
             if name in self._surveys
         ]
+        left = {server: self.secrets.text(note_on(server, before)) for server, before in self._keys.items()}
+        notes = ((one, left.get(one.server, "")) for one in found)
+        found = [replace(one, notes=(*one.notes, note)) if note else one for one, note in notes]
         return Report(
             tuple(found), tuple(map(self.secrets.text, self.errors)), self._origin, mistakes=tuple(sorted(self.mistakes))
         )

@@ -11,8 +11,9 @@ import signal
 import subprocess
 import time
 from functools import partial
+from io import BufferedRWPair
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 from queue_conformance.faults.network import Address, connected
 from queue_conformance.isolation import die_with_parent, fork
@@ -236,14 +237,19 @@ def ask(address: Address, *words: str | bytes) -> Any:
         OSError: if it does not answer.
         ServerError: if it answers with an error.
     """
-    with connected(address, PATIENCE) as connection:
-        parts = [word.encode() if isinstance(word, str) else word for word in words]
-        connection.sendall(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
-        with connection.makefile("rb") as stream:
-            return _reply(stream)
+    with connected(address, PATIENCE) as connection, connection.makefile("rwb") as stream:
+        return converse(stream, *words)
 
 
-def _reply(stream: IO[bytes]) -> Any:
+def converse(stream: BufferedRWPair, *words: str | bytes) -> Any:
+    """Send one command over a connection; see :func:`ask`."""
+    parts = [word.encode() if isinstance(word, str) else word for word in words]
+    stream.write(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
+    stream.flush()
+    return _reply(stream)
+
+
+def _reply(stream: BufferedRWPair) -> Any:
     line = stream.readline()[:-2]
     kind, rest = line[:1], line[1:]
     if kind == b"-":

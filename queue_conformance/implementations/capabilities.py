@@ -125,29 +125,39 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
         The value claimed, by name; ``yes`` or ``no`` for what is there or not.
 
     Raises:
-        ClaimError: if a name or a value is unknown.
+        ClaimError: if a name or a value is unknown, or two claims contradict each other.
     """
     claims: dict[str, str] = {}
     for text in texts:
         name, _, value = text.partition("=")
-        name, value = name.strip().replace("_", "-"), value.strip() or "yes"
+        name = name.strip().replace("_", "-")
         if name not in CLAIMS:
             raise ClaimError(f"unknown claim {name!r}{nearest(name, CLAIMS)}")
-        if name in (*ERRORS, *CLASSES):
-            if not all(part.isidentifier() for part in value.split(".")) or "." not in value:
-                what = "an exception" if name in ERRORS else "a class"
-                example = "errors.MyError" if name in ERRORS else "queues.MyQueue" if name == "follows" else "requests.MyRequest"
-                raise ClaimError(f"the claim {name!r} names {what} by its dotted path, such as my_package.{example}")
-            claims[name] = value
-            continue
-        allowed = tuple(kinds) if name == "kind" else ALLOWED[name]
-        words = {option.lower(): option for option in allowed}
-        words |= {"true": "yes", "false": "no"} if "yes" in allowed else {}  # as TOML says it
-        chosen = words.get(_plain(value))
-        if chosen is None:
-            raise ClaimError(f"the claim {name!r} cannot be {value!r}: write {name}={'|'.join(allowed)}")
-        claims[name] = chosen
+        value = _claimed(name, value.strip() or "yes", kinds)
+        if claims.setdefault(name, value) != value:
+            raise ClaimError(f"{name}={claims[name]} and {name}={value} contradict each other; drop one of them")
     return claims
+
+
+def _claimed(name: str, value: str, kinds: Iterable[str]) -> str:
+    """Return what is claimed under a name.
+
+    Raises:
+        ClaimError: if the value is none that the name may have.
+    """
+    if name in (*ERRORS, *CLASSES):
+        if not all(part.isidentifier() for part in value.split(".")) or "." not in value:
+            what = "an exception" if name in ERRORS else "a class"
+            example = "errors.MyError" if name in ERRORS else "queues.MyQueue" if name == "follows" else "requests.MyRequest"
+            raise ClaimError(f"the claim {name!r} names {what} by its dotted path, such as my_package.{example}")
+        return value
+    allowed = tuple(kinds) if name == "kind" else ALLOWED[name]
+    words = {option.lower(): option for option in allowed}
+    words |= {"true": "yes", "false": "no"} if "yes" in allowed else {}  # as TOML says it
+    chosen = words.get(_plain(value))
+    if chosen is None:
+        raise ClaimError(f"the claim {name!r} cannot be {value!r}: write {name}={'|'.join(allowed)}")
+    return chosen
 
 
 def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities:
