@@ -374,7 +374,6 @@ def with_script(found, tmp_path, *scripts):
             2,
             f"fails differently: ValueError: malformed node or string: 5; what was reported is: {REPORTED}",
         ),
-        ("x = ", 2, f"fails differently: SyntaxError: invalid syntax; what was reported is: {REPORTED}"),
         (
             "raise ExceptionGroup('a', [AttributeError('b')])",
             2,
