@@ -5,6 +5,7 @@ import re
 import pytest
 from kit import broken, examine, implementation, without_jobs
 from scrapy.core.scheduler import Scheduler
+from scrapy.dupefilters import RFPDupeFilter
 
 from gallery import QCRAWL
 from queue_conformance.implementations.capabilities import (
@@ -15,10 +16,10 @@ from queue_conformance.implementations.capabilities import (
     contradictions,
     parse_claims,
 )
-from queue_conformance.implementations.expectations import documented
+from queue_conformance.implementations.expectations import documented, lineage_of
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict
+from queue_conformance.verdicts import RunVerdict, Verdict
 
 
 @pytest.mark.parametrize(
@@ -215,5 +216,46 @@ class Replaces(LastFirst, Scheduler):
 
 
 def test_a_subclass_is_held_to_what_documents_say_of_its_base_unless_it_replaces_all_of_it():
+    path = "scrapy.core.scheduler.Scheduler"
     assert {"persistent", "filters", "length"} <= documented(Enqueues, {}).keys()
+    assert path in lineage_of(Enqueues)
     assert documented(Replaces, {}) == {}
+    assert path not in lineage_of(Replaces)
+
+
+class ComparesUrls(RFPDupeFilter):
+    """A filter of its own, derived from Scrapy's for the name of it: requests with one URL are one to it."""
+
+    def __init__(self):
+        self.urls = set()
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls()
+
+    def request_seen(self, request):
+        known = request.url in self.urls
+        self.urls.add(request.url)
+        return known
+
+    def close(self, reason): ...
+
+    def log(self, request, spider): ...
+
+
+class LooksAtUrls(RFPDupeFilter):
+    """Scrapy's filter, asked about less than the request."""
+
+    def request_seen(self, request):
+        return super().request_seen(request.replace(method="GET", body=b""))
+
+
+@pytest.mark.parametrize(("name", "level"), [("ComparesUrls", Level.SHOULD), ("LooksAtUrls", Level.MUST)])
+def test_a_filter_is_bound_by_what_it_inherits(name, level):
+    report = examine(f"test_capabilities.{name}", examples=10)
+    verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
+    assert verdicts["dupefilter.seen.equivalence"].verdict is Verdict.BROKEN
+    assert verdicts["dupefilter.seen.equivalence"].rule.level is level
+    assert ("persistent" in report.offers) == (name == "LooksAtUrls")
+    expected = RunVerdict.CONFORMANT if level is Level.SHOULD else RunVerdict.NON_CONFORMANT
+    assert report.verdict is expected, broken(report)

@@ -55,6 +55,12 @@ _STORAGE = ("__init__", "from_crawler", "open", "close", "enqueue_request", "nex
 _INTERFACE = ("__init__", "enqueue_request", "next_request", "has_pending_requests")
 """The methods of a scheduler that replaces all of it."""
 
+_USED: Mapping[str, tuple[str, ...]] = {
+    "request_seen": ("request_fingerprint", "fingerprinter", "fingerprints"),
+    "__init__": (),
+}
+"""What methods of Scrapy's filter use of their object."""
+
 _LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
 _MEMORY = re.compile(r"memory", re.IGNORECASE)
 _CLEARS = re.compile(
@@ -75,14 +81,41 @@ def documented(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def lineage_of(cls: type[Any]) -> frozenset[str]:
+    """Return the dotted paths of a class and of its base classes, but for those of which it inherits nothing but the name."""
+    return frozenset(f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__ if not _answers_alone(cls, base))
+
+
+def _answers_alone(cls: type[Any], base: type[Any]) -> bool:
+    """Whether a class has replaced all of what a base class answers the engine, or of how it tells duplicates."""
+    if base.__name__ == "Scheduler":
+        return _own(cls, base).issuperset(_INTERFACE)
+    return base.__module__ == "scrapy.dupefilters" and "request_seen" in vars(base) and not _asks(cls, base, "request_seen")
+
+
+def _own(cls: type[Any], base: type[Any]) -> set[str]:
+    """Return the names of what a class, and what is between it and a base class, define themselves."""
+    return {name for other in cls.__mro__[: cls.__mro__.index(base)] for name in vars(other)}
+
+
+def _asks(cls: type[Any], base: type[Any], method: str) -> bool:
+    """Whether a method of a class is that of a base class, or calls that, or uses what that uses of the object."""
+    for other in cls.__mro__[: cls.__mro__.index(base)]:
+        if method in vars(other):
+            used = getattr(inspect.unwrap(vars(other)[method]), "__code__", None)
+            return used is None or not {"super", base.__name__, *_USED[method]}.isdisjoint(used.co_names)
+    return True
+
+
 def _replaced(name: str, cls: type[Any], base: type[Any], settings: Mapping[str, Any]) -> bool:
     """Whether a setting or a subclass puts something else in the place of what documents speak of."""
+    if base.__module__ == "scrapy.dupefilters":  # who builds it opens its file
+        return not _asks(cls, base, "request_seen") and not _asks(cls, base, "__init__")
     if base.__name__ != "Scheduler":
         return False
-    derived = {method for other in cls.__mro__[: cls.__mro__.index(base)] for method in vars(other)}
-    if derived.issuperset(_INTERFACE):  # nothing of what documents speak of is left but the name of the base
+    if _answers_alone(cls, base):  # nothing of what documents speak of is left but the name of the base
         return True
-    own = not derived.isdisjoint(_STORAGE)
+    own = not _own(cls, base).isdisjoint(_STORAGE)
     if name == "filters":
         return "DUPEFILTER_CLASS" in settings
     return name in ("configurable", "filesystem") and (own or "SCHEDULER_DISK_QUEUE" in settings)

@@ -285,11 +285,6 @@ def takes_key(cls: type[Any]) -> bool:
     return True
 
 
-def lineage_of(cls: type[Any]) -> frozenset[str]:
-    """Return the dotted paths of a class and of its base classes."""
-    return frozenset(f"{base.__module__}.{base.__qualname__}" for base in inspect.getmro(cls))
-
-
 def package_version(cls: type[Any]) -> str:
     """Return the distribution that a class belongs to and its version, such as ``Scrapy 2.19.0``, or ``""``."""
     top = cls.__module__.partition(".")[0]

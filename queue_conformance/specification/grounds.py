@@ -69,8 +69,8 @@ def mistake_in(rule: Rule) -> str:
 def as_asked(rule: Rule, lineage: Set[str], promises: Set[str]) -> Rule:
     """Return a rule with the level that it has for one implementation.
 
-    A MUST binds the classes of which its source speaks, those derived from them, and those whose author claims to follow
-    them; for all others it is a SHOULD. A claim can make a MUST of a SHOULD.
+    A MUST binds the classes of which its source speaks, those derived from them that do not replace what it is about, and
+    those whose author claims to follow them; for all others it is a SHOULD. A claim can make a MUST of a SHOULD.
 
     Args:
         rule: the rule.

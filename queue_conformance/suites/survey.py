@@ -22,13 +22,12 @@ from queue_conformance.implementations import BUILT_BY_AUTHORS, Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, nearest
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.drivers.base import OPENER_ARGUMENTS
-from queue_conformance.implementations.expectations import hold
+from queue_conformance.implementations.expectations import hold, lineage_of
 from queue_conformance.implementations.loading import (
     PROFILES,
     LoadError,
     check_components,
     is_importable,
-    lineage_of,
     load_class,
     load_error,
     package_version,
