@@ -95,6 +95,7 @@ def _status(file: Path) -> object:
     work = file.with_name("work")
     work.mkdir()
     sys.path[:] = [str(work), *map(os.path.abspath, sys.path)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     sys.argv = [str(file)]
     os.chdir(work)
     tempfile.tempdir = os.environ["TMPDIR"] = str(file.parent)

@@ -94,7 +94,9 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
             bench.replay = program
             result = observe(check, bench, rules)
             first = bench.violation(bench.first) if bench.first and bench.first.rule in rules else None
-            return result, first, bench.earlier > 0 and bench.isolated
+            # What a script can neither import nor quote, it cannot show.
+            doubtful = bench.earlier > 0 and bench.isolated and bool(result.broken) and not bench.driver.missing
+            return result, first, doubtful
 
         def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Fatality:
             return isolation.twice(lambda: on_bench(implementation, conditions, examined))
