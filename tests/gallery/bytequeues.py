@@ -171,6 +171,16 @@ class KeepsChunks(ChunkedByteQueue):
         return item
 
 
+@breaks("queuelib.clear", right=CHUNKED)
+class ClearsAllButTheCount(ChunkedByteQueue):
+    """It goes on counting what is in its last chunk when it is cleared."""
+
+    def clear(self):
+        count = self.info["head"][1]
+        super().clear()
+        self.info["head"][1] = count
+
+
 @breaks("queuelib.clear.space", right=FIFO)
 class ClearKeepsTheSpace(FifoByteQueue):
     """Its clear does not give the space on the disk back."""

@@ -110,6 +110,15 @@ class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):
             self._saveinfo(self.info)
         return item
 
+    def clear(self):
+        self.headf.close()
+        try:
+            self._saveinfo({**self.info, "size": 0, "head": [0, 0], "tail": [0, 0, 0], "bytes": 0})  # before the chunks go
+        except OSError:
+            self.headf = self._openchunk(self.info["head"][0], "ab+")
+            raise
+        super().clear()
+
     def _saveinfo(self, info):
         """Replace the file as a whole; close has nothing left to write."""
         if not self.headf.closed:

@@ -50,6 +50,22 @@ def clear_removes_everything(play):
     play("clear push:0 push:1 clear reopen pop push:2 reopen pop")
 
 
+@check("queuelib.clear", kinds=BYTES_ONLY, name="chunks.clear", size=(1, 3), before=range(5))
+def several_chunks_can_be_filled_after_a_clear(bench, open_queue, item, size, before, about, rule):
+    if not bench.offers("chunked"):
+        raise NotCovered("it has no chunks")
+    with about(rule):
+        queue = open_queue(chunksize=size)
+        for number in range(before):
+            queue.push(item(number))
+        queue.clear()
+        for number in range(5, 5 + 2 * size + 2):
+            queue.push(item(number))
+        for number in range(5, 5 + 2 * size + 2):
+            assert queue.pop() == item(number)
+        queue.close()
+
+
 @check("queuelib.clear.space", kinds=BYTES_ONLY)
 def clear_frees_the_space(open_queue, directory):
     queue = open_queue()
