@@ -7,14 +7,18 @@ import threading
 import time
 
 import pytest
-from kit import FIFO_MEMORY, alone, bench, broken, examine
+from hypothesis.errors import FlakyFailure
+from kit import FIFO_MEMORY, alone, bench, broken, examine, implementation
 
 from queue_conformance import isolation, stopwatch
 from queue_conformance.faults import crash
 from queue_conformance.isolation import Answer, FlightRecorder
+from queue_conformance.specification import load
 from queue_conformance.stopwatch import Stopwatch
-from queue_conformance.suites import machine, player_of
+from queue_conformance.suites import Check, machine, player_of
 from queue_conformance.suites.dupefilters import files
+from queue_conformance.suites.execution import Conditions, execute
+from queue_conformance.suites.outcomes import Outcome, TooSlow
 from queue_conformance.suites.queues import close
 from queue_conformance.verdicts import Verdict
 from queue_reference.dupefilter import DupeFilter
@@ -208,6 +212,29 @@ class AlwaysHangs(FifoMemoryQueue):
         if self.pops > 2:
             time.sleep(3600)
         return super().pop()
+
+
+@pytest.mark.parametrize(
+    "error", [TooSlow("the server answers too slowly"), FlakyFailure("flaky", [ValueError()]), TimeoutError()]
+)
+@pytest.mark.parametrize(("times", "outcome"), [(1, Outcome.KEPT), (2, Outcome.NOT_EXERCISED)])
+def test_what_was_too_slow_is_tried_again_and_then_not_exercised(tmp_path, error, times, outcome):
+    tries = tmp_path / "tries"
+    tries.write_text("")
+
+    def slow(found):
+        tries.write_text(tries.read_text() + "x")
+        found.examined["queue.pop.fifo"] += 1
+        if len(tries.read_text()) <= times:
+            raise error
+
+    check = Check("queue.pop.fifo", ("queue.pop.fifo",), frozenset(), slow)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    result = execute(check, implementation(FIFO_MEMORY), load(), Conditions(scratch))
+    assert [observation.outcome for observation in result.observations] == [outcome]
+    assert not result.mistake
+    assert len(tries.read_text()) == 2
 
 
 # --- Searches end by steps -------------------------------------------------------------------------------------------
