@@ -36,6 +36,7 @@ def _plain(*names: str) -> dict[str, Mapping[str, str]]:
     return {name: {} for name in names}
 
 
+_CRASH_SAFE = {"crash-safe": "true"}
 _SHARED = {"shared": "true"}
 _REDIS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.3"}
 _ASYNC_REDIS = {"host": "{host}", "port": "{port}"}
@@ -100,15 +101,15 @@ SUBJECTS: Mapping[str, Subject] = {
         Subject("qcrawl.core.queues.disk", _plain("DiskQueue"), distribution="qcrawl", tests=("tests/core/queues",)),
         Subject("qcrawl.core.scheduler", _plain("Scheduler"), distribution="qcrawl", tests=("tests/core/test_scheduler.py",)),
         Subject("queue_reference.memory", _plain("FifoMemoryQueue", "LifoMemoryQueue")),
-        Subject("queue_reference.disk", _plain("FifoDiskQueue", "LifoDiskQueue")),
+        Subject("queue_reference.disk", _plain("FifoDiskQueue", "LifoDiskQueue"), claims=_CRASH_SAFE),
         Subject(
             "queue_reference.bytequeues",
             _plain("FifoByteQueue", "LifoByteQueue", "FifoMemoryByteQueue", "LifoMemoryByteQueue"),
         ),
         Subject("queue_reference.collections", _plain("PriorityQueue", "RoundRobinQueue")),
         Subject("queue_reference.pqueues", _plain("PriorityQueue", "SlotPriorityQueue")),
-        Subject("queue_reference.scheduler", {"Scheduler": _JOB}),
-        Subject("queue_reference.dupefilter", _plain("DupeFilter")),
+        Subject("queue_reference.scheduler", {"Scheduler": _JOB}, claims=_CRASH_SAFE),
+        Subject("queue_reference.dupefilter", _plain("DupeFilter"), claims=_CRASH_SAFE),
         Subject("queue_reference.state", _plain("SpiderState")),
         Subject("queue_reference.async_queues", _plain("MemoryQueue", "DiskQueue")),
         Subject("queue_reference.async_scheduler", _plain("Scheduler")),
