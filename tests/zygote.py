@@ -5,6 +5,7 @@ has imported Scrapy, and end as an interpreter ends, but for taking its modules 
 """
 
 import atexit
+import importlib
 import os
 import runpy
 import sys
@@ -15,8 +16,30 @@ import queuelib  # noqa: F401
 import scrapy.squeues
 import scrapy.utils.test  # noqa: F401
 
-with suppress(ImportError):
-    import qcrawl.core.crawler  # noqa: F401
+# What crawlers, engines and servers import when they are first used, none of which chooses a reactor.
+for name in (
+    "aiohttp.web",
+    "ftplib",
+    "platformdirs",
+    "qcrawl.core.crawler",
+    "redis.asyncio",
+    "scrapy.core.downloader.handlers.http11",
+    "scrapy.core.engine",
+    "scrapy.dupefilters",
+    "scrapy.extensions.telnet",
+    "scrapy.logformatter",
+    "scrapy.pqueues",
+    "scrapy.resolver",
+    "scrapy.responsetypes",
+    "scrapy.statscollectors",
+    "stringprep",
+    "tldextract",
+    "encodings.idna",
+    "twisted.internet.asyncioreactor",
+):
+    with suppress(ImportError):
+        importlib.import_module(name)
+assert "twisted.internet.reactor" not in sys.modules
 
 
 def main():
