@@ -25,7 +25,7 @@ test: $(STAMP) browser lint types  ## everything that must hold
 gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out five of six that should say nothing
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --whole-gallery tests/test_gallery.py
 
-nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of ten
+nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of two
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --seeds=100 tests/test_shipped.py
 
 # One right implementation of each kind, which must be CONFORMANT whatever is installed.
