@@ -14,6 +14,7 @@ from queue_conformance.entrances.runs import Run
 from queue_conformance.faults import servers
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.options import Options, Target
+from queue_conformance.reports import terminal
 from queue_conformance.suites import surroundings
 from queue_conformance.suites.surroundings import trouble
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -95,6 +96,7 @@ def test_a_scratch_directory_that_vanishes_makes_the_run_inconclusive():
     (note,) = [note for note in report.notes if "scratch directory" in note]
     (found,) = [v for v in report.verdicts if v.rule.id == "queue.pop.fifo"]
     assert (found.verdict, found.reason) == (Verdict.NOT_EXERCISED, note)
+    assert terminal.why(report) == "something around the class failed, so nothing is proven"
 
 
 def test_a_small_limit_on_files_makes_the_run_inconclusive():

@@ -141,7 +141,8 @@ def why(found: ImplementationReport) -> str:
         RunVerdict.INCONCLUSIVE: "no MUST rule was kept, so nothing is proven",
     }[found.verdict]
     if found.verdict is RunVerdict.INCONCLUSIVE and found.counts()[Level.MUST][Verdict.KEPT]:
-        said = "the kit itself failed, so nothing is proven"
+        mistaken = any(verdict.verdict is Verdict.ERROR for verdict in found.verdicts)
+        said = f"{'the kit itself' if mistaken else 'something around the class'} failed, so nothing is proven"
     if should:
         gates = ", which fails this run" if found.failed and not must else ""
         said += f"; {_broken(should)}{gates}"
