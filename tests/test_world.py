@@ -35,7 +35,7 @@ def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed)
     assert not broken(report)
     assert report.offers == {"filters"}
     assert "scheduler.enqueue.refused-not-seen" in blocked(report)
-    assert any("not alone: not judged" in note for note in report.notes)
+    assert any("alone in a fresh process: not judged" in note for note in report.notes)
 
 
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):

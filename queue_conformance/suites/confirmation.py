@@ -24,7 +24,7 @@ TIMES = 3
 TIME_LIMIT = 60.0
 """Seconds that a script may take."""
 
-ALONE = "it failed only after other programs in the same process, and not when it was played alone in a fresh one"
+ALONE = "it failed after other programs, and not again when it was played alone in a fresh process"
 
 
 def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> CheckResult:
@@ -51,7 +51,7 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
         observations = [_unblocked(observation, doubted) for observation in observations]
     notes = result.notes
     if doubted:
-        note = f"{result.check}: {', '.join(doubted)} failed only after other programs in its process, and not alone: not judged"
+        note = f"{result.check}: {', '.join(doubted)} did not fail again when it was played alone in a fresh process: not judged"
         notes = (*notes, note)
     return replace(result, observations=tuple(observations), notes=notes)
 
