@@ -8,10 +8,8 @@ in shared memory, so that the parent still knows the operations when the child c
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import gc
-import math
 import mmap
 import os
 import pickle
@@ -22,11 +20,16 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import monotonic, sleep  # now: an implementation may replace them in their module
-from typing import IO, Any, ClassVar, Generic, TypeVar
+from typing import IO, Any, Generic, NoReturn, TypeVar
 
+from queue_conformance.descendants import DEATH_OF_PARENT as _DEATH_OF_PARENT
+from queue_conformance.descendants import LIBRARY as _LIBRARY
+from queue_conformance.descendants import adopt, children, end_descendants
+from queue_conformance.flight import FlightRecorder as FlightRecorder
+from queue_conformance.flight import Tally as Tally
 from queue_conformance.stopwatch import Stopwatch
 
 T = TypeVar("T")
@@ -37,189 +40,11 @@ AVAILABLE = hasattr(os, "fork")
 _GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
 
-_FIRST = 1.0
+FIRST = 1.0
 """What the clock of a child shows at first; 0.0 stands for no time."""
 
 SILENCE = 120.0
 """Seconds, plus three time limits, without a sign of life between operations; no wait of the kit's own is as long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How far a child has come.
-
-    Attributes:
-        unit: what it counts, in the plural, such as ``programs``; ``""`` if it counts nothing.
-        done: how many there are so far.
-        goal: how many there will be, or 0 if nobody knows.
-        began: when it began to count (:attr:`FlightRecorder.now`, seconds).
-        ends: when it ends at the latest, likewise, or 0.0.
-    """
-
-    unit: str
-    done: int
-    goal: int
-    began: float
-    ends: float
-
-
-class FlightRecorder:
-    """What the child is doing, in memory that the parent can read while it runs and after it is gone.
-
-    The layout is two doubles (when the operation in flight began, or between operations the time of the last sign of life,
-    negative; and the time that the parent counts for the child), the numbers of the tally, then one slot of UTF-8 text for
-    each of the names in ``_SIZES``, each preceded by its length.
-
-    Attributes:
-        watched: whether a parent counts the time; the clock of the machine tells it otherwise.
-    """
-
-    _SIZES: ClassVar = {"unit": 64, "owner": 256, "program": 16 * 1024, "steps": 48 * 1024}
-    _LENGTH = struct.Struct("I")
-    _CLOCK = struct.Struct("d")
-    _NOW = struct.Struct("d")
-    _COUNT = struct.Struct("Q")
-    _TALLY = struct.Struct("QQdd")
-    _TALLY_AT = _CLOCK.size + _NOW.size
-
-    def __init__(self) -> None:
-        self._offsets: dict[str, int] = {}
-        self._count = 0
-        self.watched = False
-        offset = self._TALLY_AT + self._TALLY.size
-        for name, size in self._SIZES.items():
-            self._offsets[name] = offset
-            offset += self._LENGTH.size + size
-        self._memory = mmap.mmap(-1, offset)
-        self._end = 0
-        self.leave()
-
-    def enter(self, step: str, owner: str) -> None:
-        """Note that an operation begins.
-
-        Args:
-            step: the operation, as a line of Python.
-            owner: the id of the rule that is broken if it never ends.
-        """
-        self.write("owner", owner)
-        self.note(step)
-        self._CLOCK.pack_into(self._memory, 0, self.now)
-
-    def note(self, step: str) -> None:
-        """Add a line of Python to the steps."""
-        line = f"{step}\n".encode()
-        start = self._offsets["steps"] + self._LENGTH.size
-        if self._end + len(line) > self._SIZES["steps"]:
-            self._end = 0
-        self._memory[start + self._end : start + self._end + len(line)] = line
-        self._end += len(line)
-        self._LENGTH.pack_into(self._memory, self._offsets["steps"], self._end)
-
-    def go_on(self) -> None:
-        """Note that the operation in flight does something anew, which may take as long again."""
-        if self.in_flight_since:
-            self._CLOCK.pack_into(self._memory, 0, self.now)
-
-    def each(self, things: Iterable[T], seconds: float = math.inf) -> Iterator[T]:
-        """Yield things, each of which may take as long as one operation; no more of them after so many seconds."""
-        end = self.now + seconds
-        for thing in things:
-            self.go_on()
-            if self.now > end:
-                return
-            yield thing
-
-    def leave(self) -> None:
-        """Note that the operation in flight ended."""
-        self._CLOCK.pack_into(self._memory, 0, -self.now)
-
-    def _live(self) -> None:
-        """Give a sign of life between operations."""
-        if not self.in_flight_since:
-            self.leave()
-
-    def restart(self, program: str = "") -> None:
-        """Forget the operations so far: a new program begins.
-
-        Args:
-            program: the program, in a form that can be played again.
-        """
-        self._live()
-        self._end = 0
-        self._LENGTH.pack_into(self._memory, self._offsets["steps"], 0)
-        self.write("program", program)
-
-    def write(self, slot: str, text: str) -> None:
-        """Replace the text of a slot; what does not fit is dropped as a whole."""
-        data = text.encode()
-        if len(data) > self._SIZES[slot]:
-            data = b""
-        offset = self._offsets[slot]
-        start = offset + self._LENGTH.size
-        self._memory[start : start + len(data)] = data
-        self._LENGTH.pack_into(self._memory, offset, len(data))
-
-    def read(self, slot: str) -> str:
-        """Return the text of a slot."""
-        offset = self._offsets[slot]
-        (length,) = self._LENGTH.unpack_from(self._memory, offset)
-        start = offset + self._LENGTH.size
-        return bytes(self._memory[start : start + length]).decode(errors="replace")
-
-    def aim(self, unit: str, goal: int = 0, ends: float = 0.0) -> None:
-        """Begin to count.
-
-        Args:
-            unit: what is counted, in the plural, such as ``programs``.
-            goal: how many there will be, or 0 if nobody knows.
-            ends: when the counting ends at the latest (:attr:`now`, seconds), or 0.0.
-        """
-        self._count = 0
-        self.write("unit", unit)
-        self._TALLY.pack_into(self._memory, self._TALLY_AT, 0, goal, self.now, ends)
-
-    def count(self, number: int = 1) -> None:
-        """Note that so many more are done."""
-        self._live()
-        self._count += number
-        self._COUNT.pack_into(self._memory, self._TALLY_AT, self._count)
-
-    @property
-    def tally(self) -> Tally:
-        """How far the child has come."""
-        return Tally(self.read("unit"), *self._TALLY.unpack_from(self._memory, self._TALLY_AT))
-
-    @property
-    def now(self) -> float:
-        """The seconds that the child has had (see :class:`Stopwatch`), to a tenth; limits and budgets go by this clock."""
-        if not self.watched:
-            return monotonic()
-        seconds: float = self._NOW.unpack_from(self._memory, self._CLOCK.size)[0]
-        return seconds
-
-    def tell(self, now: float) -> None:
-        """Set the clock; the parent does."""
-        self.watched = True
-        self._NOW.pack_into(self._memory, self._CLOCK.size, now)
-
-    @property
-    def in_flight_since(self) -> float:
-        """When the operation in flight began (:attr:`now`, seconds), or 0.0."""
-        return max(0.0, self._clock)
-
-    @property
-    def silent_since(self) -> float:
-        """When there was the last sign of life (:attr:`now`, seconds), or 0.0 if an operation is in flight."""
-        return max(0.0, -self._clock)
-
-    @property
-    def _clock(self) -> float:
-        time: float = self._CLOCK.unpack_from(self._memory, 0)[0]
-        return time
-
-    def close(self) -> None:
-        """Give the memory back."""
-        self._memory.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +59,7 @@ class Fatality:
         owner: the id of the rule that the operation in flight belongs to, or ``""``.
         steps: the operations, as lines of Python; the last one was in flight.
         program: the program that was being played, or ``""``.
+        twice: whether it is no end at all: the operation came back in two processes.
     """
 
     how: str
@@ -243,6 +69,7 @@ class Fatality:
     steps: tuple[str, ...]
     program: str
     between: bool = False
+    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +78,12 @@ class Answer(Generic[T]):
 
     Attributes:
         value: that.
+        left: the names of processes that it left behind, and which were ended.
         before: how it had ended when it was tried before, if that took too long.
     """
 
     value: T
+    left: tuple[str, ...] = ()
     before: Fatality | None = None
 
 
@@ -269,7 +98,7 @@ def run(
     in_process: bool = False,
     watch: Callable[[FlightRecorder], None] | None = None,
 ) -> Answer[T] | Fatality:
-    """Call a function in a forked process.
+    """Call a function in a forked process, and end whatever that leaves behind.
 
     Args:
         function: gets the flight recorder; its result must be picklable.
@@ -283,29 +112,140 @@ def run(
     Raises:
         IsolatedError: if the function raised, which is an error of the kit.
     """
-    flight = FlightRecorder()
     if in_process or not AVAILABLE:
         with _alone():
             try:
-                return Answer(function(flight))
+                return Answer(function(FlightRecorder()))
             except Exception as error:
                 raise IsolatedError(traceback.format_exc()) from error
-    with tempfile.TemporaryFile() as stacks:
-        reader, writer = os.pipe()
-        flight.tell(_FIRST)
-        flight.leave()
-        pid = fork()
-        if pid == 0:
-            os.close(reader)
-            _child(function, flight, writer, stacks)
-        os.close(writer)
-        try:
-            data, status, hung = _watch(pid, reader, flight, time_limit, watch or _unseen)
-        finally:
-            os.close(reader)
-        if data and status == 0:
-            return _unpack(data)
-        return _fatality(flight, status, hung, time_limit, stacks)
+    if supervises is not None:
+        supervises.reset()
+        return _told(_examined(function, supervises, time_limit))
+    flight, mailbox = FlightRecorder(), _Mailbox()
+    flight.tell(FIRST)
+    parent = os.getpid()
+    pid = forked()
+    if pid == 0:
+        supervise(parent, flight)
+        mailbox.put(_dumps(_examined(function, flight, time_limit)))
+        end_supervisor()
+    ended = Process(pid)
+    try:
+        while ended.within(TICK) is None:
+            (watch or _unseen)(flight)
+    finally:
+        ended.stop()
+    return _told(mailbox.take() or ("fatality", Fatality("ended the process that watches it", False, "", "", (), "")))
+
+
+def _told(message: tuple[str, Any]) -> Answer[Any] | Fatality:
+    """Return what a supervisor says.
+
+    Raises:
+        IsolatedError: if the function raised.
+        OSError: if the system refused what its process needs.
+    """
+    kind, value = message
+    if kind == "error":
+        raise IsolatedError(value)
+    if kind == "system":
+        raise value
+    assert isinstance(value, Answer | Fatality)
+    return value
+
+
+_exit = os._exit
+_dumps = pickle.dumps
+_ROOM = 64 << 20
+"""Bytes that an answer may have."""
+
+
+class _Mailbox:
+    """A message in memory that a child shares, where nothing that it does to its descriptors is in the way."""
+
+    _LENGTH = struct.Struct("Q")
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _ROOM)
+
+    def put(self, data: bytes) -> None:
+        """Leave a message, pickled."""
+        if len(data) > _ROOM - self._LENGTH.size:
+            data = _dumps(("error", f"MemoryError: an answer of {len(data)} bytes"))
+        self._memory[self._LENGTH.size : self._LENGTH.size + len(data)] = data
+        self._LENGTH.pack_into(self._memory, 0, len(data))
+
+    def take(self) -> tuple[str, Any] | None:
+        """Return the message, if there is one, and give the memory back."""
+        (length,) = self._LENGTH.unpack_from(self._memory, 0)
+        data = self._memory[self._LENGTH.size : self._LENGTH.size + length]
+        self._memory.close()
+        message: tuple[str, Any] | None = pickle.loads(data) if data else None
+        return message
+
+
+# --- Supervisors -----------------------------------------------------------------------------------------------------
+
+supervises: FlightRecorder | None = None
+"""In a process that does nothing but watch others: where these note what they are doing."""
+
+
+def supervise(parent: int, flight: FlightRecorder) -> None:
+    """Make this process one that watches others, gets their orphans, and ends with them when its parent ends.
+
+    Args:
+        parent: the number of its parent.
+        flight: where those others note what they are doing.
+    """
+    global supervises
+    supervises = flight
+    with contextlib.suppress(OSError):
+        os.setpgid(0, 0)  # who kills a whole group kills no more than its own
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stop)
+    adopt()
+    if _LIBRARY is not None:
+        _LIBRARY.prctl(_DEATH_OF_PARENT, signal.SIGTERM)
+    if os.getppid() != parent:
+        _exit(1)
+
+
+def _stop(_signal: int, _frame: object) -> None:
+    end_supervisor(1)
+
+
+def end_supervisor(status: int = 0) -> NoReturn:
+    """End this process, and all below it."""
+    end_descendants()
+    _exit(status)
+
+
+def _examined(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, time_limit: float) -> tuple[str, Any]:
+    """Run a function in a child of this process, and tell how it ended: an answer, a fatality or an error."""
+    try:
+        before = children()
+        with tempfile.TemporaryFile() as stacks:
+            mailbox = _Mailbox()
+            flight.tell(FIRST)
+            flight.leave()
+            pid = fork()
+            if pid == 0:
+                _child(function, flight, mailbox, stacks)
+            status, hung = _watch(pid, flight, time_limit)
+            message = mailbox.take() if status == 0 and not hung else None
+            left = end_descendants(before)
+            if message is None:
+                return "fatality", _fatality(flight, status, hung, time_limit, stacks)
+            if message[0] == "answer":
+                if copy := flight.read("copy"):
+                    how = "came back in two processes: it forked, and the copy returned too"
+                    return "fatality", Fatality(how, False, "", flight.read("copier"), tuple(copy.splitlines()), "", twice=True)
+                return "answer", Answer(message[1], left)
+            return message
+    except OSError as error:
+        return "system", error
+    except Exception:
+        return "error", traceback.format_exc()
 
 
 def twice(attempt: Callable[[], Answer[T] | Fatality]) -> Answer[T] | Fatality:
@@ -340,11 +280,6 @@ def _alone() -> Iterator[None]:
             loops._set_running_loop(before)
 
 
-_LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
-_DEATH_OF_PARENT = 1
-"""``PR_SET_PDEATHSIG`` of prctl(2)."""
-
-
 def fork() -> int:
     """Fork; the child is killed when this process ends, where the system can do that (Linux).
 
@@ -352,18 +287,27 @@ def fork() -> int:
         The number of the child, or 0 in the child.
     """
     parent = os.getpid()
-    _flush()
-    with warnings.catch_warnings():
-        # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
-        # run, whose channels they never touch.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
+    pid = forked()
     if pid == 0:
         die_with_parent(parent)
     return pid
 
 
-def _flush() -> None:
+def forked() -> int:
+    """Fork; the child need not end with this process.
+
+    Returns:
+        The number of the child, or 0 in the child.
+    """
+    flush()
+    with warnings.catch_warnings():
+        # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
+        # run, whose channels they never touch.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def flush() -> None:
     """Write what was printed; an implementation may have closed or replaced the streams."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
@@ -382,77 +326,115 @@ def die_with_parent(parent: int) -> None:
             os._exit(1)
 
 
-def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, writer: int, stacks: IO[bytes]) -> None:
-    """Run the function, send what came of it, and end the process without any clean-up of the parent's."""
+def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, mailbox: _Mailbox, stacks: IO[bytes]) -> None:
+    """Run the function, leave what came of it, and end the process without any clean-up of the parent's."""
     import resource
 
-    global alone
-    code, alone = 1, True
+    global alone, supervises
+    code, alone, supervises = 1, True, None
+    process = os.getpid()
     try:
         gc.freeze()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        with contextlib.suppress(OSError):
+            os.setpgid(0, 0)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         faulthandler.enable(file=stacks, all_threads=True)
         try:
-            message = pickle.dumps((True, function(flight)))
+            message = _dumps(("answer", function(flight)))
         except BaseException:
-            message = pickle.dumps((False, traceback.format_exc()))
-        while message:
-            message = message[os.write(writer, message) :]
+            message = _dumps(("error", traceback.format_exc()))
+        if _getpid() == process:  # and not what an operation forked
+            mailbox.put(message)
         code = 0
-        _flush()
+        flush()
     finally:
-        os._exit(code)
+        _exit(code)
+
+
+_getpid = os.getpid
 
 
 def _unseen(_flight: FlightRecorder) -> None:
     """Watch nothing."""
 
 
-def _watch(
-    pid: int, reader: int, flight: FlightRecorder, time_limit: float, watch: Callable[[FlightRecorder], None]
-) -> tuple[bytes, int, bool]:
-    """Collect what the child sends until it ends; end it when one operation takes too long."""
-    data = bytearray()
-    hung = False
-    clock = Stopwatch(pid, _FIRST)
-    try:
-        while True:
-            readable, _, _ = select.select([reader], [], [], 0.1)
-            flight.tell(now := clock.look())
-            if readable:
-                chunk = os.read(reader, 1 << 16)
-                if not chunk:
-                    break
-                data += chunk
-                continue
-            # A grandchild may hold the pipe open after the child is gone.
-            ended, status = os.waitpid(pid, os.WNOHANG)
+TICK = 0.1
+"""Seconds between two looks at what a process does."""
+
+
+class Process:
+    """Waits for the end of a child.
+
+    Args:
+        pid: its number.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._status: int | None = None
+        self._poll: select.poll | None = None
+        self._descriptor = -1
+        with contextlib.suppress(AttributeError, OSError):  # an old kernel, or another one
+            self._descriptor = os.pidfd_open(pid)
+            self._poll = select.poll()
+            self._poll.register(self._descriptor, select.POLLIN)
+
+    def within(self, seconds: float) -> int | None:
+        """Return its status, or ``None`` if it does not end within so many seconds."""
+        deadline = monotonic() + seconds
+        while self._status is None:
+            if self._poll is not None:
+                self._poll.poll(max(0.0, deadline - monotonic()) * 1000)
+            else:
+                sleep(0.002)
+            ended, status = os.waitpid(self._pid, os.WNOHANG)
             if ended:
-                pid = 0
-                # What it wrote between the look and its end is still in the pipe.
-                while select.select([reader], [], [], 0)[0] and (chunk := os.read(reader, 1 << 16)):
-                    data += chunk
-                return bytes(data), status, hung
-            watch(flight)
-            began, silent = flight.in_flight_since, flight.silent_since
-            if (began and now - began > time_limit) or (silent and now - silent > _patience(time_limit)):
-                hung = True
+                self._status = status
+                self._close()
+            elif monotonic() >= deadline:
                 break
-        if hung:
+        return self._status
+
+    def end(self) -> int:
+        """Kill it, if it has not ended, and return its status."""
+        if self._status is None:
+            os.kill(self._pid, signal.SIGKILL)
+            _, self._status = os.waitpid(self._pid, 0)
+            self._close()
+        return self._status
+
+    def stop(self) -> None:
+        """Let it end with all that it watches, if it has not ended."""
+        if self._status is None and self.within(0.0) is None:
+            os.kill(self._pid, signal.SIGTERM)
+            self.within(_GRACE * 5)
+            self.end()
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _watch(pid: int, flight: FlightRecorder, time_limit: float) -> tuple[int, bool]:
+    """Wait for the end of the child; end it when one operation takes too long."""
+    ended = Process(pid)
+    parent = os.getppid()
+    clock = Stopwatch(pid, FIRST)
+    while (status := ended.within(TICK)) is None:
+        flight.tell(now := clock.look())
+        if os.getppid() != parent:
+            end_supervisor(1)
+        began, silent = flight.in_flight_since, flight.silent_since
+        if (began and now - began > time_limit) or (silent and now - silent > _patience(time_limit)):
             os.kill(pid, signal.SIGABRT)
-        deadline = clock.look() + _GRACE
-        while clock.look() < deadline:
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                pid = 0
-                return bytes(data), status, hung
-            sleep(0.001)
-    finally:
-        if pid:
-            os.kill(pid, signal.SIGKILL)
-            _, status = os.waitpid(pid, 0)
-    return bytes(data), status, hung
+            deadline = clock.look() + _GRACE
+            while (status := ended.within(0.01)) is None and clock.look() < deadline:
+                pass
+            return (ended.end() if status is None else status), True
+    return status, False
 
 
 def _patience(time_limit: float) -> float:
@@ -460,11 +442,11 @@ def _patience(time_limit: float) -> float:
     return SILENCE + 3 * time_limit
 
 
-def _unpack(data: bytes) -> Answer[Any]:
-    succeeded, value = pickle.loads(data)
-    if not succeeded:
-        raise IsolatedError(value)
-    return Answer(value)
+def how_it_ended(status: int) -> str:
+    """Return what a class did whose process ended with that status."""
+    if os.WIFSIGNALED(status):
+        return f"killed the process ({signal.Signals(os.WTERMSIG(status)).name})"
+    return f"ended the interpreter with status {os.WEXITSTATUS(status)}"
 
 
 def _fatality(flight: FlightRecorder, status: int, hung: bool, time_limit: float, stacks: IO[bytes]) -> Fatality:
@@ -473,10 +455,8 @@ def _fatality(flight: FlightRecorder, status: int, hung: bool, time_limit: float
         how = f"returned, and then nothing went on for {_patience(time_limit):g} s"
     elif hung:
         how = f"did not return within {time_limit:g} s"
-    elif os.WIFSIGNALED(status):
-        how = f"killed the process ({signal.Signals(os.WTERMSIG(status)).name})"
     else:
-        how = f"ended the interpreter with status {os.WEXITSTATUS(status)}"
+        how = how_it_ended(status)
     stacks.seek(0)
     return Fatality(
         how=how,

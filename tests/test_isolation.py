@@ -1,15 +1,21 @@
 """Whatever a function does in a process of its own, the caller goes on and knows what happened."""
 
+import builtins
 import ctypes
 import os
+import pickle
+import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from queue_conformance import isolation
+from queue_conformance import descendants, isolation
+from queue_conformance.implementations.recording import Recorder
 from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, die_with_parent, fork, run
 
 
@@ -110,16 +116,112 @@ def test_time_between_operations_is_not_limited():
     assert run(slow, time_limit=0.1) == Answer("done")
 
 
-def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_caller():
-    def leaves_a_child(flight):
+def alive(number):
+    """Whether a process goes on."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(number):
+    """Wait until a process has ended."""
+    deadline = time.monotonic() + 60
+    while alive(number):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives a process the orphans below it")
+def test_processes_that_are_left_behind_are_ended_and_told():
+    def leaves_children(flight):
+        left = subprocess.Popen(["sleep", "600"], start_new_session=True)
         if os.fork() == 0:
-            time.sleep(30)
+            if os.fork() == 0:
+                os.setsid()
+                time.sleep(600)
             os._exit(0)
+        return left.pid
+
+    ended = run(leaves_children, time_limit=5)
+    assert isinstance(ended, Answer)
+    assert len(ended.left) == 2
+    assert "sleep" in ended.left
+    assert not alive(ended.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has ended")
+def test_nothing_outlives_a_caller_that_is_killed():
+    reader, writer = os.pipe()
+    caller = os.fork()
+    if caller == 0:
+
+        def works(flight):
+            left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+            os.write(writer, f"{os.getppid()} {os.getpid()} {left.pid}\n".encode())
+            time.sleep(600)
+
+        run(works, time_limit=600)
+    os.close(writer)
+    with open(reader) as pipe:
+        numbers = [int(number) for number in pipe.readline().split()]
+    os.kill(caller, signal.SIGKILL)
+    os.waitpid(caller, 0)
+    assert all(map(gone, numbers))
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda: os.closerange(0, 100),
+        lambda: setattr(os, "_exit", sys.exit),
+        lambda: setattr(pickle, "dumps", None),
+        lambda: setattr(builtins, "open", None),
+        lambda: setattr(os, "getpid", lambda: 1),
+        lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)),
+        lambda: signal.signal(signal.SIGABRT, signal.SIG_IGN),
+        lambda: os.write(1, b"x" * 100_000) and None,
+    ],
+    ids=["descriptors", "exit", "pickle", "open", "getpid", "limit", "signal", "output"],
+)
+def test_an_answer_comes_from_a_process_that_is_out_of_order(harm, capfd):
+    def works(flight):
+        harm()
         return "done"
 
-    started = time.monotonic()
-    assert run(leaves_a_child, time_limit=5) == Answer("done")
-    assert time.monotonic() - started < 5
+    assert run(works, time_limit=5) == Answer("done")
+
+
+def test_who_kills_a_whole_group_kills_no_more_than_its_own():
+    def kills(flight):
+        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        os.killpg(0, signal.SIGKILL)
+
+    ended = run(kills, time_limit=5)
+    assert isinstance(ended, Fatality)
+    assert ended.how == "killed the process (SIGKILL)"
+
+
+def test_who_kills_its_parent_is_told_of():
+    ended = run(lambda flight: os.kill(os.getppid(), signal.SIGKILL) or time.sleep(600), time_limit=600)
+    assert isinstance(ended, Fatality)
+    assert ended.how == "ended the process that watches it"
+
+
+def test_an_operation_that_comes_back_in_two_processes_is_told(monkeypatch):
+    monkeypatch.setattr(descendants, "_LEAVE", 60.0)  # the copy may be late on a busy machine
+
+    def works(flight):
+        recorder = Recorder(flight)
+        recorder.call("queue.push(1)", "queue.push.accept", lambda: None)
+        recorder.call("queue.pop()", "queue.pop.exactly-once", os.fork)
+        return "done"
+
+    ended = run(works, time_limit=5)
+    assert isinstance(ended, Fatality)
+    assert ended.how == "came back in two processes: it forked, and the copy returned too"
+    assert (ended.owner, ended.steps) == ("queue.pop.exactly-once", ("queue.push(1)", "queue.pop()"))
 
 
 def test_nothing_of_the_child_reaches_the_caller():

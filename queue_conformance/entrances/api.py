@@ -11,6 +11,7 @@ from typing import Any
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.described import describe
+from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
 from queue_conformance.implementations.loading import path_of
@@ -95,8 +96,8 @@ def examine(
     except BaselineError as error:
         raise UsageError(f"baseline: {error}") from error
     scratch = Scratch()
+    run = Run(options, scratch.path, hosting=True)
     try:
-        run = Run(options, scratch.path)
         for target, cls in targets:
             how = {
                 "cls": cls,
@@ -108,6 +109,7 @@ def examine(
             run.examine(target, lambda found: _chosen(patterns, found), **how)
         return gate.judged(run.report(), run.coverage)
     finally:
+        run.close()
         scratch.remove()
 
 
@@ -125,7 +127,7 @@ def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
     return describe(name or path, "", path, said, Common())
 
 
-def _chosen(patterns: Sequence[str], examination: Examination) -> Sequence[Check]:
+def _chosen(patterns: Sequence[str], examination: Examination | Hosted) -> Sequence[Check]:
     """Return the checks of an examination that some patterns select, or all if there are none."""
     kind, asked = examination.survey.kind, examination.survey.rules()
     known = {*asked, *(name for check in all_checks_of(kind) for name in (check.name, *check.rules))}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.reports import failure
 from queue_conformance.specification import Rule, load
 from queue_conformance.suites import Check
@@ -32,7 +33,7 @@ class CheckItem(pytest.Item):
         check: the check.
     """
 
-    def __init__(self, *, check: Check, examination: Examination, fails: Callable[[str], bool], **others: Any) -> None:
+    def __init__(self, *, check: Check, examination: Examination | Hosted, fails: Callable[[str], bool], **others: Any) -> None:
         super().__init__(name=check.name, **others)
         self.check = check
         self._examination = examination
@@ -59,7 +60,9 @@ RESULT = pytest.StashKey[tuple[str, CheckResult]]()
 """Where an item keeps what came of its check, and the name of the implementation."""
 
 
-def run_check(item: pytest.Item, examination: Examination, check: Check, name: str, fails: Callable[[str], bool]) -> None:
+def run_check(
+    item: pytest.Item, examination: Examination | Hosted, check: Check, name: str, fails: Callable[[str], bool]
+) -> None:
     """Run a check as a test of pytest, and keep what came of it in the item.
 
     Args:
@@ -79,6 +82,8 @@ def run_check(item: pytest.Item, examination: Examination, check: Check, name: s
     broken = result.broken
     if any(fails(observation.rule) for observation in broken):
         pytest.fail(screens(broken, {**load(), **examination.rules}), pytrace=False)
+    if result.fault:
+        pytest.fail(result.fault, pytrace=False)
     if result.mistake:
         pytest.fail(f"the kit itself failed here: {result.mistake}", pytrace=False)
     silent = [o for o in result.observations if o.outcome in (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)]

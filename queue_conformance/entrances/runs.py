@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.faults.leftovers import Keys, keys_of, note_on
 from queue_conformance.implementations.loading import LoadError
-from queue_conformance.isolation import FlightRecorder, IsolatedError
+from queue_conformance.isolation import AVAILABLE, FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.reports.secrets import Secrets
@@ -32,6 +33,7 @@ class Run:
     Args:
         options: what is asked for.
         directory: where scratch directories are made.
+        hosting: whether classes that are named by their paths are imported in processes of their own, and not here.
 
     Attributes:
         targets: what is examined, by name, in the order of the report.
@@ -40,7 +42,9 @@ class Run:
         watch: called from time to time with what a running check says of itself, or ``None``.
     """
 
-    def __init__(self, options: Options, directory: Path) -> None:
+    def __init__(self, options: Options, directory: Path, *, hosting: bool = False) -> None:
+        self._hosting = hosting
+        self._hosted: list[Hosted] = []
         self.targets: dict[str, Target] = {target.name: target for target in options.targets}
         self.errors: list[str] = []
         self.mistakes: dict[str, str] = {}
@@ -65,7 +69,7 @@ class Run:
         prepare: Callable[[Any], object] | None = None,
         may_decline: bool = True,
         known: Sequence[Program] = (),
-    ) -> Examination:
+    ) -> Examination | Hosted:
         """Survey an implementation.
 
         Args:
@@ -97,16 +101,27 @@ class Run:
         )
         self._look_at(target.server)
         self._settings[target.name] = target.settings
+
+        def examination_here() -> Examination:
+            try:
+                found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
+            except OSError as error:  # the kit could not even begin
+                line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
+                raise LoadError(line) from None
+            return Examination(found, conditions, self._releases, cls)
+
+        examination: Examination | Hosted
         try:
-            found = survey(target.path, target.settings, target.claims, conditions, target.option, cls)
+            if self._hosting and cls is None and AVAILABLE and not self._options.in_process:
+                examination = Hosted(target.path, examination_here, self._options.time_limit, self.watch)
+                self._hosted.append(examination)
+            else:
+                examination = examination_here()
         except (LoadError, IsolatedError) as error:
             raise type(error)(self.secrets.text(str(error))) from None
-        except OSError as error:  # the kit could not even begin
-            line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
-            raise LoadError(line) from None
+        found = examination.survey
         if line := _trouble_of(found, self._directory):
             raise LoadError(self.secrets.text(line))
-        examination = Examination(found, conditions, self._releases, cls)
         self._look_at(found.server)
         self.targets[target.name] = target
         self._surveys[target.name] = found
@@ -120,7 +135,9 @@ class Run:
         if server not in self._keys and (keys := keys_of(server)) is not None:
             self._keys[server] = keys
 
-    def examine(self, target: Target, choose: Callable[[Examination], Iterable[Check]] | None = None, **how: Any) -> None:
+    def examine(
+        self, target: Target, choose: Callable[[Examination | Hosted], Iterable[Check]] | None = None, **how: Any
+    ) -> None:
         """Examine an implementation here and now.
 
         Args:
@@ -145,6 +162,11 @@ class Run:
         self._look_for_mistake(name, result)
 
     def _look_for_mistake(self, name: str, result: CheckResult) -> None:
+        if (
+            result.fault
+            and (line := result.fault if result.fault.startswith(name) else f"{name}: {result.fault}") not in self.errors
+        ):
+            self.errors.append(line)
         if result.mistake:
             self._note_mistake(name, f"in the check {result.check}: {result.mistake}", result.traceback)
 
@@ -158,6 +180,11 @@ class Run:
         line = hidden(f"{name}: the kit itself failed {what}; report it, with the traceback that pytest -vv shows")
         self.mistakes[line] = hidden(traceback)
         return line
+
+    def close(self) -> None:
+        """End the processes in which classes were imported."""
+        for examination in self._hosted:
+            examination.close()
 
     @property
     def secrets(self) -> Secrets:
@@ -203,9 +230,8 @@ class Run:
         left = {server: self.secrets.text(note_on(server, before)) for server, before in self._keys.items()}
         notes = ((one, left.get(one.server, "")) for one in found)
         found = [replace(one, notes=(*one.notes, note)) if note else one for one, note in notes]
-        return Report(
-            tuple(found), tuple(map(self.secrets.text, self.errors)), self._origin, mistakes=tuple(sorted(self.mistakes))
-        )
+        errors = [*self.errors, *(one.ended for one in self._hosted if one.ended)]
+        return Report(tuple(found), tuple(map(self.secrets.text, errors)), self._origin, mistakes=tuple(sorted(self.mistakes)))
 
 
 def _trouble_of(found: Survey, directory: Path) -> str:

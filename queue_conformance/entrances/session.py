@@ -15,6 +15,7 @@ import pytest
 from queue_conformance import options
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.entrances.joining import Described, Suites
 from queue_conformance.entrances.printing import WithoutSecrets, told
@@ -102,7 +103,7 @@ class Session:
         self._untold = ""
         self._changes: list[str] = []
         self._scratch = Scratch()
-        self._run = Run(asked, self._scratch.path)
+        self._run = Run(asked, self._scratch.path, hosting=True)
         self.suites = Suites(self._join, self._run)
         self._progress: Progress | None = None
 
@@ -141,7 +142,7 @@ class Session:
         fails = self.fails(target.name)
         return [CheckItem.from_parent(node, check=check, examination=examination, fails=fails) for check in examination.checks]
 
-    def _begin(self, target: Target, **how: Any) -> Examination:
+    def _begin(self, target: Target, **how: Any) -> Examination | Hosted:
         with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
             examination = self._run.begin(target, known=self._known_programs(target.name), **how)
         self.gate.hold(target.name, examination.survey.rules())
@@ -176,7 +177,9 @@ class Session:
         own = described.opener is not None
         opener = described.opener if own else self._hook("pytest_open_queue")
         prepare = described.prepare or self._hook("pytest_prepare_spider")
-        return self._begin(described.target, cls=described.cls, opener=opener, prepare=prepare, may_decline=not own)
+        examination = self._begin(described.target, cls=described.cls, opener=opener, prepare=prepare, may_decline=not own)
+        assert isinstance(examination, Examination)  # it has a class
+        return examination
 
     def fails(self, name: str) -> Callable[[str], bool]:
         """Return a function that tells whether the run fails if a rule is broken, of the implementation of that name."""
@@ -197,7 +200,9 @@ class Session:
             setattr(report, _RESULT, pack((name, result)))
             known = {observation.rule: self.gate.why_known(name, observation.rule) for observation in result.broken}
             report.queue_conformance_broken = bool(known)
-            if known and all(known.values()) and not result.mistake:  # as pytest itself reports an expected failure
+            if (
+                known and all(known.values()) and not result.mistake and not result.fault
+            ):  # as pytest itself reports an expected failure
                 report.outcome = "skipped"
                 report.wasxfail = "; ".join(f"{rule}: {reason}" for rule, reason in known.items())
         return report
@@ -332,6 +337,7 @@ class Session:
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
+        self._run.close()
         self._scratch.remove()
 
 

@@ -39,6 +39,7 @@ def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[li
     for index, broken in enumerate(seen):
         mistake = failed[index][1].mistake
         said = [f"the kit itself failed here: {mistake}"] if mistake else []
+        said += [failed[index][1].fault] if failed[index][1].fault else []
         for key in sorted(broken, key=known.__contains__):  # what is new comes first
             if key in known or places[key] == index:
                 said.append(known.get(key) or screens[key])

@@ -19,12 +19,14 @@ from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.loading import LoadError
 from queue_conformance.implementations.recording import OperationRaised, Recorder, TakesTooLong, describe
 from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError
 from queue_conformance.specification import Rule, load
 from queue_conformance.suites import Check, player_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.confirmation import confirmed
+from queue_conformance.suites.faults import AtFault, blaming, fault_in
 from queue_conformance.suites.outcomes import (
     CheckResult,
     NotApplicable,
@@ -107,9 +109,11 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
                 ended = tried()
         except IsolatedError as error:
             return mistaken(check, rules, str(error).strip().splitlines()[-1], str(error))
+        except LoadError as error:
+            return faulty(check, rules, str(error))
         if isinstance(ended, Answer):
             result, first, doubtful = ended.value
-            result = _unhurried(result, ended.before)
+            result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
             return confirmed(result, first, conditions.directory) if doubtful else result
         shorten = program is None and ended.owner not in shown
         return fatal_result(check, implementation, rules, conditions, ended, shorten=shorten)
@@ -197,7 +201,34 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
                 )
                 return function(bench)
 
-        return isolation.run(alone, time_limit=conditions.time_limit, in_process=conditions.in_process, watch=conditions.watch)
+        return run_blaming(implementation.path, alone, conditions)
+
+
+def run_blaming(path: str, function: Callable[[FlightRecorder], T], conditions: Conditions) -> Answer[T] | Fatality:
+    """Run a function in a process of its own.
+
+    Args:
+        path: the dotted path of the class.
+        function: what to run.
+        conditions: how it is run.
+
+    Raises:
+        LoadError: if the class did something so that it could not go on; the message is one line.
+        IsolatedError: if the function raised otherwise.
+    """
+
+    def blamed(flight: FlightRecorder) -> T | AtFault:
+        try:
+            with blaming(path):
+                return function(flight)
+        except AtFault as fault:
+            return fault
+
+    how = {"time_limit": conditions.time_limit, "in_process": conditions.in_process, "watch": conditions.watch}
+    ended = isolation.run(blamed, **how)  # type: ignore[arg-type]
+    if isinstance(ended, Answer) and isinstance(ended.value, AtFault):
+        raise LoadError(f"{path} cannot be examined: it {ended.value}")
+    return ended  # type: ignore[return-value]
 
 
 @contextmanager
@@ -242,6 +273,8 @@ def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResul
     except RuleBroken as failure:
         bench.keep(failure)
     except Exception as error:
+        if fault := fault_in(error, bench.implementation.path):
+            raise AtFault(fault) from error
         frame = traceback.extract_tb(error.__traceback__)[-1]
         line = f"{describe(error, 300)} ({frame.filename}, line {frame.lineno})"
         failed = mistaken(check, rules, line, traceback.format_exc())
@@ -277,6 +310,12 @@ def mistaken(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> 
     reason = f"the kit failed in the check {check.name}, which is a mistake of the kit"
     observations = tuple(Observation(name, Outcome.ERROR, check.name, reason) for name in check.rules if name in rules)
     return CheckResult(check.name, observations, finished=False, mistake=line, traceback=trace)
+
+
+def faulty(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult:
+    """Return what is known when an implementation leaves nothing in order: nothing of any of the rules of a check."""
+    observations = tuple(blocked(name, check, [line]) for name in check.rules if name in rules)
+    return CheckResult(check.name, observations, finished=False, fault=line)
 
 
 def blocked(rule: str, check: Check, by: Iterable[str]) -> Observation:
@@ -337,8 +376,24 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
     )
 
 
+def left_note(ended: Answer[Any]) -> list[str]:
+    """Return a note on processes that were left behind, if there are any."""
+    names = ", ".join(dict.fromkeys(ended.left))
+    return [f"it leaves processes behind, which nothing but the end of the check ends: {names}"] if names else []
+
+
 def _guarded(operation: str, fatality: Fatality) -> list[str]:
-    """Return lines of a script that fail if an operation hangs, or ends the interpreter."""
+    """Return lines of a script that fail if an operation hangs, ends the interpreter, or comes back in two processes."""
+    if fatality.twice:
+        return [
+            "process = os.getpid()",
+            "with suppress(Exception):",
+            f"    {operation}",
+            "if os.getpid() != process:",
+            "    os._exit(77)  # a copy of the process, which came back too",
+            "with suppress(ChildProcessError):",
+            "    assert os.waitstatus_to_exitcode(os.wait()[1]) != 77, 'the operation came back in two processes'",
+        ]
     if fatality.hung:
         return [
             "faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1",

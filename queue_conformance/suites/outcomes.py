@@ -215,6 +215,7 @@ class CheckResult:
         second: what it says where it measured by a second contract, which fails no run; ``None`` where that asks for the same.
         finished: whether it came to its end, whatever it found on the way.
         mistake: how the kit itself failed in it, in one line, or ``""``.
+        fault: what the implementation did so that it could not go on, in one line, or ``""``.
         traceback: where the kit failed.
         slow: whether the server, or this machine, was too slow for it, or what failed did not fail again.
         trouble: what is wrong around the class, in one line that says what to do, or ``""``.
@@ -228,6 +229,7 @@ class CheckResult:
     second: tuple[Observation, ...] | None = None
     finished: bool = True
     mistake: str = ""
+    fault: str = ""
     traceback: str = ""
     slow: bool = False
     trouble: str = ""

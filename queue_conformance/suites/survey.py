@@ -41,7 +41,7 @@ from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.suites import COLLECTIONS
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.execution import Conditions, fatal_result, observe, on_bench
+from queue_conformance.suites.execution import Conditions, fatal_result, left_note, observe, on_bench, run_blaming
 from queue_conformance.suites.manners import keeping_signal_handlers, noting, quietly
 from queue_conformance.suites.outcomes import CheckResult, Outcome
 from queue_conformance.suites.preflight import claims_of, preflight_of
@@ -170,12 +170,7 @@ def survey(
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
     ended = isolation.twice(
-        lambda: isolation.run(
-            lambda flight: _loaded(path, settings, claims, conditions, option, flight, cls),
-            time_limit=conditions.time_limit,
-            in_process=conditions.in_process,
-            watch=conditions.watch,
-        )
+        lambda: run_blaming(path, lambda flight: _loaded(path, settings, claims, conditions, option, flight, cls), conditions)
     )
     if isinstance(ended, isolation.Fatality):
         raise LoadError(f"importing {path} {ended.how}")
@@ -207,6 +202,7 @@ def survey(
     if isinstance(ended_use, isolation.Fatality):
         return replace(loaded, preflight=(fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_use),))
     preflight, notes, unknown, addresses, needs_engine = ended_use.value
+    notes += left_note(ended_use)
     if needs_engine:
         crawls.preload()  # as the first engine of each process would
     if unknown:
@@ -336,6 +332,10 @@ def _loaded(
             )
     except LoadError as error:
         return str(error)
+    except KeyboardInterrupt:
+        if conditions.in_process:
+            raise
+        return f"importing {path} raised KeyboardInterrupt"
     finally:
         flight.leave()
     hooked = kind in BUILT_BY_AUTHORS

@@ -1,0 +1,81 @@
+"""The processes that another one leaves behind: a parent of theirs that adopts them can end them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Set
+from pathlib import Path
+from time import monotonic, sleep
+
+LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
+DEATH_OF_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of prctl(2)."""
+_ADOPT = 36
+"""``PR_SET_CHILD_SUBREAPER`` of prctl(2)."""
+
+_LEAVE = 0.5
+"""Seconds that processes get to end by themselves, as those do that wait for the end of another one."""
+
+_LONGEST = 10.0
+"""Seconds in which whatever is killed has ended, unless it makes others faster than they can be killed."""
+
+
+def adopt() -> None:
+    """Let this process become the parent of all below it whose parents end, where the system can do that (Linux)."""
+    if LIBRARY is not None:
+        LIBRARY.prctl(_ADOPT, 1)
+
+
+def children() -> dict[int, str]:
+    """Return the children of this process that have not ended, with their names; where nobody knows them (no /proc), none."""
+    found, me = {}, str(os.getpid())
+    for entry in _processes():
+        with contextlib.suppress(OSError, ValueError):
+            name, _, rest = (entry / "stat").read_text("utf-8", "replace").partition("(")[2].rpartition(")")
+            state, parent = rest.split()[:2]
+            if parent == me:
+                if state == "Z":
+                    os.waitpid(int(entry.name), os.WNOHANG)
+                else:
+                    found[int(entry.name)] = name
+    return found
+
+
+def _processes() -> list[Path]:
+    try:
+        if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            pass  # there are children, and none has ended
+    except ChildProcessError:
+        return []
+    try:
+        return [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    except OSError:
+        return []
+
+
+def end_descendants(spared: Set[int] | dict[int, str] = frozenset()) -> tuple[str, ...]:
+    """Kill what is left below this process.
+
+    Args:
+        spared: the numbers of children that stay.
+
+    Returns:
+        The names of what had to be killed.
+    """
+    left: dict[int, str] = {}
+    began = monotonic()
+    while monotonic() - began < _LONGEST:
+        found = {pid: name for pid, name in children().items() if pid not in spared}
+        if not found:
+            break
+        if monotonic() - began > _LEAVE:
+            left |= found
+            for pid in found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        sleep(0.005)
+    return tuple(sorted(left.values()))

@@ -1,0 +1,109 @@
+"""Classes that are named by their paths are imported in a process of their own, and what that starts ends with it."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+from test_isolation import gone
+
+from queue_conformance import LoadError
+from queue_conformance.host import Host, HostEnded
+from queue_conformance.isolation import IsolatedError
+
+THREADED = """
+import atexit, os, subprocess, threading, time
+from gallery.memory import LosesTheEighth
+
+threading.Thread(target=time.sleep, args=(3600,)).start()
+atexit.register(os._exit, 0)
+with open("started", "a") as file:
+    print(subprocess.Popen(["sleep", "3600"], start_new_session=True).pid, file=file)
+
+class Queue(LosesTheEighth):
+    pass
+"""
+
+
+@pytest.fixture
+def host():
+    hosts = []
+
+    def make(work, patience=60.0):
+        hosts.append(Host(work, LoadError, patience))
+        return hosts[-1]
+
+    yield make
+    for one in hosts:
+        one.close()
+
+
+def test_it_works_again_and_again_in_one_process(host):
+    seen = []
+    asked = host(lambda request: (os.getpid(), seen.append(request), len(seen)))
+    (first, _, one), (second, _, two) = asked.ask("x" * 1_000_000), asked.ask("y")
+    assert first == second != os.getpid()
+    assert (one, two) == (1, 2)
+
+
+def test_what_is_for_the_author_is_told_apart_from_mistakes(host):
+    def work(request):
+        raise LoadError("there is nothing") if request else LookupError("no such place")
+
+    asked = host(work)
+    with pytest.raises(LoadError, match="there is nothing"):
+        asked.ask(True)
+    with pytest.raises(IsolatedError, match="LookupError: no such place"):
+        asked.ask(False)
+
+
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [
+        (lambda: os._exit(3), "ended the interpreter with status 3"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "killed the process"),
+        (lambda: os.closerange(3, 1000), "ended the interpreter"),
+        (lambda: threading.Event().wait(), "did nothing for 0.2 s"),
+    ],
+    ids=["exit", "kill", "descriptors", "hang"],
+)
+def test_its_end_is_told(host, end, how):
+    asked = host(lambda _: end(), 0.2)
+    with pytest.raises(HostEnded, match=how):
+        asked.ask("do")
+    with pytest.raises(HostEnded):
+        asked.ask("do")
+
+
+def test_what_is_printed_goes_where_the_caller_prints(host, capfd):
+    asked = host(lambda text: os.write(1, text.encode()))
+    asked.ask("one")
+    assert capfd.readouterr().out == "one"
+    asked.ask("two")
+    assert capfd.readouterr().out == "two"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has ended")
+def test_it_ends_with_a_caller_that_is_killed():
+    reader, writer = os.pipe()
+    caller = os.fork()
+    if caller == 0:
+        Host(lambda _: os.write(writer, f"{os.getpid()}\n".encode()), LoadError, 60.0).ask("do")
+        time.sleep(600)
+    os.close(writer)
+    with open(reader) as pipe:
+        number = int(pipe.readline())
+    os.kill(caller, signal.SIGKILL)
+    os.waitpid(caller, 0)
+    assert gone(number)
+
+
+def test_what_an_import_starts_neither_hangs_pytest_nor_hides_what_is_broken(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
+    pytester.makepyfile(threaded=THREADED)
+    result = pytester.runpytest_subprocess("--queue-class=threaded.Queue", "-k", "queue.pop.exactly-once", timeout=300)
+    assert result.ret == 1
+    for number in (pytester.path / "started").read_text().split():
+        assert gone(number)

@@ -1,0 +1,67 @@
+"""What a hostile class does is told with its name: neither as a mistake of the kit, nor by a run that hangs."""
+
+import subprocess
+import sys
+
+import pytest
+from kit import run_script
+
+from queue_conformance import LoadError, descendants, examine
+from queue_conformance.verdicts import RunVerdict
+
+CHECK = "queue.pop.fifo"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("RaisesWhenLookedAt", "raised RuntimeError('push') where nothing was called ("),
+        ("RaisesWhenCompared", "raised RuntimeError('equal?') where nothing was called ("),
+        ("ClosesDescriptors", "closed descriptors that are not its own, after which nothing works: "),
+        ("LowersALimit", "lowered RLIMIT_NOFILE to 0, after which nothing works: "),
+        ("RemovesDirectories", "removed directories that are not its own, after which nothing works: "),
+    ],
+)
+def test_what_leaves_nothing_in_order_cannot_be_examined(name, said):
+    with pytest.raises(LoadError) as raised:
+        examine(f"gallery.hostile.{name}", rules="preflight", examples=5)
+    assert str(raised.value).startswith(f"gallery.hostile.{name} cannot be examined: it {said}")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["Liar", "Replaces"])
+def test_what_is_right_keeps_its_rules_whatever_else_it_does(name):
+    report = examine(f"gallery.hostile.{name}", rules=[CHECK, "queue.peek.equals-pop"], examples=5)
+    (found,) = report.implementations
+    assert not report.failed
+    assert (report.errors, report.mistakes) == ((), ())
+    assert found.verdict is RunVerdict.PARTIAL
+
+
+def test_what_others_cannot_call_any_more_is_told():
+    report = examine("gallery.hostile.ReplacesTheClock", rules="machine", examples=5)
+    (line,) = report.errors
+    assert "cannot be examined: it replaced time.monotonic by None, after which nothing works: TypeError(" in line
+    assert not report.mistakes
+    assert report.implementations[0].verdict is not RunVerdict.CONFORMANT
+
+
+def test_processes_that_are_left_behind_are_noted():
+    (found,) = examine("gallery.hostile.LeavesProcesses", rules="preflight").implementations
+    assert "it leaves processes behind, which nothing but the end of the check ends: sleep" in found.notes
+
+
+def test_an_operation_that_comes_back_twice_breaks_the_rule_that_it_belongs_to(monkeypatch, tmp_path):
+    monkeypatch.setattr(descendants, "_LEAVE", 60.0)  # the copy may be late on a busy machine
+    (found,) = examine("gallery.hostile.Forks", rules="preflight").implementations
+    (broken,) = found.broken("MUST")
+    assert "came back in two processes: it forked, and the copy returned too" in broken.violation.actual
+    assert run_script(broken.violation.script, tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "SystemExit(0)"])
+def test_an_import_that_asks_to_end_is_told(tmp_path, error, monkeypatch):
+    (tmp_path / "asks.py").write_text(f"raise {error}")
+    script = "import sys; from queue_conformance import examine; examine(sys.argv[1])"
+    ended = subprocess.run([sys.executable, "-c", script, "asks.Queue"], cwd=tmp_path, capture_output=True, text=True)
+    assert f"importing asks{'.Queue' if error == 'KeyboardInterrupt' else ''} raised {error.partition('(')[0]}" in ended.stderr
