@@ -22,7 +22,7 @@ demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the r
 test: $(STAMP) browser lint types  ## everything that must hold
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out five of six that should say nothing
+gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out eleven of twelve that should say nothing
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --whole-gallery tests/test_gallery.py
 
 nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of two
