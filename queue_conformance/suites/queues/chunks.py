@@ -10,7 +10,7 @@ def borders_of_chunks_are_invisible(play):
     play("push:0 push:1 push:2 push:3 pop pop push:4 pop reopen pop push:5 pop pop")
 
 
-@check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", size=range(1, 6))
+@check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", presupposes="push:0 reopen pop", size=range(1, 6))
 def chunks_of_every_size_keep_the_order(open_queue, item, size, about, rule):
     with about(rule):
         queue = open_queue(chunksize=size)
@@ -66,7 +66,7 @@ def several_chunks_can_be_filled_after_a_clear(bench, open_queue, item, size, be
         queue.close()
 
 
-@check("queuelib.clear.space", kinds=BYTES_ONLY)
+@check("queuelib.clear.space", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
 def clear_frees_the_space(open_queue, directory):
     queue = open_queue()
     for _ in range(50):
