@@ -44,7 +44,8 @@ def instrument(function: Callable[..., Any]) -> tuple[Callable[..., Any], Source
     Raises:
         OSError: if its source cannot be read.
     """
-    tree = parse(textwrap.dedent(source_of(function)))
+    above = "\n" * (function.__code__.co_firstlineno - 1)  # so that tracebacks show the right lines
+    tree = parse(above + textwrap.dedent(source_of(function)))
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
     transformer = _Transformer()
@@ -54,7 +55,6 @@ def instrument(function: Callable[..., Any]) -> tuple[Callable[..., Any], Source
         definition.args.kwonlyargs.append(ast.arg(name))
         definition.args.kw_defaults.append(None)
     ast.fix_missing_locations(tree)
-    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
     names: dict[str, Any] = {}
     exec(compile(tree, function.__code__.co_filename, "exec"), {}, names)
     made = types.FunctionType(names[function.__name__].__code__, function.__globals__, function.__name__, function.__defaults__)

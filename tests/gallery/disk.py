@@ -264,6 +264,15 @@ class AsksWhetherThereIsASpider(WithSerializer):
         return super().serialize(request if self._crawler.spider else request.replace(callback=None, errback=None))
 
 
+@breaks("queue.peek.equals-pop", right=FIFO)
+class PeeksWithoutASpider(FifoDiskQueue):
+    """It shows requests whose callbacks are the names that it stored."""
+
+    def peek(self):
+        data = self._queue.peek()
+        return None if data is None else request_from_dict(pickle.loads(data))
+
+
 @breaks("queue.push.rebuildable", right=FIFO)
 class NeverRebuilds(WithSerializer):
     """It accepts whatever pickle accepts."""

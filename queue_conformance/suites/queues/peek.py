@@ -1,5 +1,7 @@
 """Checks of peek."""
 
+from scrapy import Request
+
 from queue_conformance.engine.check import check
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 
@@ -7,6 +9,15 @@ from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 @check("queue.peek.equals-pop")
 def peek_shows_what_pop_returns(play):
     play("push:0 peek pop push:1 push:2 push:3 peek pop peek pop push:4 peek pop peek pop peek")
+
+
+@check("queue.peek.equals-pop", kinds=REQUESTS_ONLY, name="peek.callback")
+def peek_shows_the_callback_too(queue, spider, about):
+    with about("queue.push.callback-method"):
+        queue.push(Request("https://example.com/1", callback=spider.parse_item))
+    peeked = queue.peek()
+    popped = queue.pop()
+    assert getattr(peeked, "callback", None) == getattr(popped, "callback", None)
 
 
 @check("queue.peek.no-effect")
