@@ -183,6 +183,16 @@ def test_a_connection_of_the_process_to_itself_is_left_alone(backend):
         assert listener.getsockname() not in backend.seen
 
 
+def test_a_listener_whose_descriptor_is_gone_is_in_nobodys_way(backend):
+    """A process that is forked, and looks like a new one, has closed all descriptors by their numbers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        os.close(listener.fileno())
+        assert redis.Redis("localhost", 1, socket_timeout=1).ping()
+        listener.detach()
+
+
 def test_nothing_is_left(backend, client):
     address = backend.server.address
     backend.close()

@@ -407,11 +407,18 @@ def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Itera
         if self.family in (socket.AF_INET, socket.AF_INET6):
             listeners.add(self)
 
+    def own_ports() -> set[int]:
+        ports = set()
+        for known in tuple(listeners):
+            with contextlib.suppress(OSError):  # closed, or closed by its number in a process that was forked
+                ports.add(known.getsockname()[1])
+        return ports
+
     def target(end: socket.socket, address: Any) -> Any:
         if end.family not in (socket.AF_INET, socket.AF_INET6) or end.type != socket.SOCK_STREAM:
             return address
         asked = (str(address[0]), int(address[1]))
-        if asked in DIRECT or any(known.fileno() >= 0 and known.getsockname()[1] == asked[1] for known in tuple(listeners)):
+        if asked in DIRECT or asked[1] in own_ports():
             return address
         if asked not in seen and asked != to:
             seen.append(asked)

@@ -57,9 +57,9 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
 
 
 def _confirmed(observation: Observation, directory: Path) -> Observation:
-    if observation.violation is None:
+    if observation.violation is None or _fails_alone(observation.violation, directory):
         return observation
-    shown = [one for one in (observation.violation, *observation.violation.others) if _fails_alone(one, directory)]
+    shown = [one for one in observation.violation.others if _fails_alone(one, directory)]
     if shown:
         return replace(observation, violation=combined(replace(one, others=()) for one in shown))
     return Observation(observation.rule, Outcome.NOT_EXERCISED, observation.check, ALONE)

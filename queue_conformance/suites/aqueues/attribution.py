@@ -34,6 +34,11 @@ def without_late_puts(play: Play) -> Program:
     return tuple(kept)
 
 
+PUT_RETURNS = "put returns"
+"""What is expected of a put for which there is room."""
+
+USABLE = "aqueue.bound.usable"
+
 _CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
 
 _UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", "aqueue.bound.full-signal", "aqueue.bound.limit")
@@ -55,7 +60,7 @@ def _after_clearing(player: Player, play: Play, failure: RuleBroken) -> str | No
     last = max(number for number, operation in enumerate(play.played) if operation.name == "clear")
     before = [operation for operation in play.played[:last] if operation.name not in ("put", "start_put", "clear")]
     without = (*before, *play.played[last + 1 :])
-    kept = (*_UNMOVED, *_CLOSED, "aqueue.bound.usable")
+    kept = (*_UNMOVED, *_CLOSED, USABLE)
     return "aqueue.clear" if failure.rule not in kept and player.passes(without) else None
 
 
@@ -66,6 +71,13 @@ def _but(*kept: str, otherwise: str) -> Callable[[Player, Play, RuleBroken], str
         return None if failure.rule in kept else otherwise
 
     return rule
+
+
+def _after_limiting(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
+    """A bound matters: has this put failed, or did one that was refused before leave something behind?"""
+    if failure.rule in (*_UNMOVED, *_CLOSED, USABLE):
+        return None
+    return USABLE if failure.expected == PUT_RETURNS else "aqueue.put.failed-no-trace"
 
 
 AGAIN = 2
@@ -98,5 +110,5 @@ EXPERIMENTS = (
         _but(*_UNMOVED, "aqueue.get.blocks", *_CLOSED, otherwise="aqueue.get.concurrent"),
     ),
     Experiment(drop("size"), _but(*_UNMOVED, otherwise="aqueue.size")),
-    Experiment(drop("limit"), _but(*_UNMOVED, *_CLOSED, "aqueue.bound.usable", otherwise="aqueue.put.failed-no-trace")),
+    Experiment(drop("limit"), _after_limiting),
 )

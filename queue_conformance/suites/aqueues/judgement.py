@@ -13,6 +13,7 @@ from queue_conformance.implementations.recording import OperationRaised, Remark
 from queue_conformance.implementations.scripts import lines_of, quoted
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
 from queue_conformance.models.asyncqueue import AsyncQueueModel
+from queue_conformance.suites.aqueues.attribution import PUT_RETURNS
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import shown_by
 
@@ -155,7 +156,7 @@ class Judge:
             self.model.fail_put(number)
             return
         rule = "aqueue.put.closed" if closed else "aqueue.bound.full-signal" if self.model.full else LOST
-        self._fail_task(rule, task, "put is ignored" if closed else "put returns", "returned")
+        self._fail_task(rule, task, "put is ignored" if closed else PUT_RETURNS, "returned")
 
     def _account_get(self, task: Pending) -> None:
         kind, value = task.outcome
@@ -183,7 +184,7 @@ class Judge:
         """Judge a task that nothing wakes any more."""
         if task.number is not None:
             rule = "aqueue.bound.full-signal" if self.model.limit else LOST
-            self._fail_task(rule, task, "QueueFull" if self.model.limit else "put returns", "raised")
+            self._fail_task(rule, task, "QueueFull" if self.model.limit else PUT_RETURNS, "raised")
         if task.cancelled:
             return
         if self.model.closed:
