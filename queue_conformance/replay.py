@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -101,7 +102,11 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
         return State.UNKNOWN, f"{raised}; run this where it can be imported"
     if not raised:
         return State.OTHER, f"the script ended with status {status}"
-    if (name == "AssertionError" and _in_script(frames[-1:])) or _is_meant(violation, name, frames):
+    if (
+        (name == "AssertionError" and _in_script(frames[-1:]))
+        or _compares(violation, frames)
+        or _is_meant(violation, name, frames)
+    ):
         return State.BROKEN, raised
     return State.OTHER, f"{raised}; what was reported is: {violation.actual}"
 
@@ -116,6 +121,16 @@ def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]
     return name == reported and (operation == "the check" or any(f"{operation}(" in line for line in called))
 
 
+def _compares(violation: Violation, frames: Sequence[tuple[str, int]]) -> bool:
+    """Whether an exception ended what the script does with a result that was reported: it has not even what is compared."""
+    lines = violation.script.rstrip().split("\n")
+    return " raised " not in violation.cause and any(
+        number == len(lines) or lines[number - 1].lstrip().startswith("assert ")
+        for number in _in_script(frames)[-1:]
+        if number <= len(lines)
+    )
+
+
 def _in_script(frames: Sequence[tuple[str, int]]) -> list[int]:
     """Return the numbers of the lines of the script itself."""
     return [number for file, number in frames if os.path.basename(file) == SCRIPT]
@@ -123,39 +138,58 @@ def _in_script(frames: Sequence[tuple[str, int]]) -> list[int]:
 
 def _run(script: str, directory: Path, time_limit: float) -> tuple[int | None, str]:
     """Return the exit status of a script, ``None`` if it did not end, and what it printed."""
-    file, said = directory / SCRIPT, directory / "output"
+    file = directory / SCRIPT
     file.write_text(script, "utf-8")
     work = directory / "work"
     work.mkdir()
     path = [os.getcwd(), *map(os.path.abspath, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))]
-    # Not a pipe, which something that the script left behind could hold open.
-    with said.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-u", str(file)],
-            cwd=work,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        status = None
-        try:
-            status = process.wait(time_limit)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    return status, said.read_text("utf-8", "replace")
+    said = bytearray()
+    process = subprocess.Popen(
+        [sys.executable, "-u", str(file)],
+        cwd=work,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,  # no file, which a script may not let grow
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    stream = process.stdout.fileno()
+
+    def read() -> None:
+        while data := os.read(stream, 1 << 16):
+            said.extend(data)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    status = None
+    try:
+        status = process.wait(time_limit)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        reader.join(_REST)  # something that it left behind may hold the pipe open
+        if not reader.is_alive():
+            process.stdout.close()
+    return status, said.decode("utf-8", "replace")
+
+
+_REST = 1.0
+"""Seconds in which what a script printed has arrived."""
 
 
 def _raised(output: str) -> tuple[str, list[tuple[str, int]]]:
-    """Return the first line of the last exception in an output, and the files and lines of its traceback."""
+    """Return the first line of the last exception in an output, and the files and lines of its traceback.
+
+    What fails at the end of the interpreter says nothing, unless there is nothing else.
+    """
     found = list(re.finditer(r"^Traceback \(most recent call last\):\n((?:[ \t].*\n|\n)*)(\S.*)$", output, re.MULTILINE))
     found = found or list(re.finditer(r"^  \+ Exception Group Traceback .*\n((?:  \|  .*\n)*)  \| (\S.*)$", output, re.MULTILINE))
     if not found:
         return "", []
-    frames = re.findall(r'^[ |]*File "([^"]*)", line (\d+)', found[-1][1], re.MULTILINE)
-    return found[-1][2].strip(), [(file, int(number)) for file, number in frames]
+    last = next((one for one in reversed(found) if f'{SCRIPT}", line' in one[1]), found[-1])
+    frames = re.findall(r'^[ |]*File "([^"]*)", line (\d+)', last[1], re.MULTILINE)
+    return last[2].strip(), [(file, int(number)) for file, number in frames]

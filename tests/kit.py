@@ -166,7 +166,7 @@ def mounts() -> bool:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent)))}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent)))}
 
 
 def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:
@@ -176,7 +176,7 @@ def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subproce
     return subprocess.run(
         [sys.executable, str(file)],
         cwd=directory,
-        env=_ENVIRONMENT,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=time_limit,
@@ -196,7 +196,7 @@ class Zygote:
         if self._process is None:
             command = [sys.executable, str(TESTS / "zygote.py")]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            self._process = subprocess.Popen(command, env=_ENVIRONMENT, text=True, start_new_session=True, **pipes)
+            self._process = subprocess.Popen(command, env=ENVIRONMENT, text=True, start_new_session=True, **pipes)
         process = self._process
         process.stdin.write(f"{file}\n")
         process.stdin.flush()

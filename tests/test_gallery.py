@@ -4,10 +4,10 @@ from functools import partial
 from zlib import crc32
 
 import pytest
-from kit import Zygote, broken, downloads, examine, mounts, without_jobs
+from kit import ENVIRONMENT, Zygote, broken, downloads, examine, mounts, without_jobs
 
 from gallery import QCRAWL, Exhibit, exhibits
-from queue_conformance.replay import State, judge
+from queue_conformance.replay import State, judge, replay
 from queue_conformance.specification import Level
 from queue_conformance.suites import Check
 from queue_conformance.suites.outcomes import Violation
@@ -55,6 +55,7 @@ def zygote():
 @pytest.mark.parametrize("exhibit", [parameter(exhibit) for exhibit in exhibits()])
 def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, monkeypatch, zygote, pytestconfig):
     monkeypatch.chdir(tmp_path)  # some leave files where they are
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
     if pytestconfig.getoption("--whole-gallery"):
         reports = [examined(exhibit, lambda number, check: meets_jobs(exhibit, number, check))]
     else:
@@ -112,6 +113,9 @@ def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, violation
     script = violation.script
     on_it = zygote.run_script(script, directory)
     state, why = judge(violation, on_it.returncode, on_it.stdout + on_it.stderr)
+    if on_it.returncode and not on_it.stderr:  # it lets no file grow, and the zygote's streams are files
+        again = replay(violation)
+        state, why = again.state, again.why
     assert state is State.BROKEN, f"{why}\n{violation.cause}\n{script}\n{on_it.stderr}"
     module, _, name = exhibit.path.rpartition(".")
     right_module, _, right_name = exhibit.right.rpartition(".")

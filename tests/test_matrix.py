@@ -42,7 +42,7 @@ def test_what_is_written_is_the_same_again(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "no report"), (jsonl.render(Report((), ("--queue-class: a.B is a module",))), "a.B is a module")],
+    [("", "it is empty"), (jsonl.render(Report((), ("--queue-class: a.B is a module",))), "a.B is a module")],
     ids=["incomplete", "errors"],
 )
 def test_what_was_not_examined_replaces_nothing(tmp_path, text, message):

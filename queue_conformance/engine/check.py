@@ -6,7 +6,7 @@ import inspect
 import itertools
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import wraps
 from typing import Any, NoReturn
 
@@ -85,7 +85,8 @@ def check(
                 suites.player_of(bench).show(program(presupposes))
                 bench.restart()
             for values in itertools.product(*cases.values()):
-                run_case(bench, rules[0], known[0], dict(zip(cases, values, strict=True)))
+                with bench.collecting() if cases else nullcontext():  # one that fails hides no other
+                    run_case(bench, rules[0], known[0], dict(zip(cases, values, strict=True)))
 
         suites.check(*rules, kinds=kinds, name=name)(run)
         return function
@@ -94,26 +95,29 @@ def check(
 
 
 def run_case(bench: Bench, rule: str, check: tuple[Callable[..., None], Source], case: dict[str, Any]) -> None:
-    """Run a check with the values of one case, and keep what it finds."""
+    """Run a check with the values of one case.
+
+    Raises:
+        RuleBroken: if something fails.
+    """
     function, source = check
     if bench.recorder.steps:
         bench.restart()
     context = Context(bench, rule)
     before = bench.examined[rule]
-    with bench.collecting():
-        try:
-            with ExitStack() as stack:
-                wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
-                given: dict[str, Any] = {name: case[name] if name in case else _enter(stack, name, context) for name in wanted}
-                context.record.silent.update(map(id, given.values()))
-                function(**given, __record__=context.record, __source__=source)
-        except Failed as failed:
-            raise broken(context, failed) from None
-        except OperationRaised as raised:
-            failure = bench.unexpected(raised)
-            failure.body = context.record.lines
-            raise failure from raised
-        bench.examined[rule] += bench.examined[rule] == before  # it ran to its end
+    try:
+        with ExitStack() as stack:
+            wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
+            given: dict[str, Any] = {name: case[name] if name in case else _enter(stack, name, context) for name in wanted}
+            context.record.silent.update(map(id, given.values()))
+            function(**given, __record__=context.record, __source__=source)
+    except Failed as failed:
+        raise broken(context, failed) from None
+    except OperationRaised as raised:
+        failure = bench.unexpected(raised)
+        failure.body = context.record.lines
+        raise failure from raised
+    bench.examined[rule] += bench.examined[rule] == before  # it ran to its end
 
 
 def _enter(stack: ExitStack, name: str, context: Context) -> Any:

@@ -18,7 +18,7 @@ def higher_first(cls: type[object], claims: Mapping[str, str]) -> bool:
     """Tell whether higher priorities come first.
 
     The author's claim decides; without one, what the docstrings of the class say, or those of the bases from which it
-    inherits; and where these are silent, qCrawl's page on schedulers («higher = earlier»).
+    inherits ``put``; and where these are silent, qCrawl's page on schedulers («higher = earlier»).
 
     Args:
         cls: the class of a queue.
@@ -36,8 +36,14 @@ def higher_first(cls: type[object], claims: Mapping[str, str]) -> bool:
 
 
 def _documentation(cls: type[object]) -> Iterator[str]:
-    """Yield what each class says of itself and of its ``put``, from the class to its bases; the interface is no part of it."""
+    """Yield what each class says of itself and of its ``put``, from the class to the one whose ``put`` it has.
+
+    What others say of a ``put`` that is never called, and what the interface says, is no part of it.
+    """
     for base in cls.__mro__:
-        if base.__module__ != _INTERFACE:
-            own = (vars(base).get("__doc__"), getattr(vars(base).get("put"), "__doc__", None))
-            yield " ".join(inspect.cleandoc(text) for text in own if text).replace("\n", " ").replace("`", "")
+        if base.__module__ == _INTERFACE:
+            return
+        own = (vars(base).get("__doc__"), getattr(vars(base).get("put"), "__doc__", None))
+        yield " ".join(inspect.cleandoc(text) for text in own if text).replace("\n", " ").replace("`", "")
+        if "put" in vars(base):
+            return
