@@ -96,19 +96,21 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
     if status < 0:
         name = signal.Signals(-status).name
         return State.BROKEN if name in evidence else State.OTHER, f"the script was ended by {name}"
-    raised, frames = _raised(output)
-    name = raised.partition(":")[0].rpartition(".")[2]
+    told = _raised(output)
+    raised, frames = next((one for one in reversed(told) if _in_script(one[1])), told[-1] if told else ("", []))
+    name = _name(raised)
     if name in ("ImportError", "ModuleNotFoundError") and name not in evidence:
         return State.UNKNOWN, f"{raised}; run this where it can be imported"
     if not raised:
         return State.OTHER, f"the script ended with status {status}"
-    if (
-        (name == "AssertionError" and _in_script(frames[-1:]))
-        or _compares(violation, frames)
-        or _is_meant(violation, name, frames)
-    ):
+    asserted = (name == "AssertionError" and _in_script(frames[-1:])) or _compares(violation, frames)
+    if asserted or any(_is_meant(violation, _name(error), where) for error, where in told):
         return State.BROKEN, raised
     return State.OTHER, f"{raised}; what was reported is: {violation.actual}"
+
+
+def _name(raised: str) -> str:
+    return raised.partition(":")[0].rpartition(".")[2]
 
 
 def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]) -> bool:
@@ -181,15 +183,17 @@ _REST = 1.0
 """Seconds in which what a script printed has arrived."""
 
 
-def _raised(output: str) -> tuple[str, list[tuple[str, int]]]:
-    """Return the first line of the last exception in an output, and the files and lines of its traceback.
+def _raised(output: str) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Return each exception in an output, those of other processes and of the end of the interpreter too.
 
-    What fails at the end of the interpreter says nothing, unless there is nothing else.
+    Of each the first line, and the files and lines of its traceback.
     """
     found = list(re.finditer(r"^Traceback \(most recent call last\):\n((?:[ \t].*\n|\n)*)(\S.*)$", output, re.MULTILINE))
     found = found or list(re.finditer(r"^  \+ Exception Group Traceback .*\n((?:  \|  .*\n)*)  \| (\S.*)$", output, re.MULTILINE))
-    if not found:
-        return "", []
-    last = next((one for one in reversed(found) if f'{SCRIPT}", line' in one[1]), found[-1])
-    frames = re.findall(r'^[ |]*File "([^"]*)", line (\d+)', last[1], re.MULTILINE)
-    return last[2].strip(), [(file, int(number)) for file, number in frames]
+    return [
+        (
+            one[2].strip(),
+            [(file, int(line)) for file, line in re.findall(r'^[ |]*File "([^"]*)", line (\d+)', one[1], re.MULTILINE)],
+        )
+        for one in found
+    ]

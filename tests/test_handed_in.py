@@ -123,7 +123,7 @@ def read(directory, given, lines):
 @given(GIVEN, TABLE, st.none() | DESCRIBED)
 @SWEEP
 def test_options_and_tables_are_read_or_refused_in_one_line(tmp_path_factory, given, table, described):
-    directory = tmp_path_factory.getbasetemp()
+    directory = tmp_path_factory.mktemp("handed")
     lines = [f"{toml(name)} = {toml(value)}" for name, value in table.items()]
     if described is not None and options.DESCRIBED not in table:
         lines.append(f"[tool.queue_conformance.{options.DESCRIBED}.mine]")

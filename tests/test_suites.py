@@ -234,7 +234,8 @@ def test_a_baseline_knows_what_a_suite_breaks(run, pytester):
 def test_collecting_examines_nothing(run):
     result = run(BROKEN, "--collect-only", "-q", only="peek.equals and not machine")
     assert [line for line in result.outlines if "::" in line] == [
-        "test_suites.py::TestMine::test_conformance[queue.peek.equals-pop]"
+        "test_suites.py::TestMine::test_conformance[queue.peek.equals-pop]",
+        "test_suites.py::TestMine::test_conformance[peek.callback]",
     ]
     result.stdout.no_fnmatch_line("*queue conformance*")
 

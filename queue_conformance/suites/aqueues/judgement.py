@@ -13,7 +13,7 @@ from queue_conformance.implementations.recording import OperationRaised, Remark
 from queue_conformance.implementations.scripts import lines_of, quoted
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
 from queue_conformance.models.asyncqueue import AsyncQueueModel
-from queue_conformance.suites.aqueues.attribution import PUT_RETURNS
+from queue_conformance.suites.aqueues.attribution import GET_ENDS, PUT_RETURNS
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import shown_by
 
@@ -189,7 +189,7 @@ class Judge:
             return
         if self.model.closed:
             rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
-            self._fail_task(rule, task, "get ends when the queue is closed", "cancelled")
+            self._fail_task(rule, task, GET_ENDS, "cancelled")
         if self.model.least:
             self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, "a waiting get gets what is put", "returned"))
         self.bench.examined["aqueue.get.blocks"] += 1
