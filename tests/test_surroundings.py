@@ -64,6 +64,21 @@ class Refusing(socketserver.StreamRequestHandler):
         self.wfile.write(b"-NOAUTH Authentication required.\r\n")
 
 
+class Foreign(socketserver.StreamRequestHandler):
+    """A server that speaks another language, and greets first, as databases do."""
+
+    def handle(self):
+        self.wfile.write(b"J\0\0\0\x0a11.8.3-MariaDB\0")
+        self.rfile.read(1)
+
+
+def test_a_server_of_another_kind_is_no_trouble(tmp_path):
+    with socketserver.TCPServer(("127.0.0.1", 0), Foreign) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert trouble(tmp_path, "", f"127.0.0.1:{server.server_address[1]}") == ""
+        server.shutdown()
+
+
 def test_a_server_that_wants_a_password_or_is_gone_is_told(tmp_path):
     with socketserver.TCPServer(("127.0.0.1", 0), Refusing) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from functools import partial
 from io import BufferedRWPair
 from pathlib import Path
@@ -182,13 +183,12 @@ def prepare(text: str) -> None:
         ServerError: if it is not running.
     """
     if ":" in text:
-        server = start(text, Path())
         try:
-            ask(server.address, "PING")
+            refusal = refused(start(text, Path()).address)
         except OSError as error:
             raise ServerError(f"no server answers at {text} ({error.strerror or error})") from error
-        except ServerError as error:
-            raise ServerError(f"the server at {text} refuses the kit: {error}") from error
+        if refusal:
+            raise ServerError(f"the server at {text} refuses the kit: {refusal}")
     if text == "fakeredis" or (text == "redis" and not redis_executable()):
         importlib.import_module("fakeredis")
 
@@ -224,6 +224,28 @@ def redis_executable() -> str | None:
     assert spec.origin is not None
     path = str(Path(spec.origin).parent / "bin" / "redis-server")
     return path if os.access(path, os.X_OK) else None
+
+
+SHORT = 1.0
+"""Seconds in which a server that understands the kit says that it is there."""
+
+
+def refused(address: Address) -> str:
+    """Return why a server refuses the kit, such as for want of a password, or ``""``.
+
+    Only one that speaks the protocol of Redis understands the question; what another one makes of it says nothing.
+
+    Raises:
+        OSError: if nothing answers there.
+    """
+    with connected(address, PATIENCE) as connection, connection.makefile("rwb") as stream:
+        connection.settimeout(SHORT)
+        try:
+            with suppress(OSError, ValueError):
+                converse(stream, "PING")
+        except ServerError as error:
+            return str(error)
+    return ""
 
 
 def ask(address: Address, *words: str | bytes) -> Any:

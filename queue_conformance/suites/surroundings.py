@@ -59,12 +59,12 @@ def _trouble_of_server(server: str) -> str:
         return ""
     host, _, port = server.rpartition(":")
     try:
-        servers.ask((host.strip("[]"), int(port)), "PING")
-    except servers.ServerError as error:
-        return f"the server at {server} refuses the kit ({error}): give a server for tests that wants no password"
+        refusal = servers.refused((host.strip("[]"), int(port)))
     except OSError as error:
         return f"the server at {server} answers no more ({error.strerror or error}): start it, and run again"
-    return ""
+    return (
+        f"the server at {server} refuses the kit ({refusal}): give a server for tests that wants no password" if refusal else ""
+    )
 
 
 def _advice(number: int, directory: Path) -> str:
