@@ -63,7 +63,7 @@ def ran(check):
     record = Record(recorder, sources, lambda value: (value.key, "{}.key") if isinstance(value, Item) else None)
     function, source = instrument(check)
     fixtures = {
-        "queue": Subject(Stack(), "queue", "Stack()", record, {"push": "rule.push"}),
+        "queue": Subject(Stack(), "queue", record, {"push": "rule.push"}),
         "item": lambda number: sources.give(b"item %d" % number, f"b'item {number}'"),
         "open_queue": lambda key: record.construct(f"Stack(directory + '/{key}')", "rule.ctor", Stack, {}),
         "directory": "/scratch",

@@ -130,7 +130,7 @@ class Record:
         name = self.target or "queue"
         if self._frames:
             self._frames[-1].construction = source
-        return Subject(self.operate(f"{name} = {source}", rule, build), name, source, self, rules)
+        return Subject(self.operate(f"{name} = {source}", rule, build), name, self, rules)
 
     def written(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
         """Return arguments as Python, short forms of those that nobody can write included."""

@@ -15,17 +15,15 @@ class Subject:
     Args:
         raw: the object.
         name: its name in scripts.
-        construction: the expression that built it.
         record: keeps the operations.
         rules: by the name of a method, the rule that is broken if it raises or does not return.
     """
 
-    __slots__ = ("construction", "name", "raw", "record", "rules")
+    __slots__ = ("name", "raw", "record", "rules")
 
-    def __init__(self, raw: Any, name: str, construction: str, record: Record, rules: Mapping[str, str]) -> None:
+    def __init__(self, raw: Any, name: str, record: Record, rules: Mapping[str, str]) -> None:
         self.raw = raw
         self.name = name
-        self.construction = construction
         self.record = record
         self.rules = rules
 
