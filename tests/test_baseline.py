@@ -335,14 +335,11 @@ def test_evidence_that_is_the_same_is_not_refreshed():
 @pytest.mark.parametrize(
     ("first", "then", "changes"),
     [
-        ("<Queue object at 0x7f2ec567b310>", "<Queue object at 0x7fe004cc1d10>", []),
-        ("connecting to 127.0.0.1:41279.", "connecting to 127.0.0.1:37323.", []),
         ("no '/dev/shm/queue-conformance-ab1/x/0'", "no '/dev/shm/queue-conformance-yz2/x/0'", []),
-        ("<Queue object at 0x7f2ec567b310>", "<Stack object at 0x7f2ec567b310>", [f"refreshed: {EMPTY} of mine"]),
         ("0x10", "0x11", [f"refreshed: {EMPTY} of mine"]),
     ],
 )
-def test_evidence_is_not_refreshed_for_addresses_ports_and_directories(first, then, changes):
+def test_evidence_is_not_refreshed_for_directories(first, then, changes):
     text, _ = updated(ENTRY, examined(empty=violation(EMPTY, "queue.pop()", actual=first, played=program("pop"))))
     found = violation(EMPTY, "queue.pop()", actual=then, played=program("pop"))
     again, told = updated(text, examined(empty=found))

@@ -133,3 +133,17 @@ def test_what_was_raised_keeps_nothing_alive_as_in_a_script():
         recorder.call("queue.push(1)", "queue.push.accept", fail)
     recorder.call("queue.pop()", "queue.pop.fifo", lambda: None)
     assert seen[0]() is None
+
+
+@pytest.mark.parametrize(
+    ("value", "described"),
+    [
+        (object(), "<object object at 0x...>"),
+        (ConnectionError("connecting to 127.0.0.1:41279."), "ConnectionError('connecting to 127.0.0.1:....')"),
+        (ConnectionError("connecting to localhost:41279."), "ConnectionError('connecting to localhost:....')"),
+        ("0x10", "'0x10'"),
+        ("192.168.0.1:6379", "'192.168.0.1:6379'"),
+    ],
+)
+def test_what_is_another_one_in_each_run_is_not_shown(value, described):
+    assert describe(value) == described
