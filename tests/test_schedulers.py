@@ -41,7 +41,11 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
 
 def test_a_scheduler_may_be_meant_to_look_at_no_priority():
     path = "gallery.right_schedulers.FirstComeScheduler"
-    assert broken(examine(path, only=("preflight", "scheduler.next.priority"))) == {"scheduler.next.priority"}
+    unclaimed = examine(path, meets=without_jobs)
+    assert broken(unclaimed) == {"scheduler.next.priority"}
+    assert not unexamined(unclaimed)
+    (violation,) = [found.violation for found in unclaimed.verdicts if found.violation]
+    assert len(violation.operations) == 5  # it is opened, two are enqueued, one comes: the wrong one
     report = examine(path, {"priority": "none"}, meets=without_jobs)
     assert not broken(report)
     assert not unexamined(report)

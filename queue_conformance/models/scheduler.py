@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -119,6 +119,10 @@ class SchedulerModel:
         """Storing a request failed."""
         if not self._traits(number).dont_filter and number not in self.seen:
             self.unsure.add(number)
+
+    def ignore_priorities(self) -> None:
+        """From here on any request may come next."""
+        self._layout = replace(self._layout, priorities=False)
 
     def remove(self, number: int) -> None:
         """Take out a request that was allowed."""

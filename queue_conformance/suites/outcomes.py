@@ -44,6 +44,7 @@ class RuleBroken(Exception):
         body: the lines of a script that are not those of the steps, or ``None``.
         program: the program that was played, if any.
         shown_by: the operation that showed it, if that is not the one of the program.
+        survived: the program was played to its end nevertheless, and nothing else was wrong.
         others: failures of the same rule that have other causes.
     """
 
@@ -70,6 +71,7 @@ class RuleBroken(Exception):
         self.body = body
         self.program: tuple[Any, ...] | None = None
         self.shown_by = ""
+        self.survived = False
         self.others: list[RuleBroken] = []
 
     @property

@@ -210,13 +210,18 @@ class Player:
     def show(self, operations: Program) -> None:
         """Play a program that a check prescribes; of one that fails, no operation is shown that the failure does not need.
 
+        A failure that the program survived is kept on the bench.
+
         Raises:
-            RuleBroken: for the first difference between implementation and oracle, attributed to a rule.
+            RuleBroken: for any other, the first difference between implementation and oracle, attributed to a rule.
         """
         try:
             self.play(operations)
         except RuleBroken as failure:
-            raise self._shortened(failure) from None
+            shortened = self._shortened(failure)
+            if not failure.survived:
+                raise shortened from None
+            self.bench.keep(shortened)
 
     def _shortened(self, failure: RuleBroken) -> RuleBroken:
         """Leave out one operation after the other, as long as the same rule fails from the same cause."""
@@ -256,7 +261,7 @@ class Player:
         failure.program = tuple(play.played)
         if failure.shown_by and play.at is not None:
             play.at = play.at._replace(name=failure.shown_by)
-        if failure.final or failure.rule in self.known:
+        if failure.final or failure.survived or failure.rule in self.known:
             return failure
         found = None
         for experiment in self._experiments:
@@ -288,7 +293,7 @@ class Player:
                 play.step(operation)
             play.finish()
         except RuleBroken as failure:
-            return failure.rule in self.excused
+            return failure.survived or failure.rule in self.excused
         finally:
             self.bench.examined.clear()
             self.bench.examined.update(examined)
