@@ -50,6 +50,15 @@ def test_what_the_kit_itself_refused_is_no_trouble(monkeypatch, tmp_path, said):
     assert trouble(tmp_path, said) == ""
 
 
+@pytest.mark.parametrize(("before", "begins"), [(3, "there is no memory left"), (4, "")])
+def test_a_process_that_the_kernel_killed_for_want_of_memory_is_told(monkeypatch, tmp_path, before, begins):
+    monkeypatch.setattr(surroundings, "_KILLED_BEFORE", before)
+    monkeypatch.setattr(surroundings, "_killed_for_memory", lambda: 4)
+    line = trouble(tmp_path, "queue.pop() killed the process (SIGKILL)")
+    assert line.startswith(begins)
+    assert bool(line) == bool(begins)
+
+
 def test_a_scratch_directory_that_is_gone_is_told(tmp_path):
     assert trouble(tmp_path / "gone", "") == (
         f"the scratch directory {tmp_path / 'gone'} is gone: let nothing clean up there while a run goes on"

@@ -46,7 +46,7 @@ def trouble(directory: Path, said: str, server: str = "") -> str:
         return _advice(error.errno or 0, directory) or f"the system refuses what the kit needs: {error}"
     except isolation.IsolatedError:
         pass
-    for number, (pattern, is_short) in _SIGNS.items():
+    for number, pattern, is_short in _SIGNS:
         if re.search(pattern, said) and is_short(directory):
             return _advice(number, directory)
     if lost := re.search(r"ServerError\W+(.+)", said):
@@ -104,14 +104,26 @@ def _has_no_memory(_directory: Path) -> bool:
     return False
 
 
-_SIGNS: dict[int, tuple[str, Callable[[Path], bool]]] = {
-    errno.ENOSPC: (r"No space left|Errno 28|disk is full|quota exceeded", _has_no_space),
-    errno.EFBIG: (
+def _killed_for_memory() -> int:
+    """Return how many processes the kernel has killed because there was no memory."""
+    with suppress(OSError):
+        if found := re.search(r"oom_kill (\d+)", Path("/proc/vmstat").read_text()):
+            return int(found[1])
+    return 0
+
+
+_KILLED_BEFORE = _killed_for_memory()
+
+_SIGNS: list[tuple[int, str, Callable[[Path], bool]]] = [
+    (errno.ENOSPC, r"No space left|Errno 28|disk is full|quota exceeded", _has_no_space),
+    (
+        errno.EFBIG,
         r"File too large|Errno 27|SIGXFSZ|maximum limit|limit exceeds",
         lambda directory: _limit("RLIMIT_FSIZE") < ROOM,
     ),
-    errno.EMFILE: (r"Too many open files|Errno 24", lambda directory: _limit("RLIMIT_NOFILE") < FEW),
-    errno.EAGAIN: (r"Resource temporarily|start new thread|Errno 11\b", lambda directory: _limit("RLIMIT_NPROC") < FEW),
-    errno.ENOMEM: (r"MemoryError|Cannot allocate|Errno 12\b", _has_no_memory),
-}
-"""By the number of an error: what is said of it, and what tells that it is not one that the kit itself made."""
+    (errno.EMFILE, r"Too many open files|Errno 24", lambda directory: _limit("RLIMIT_NOFILE") < FEW),
+    (errno.EAGAIN, r"Resource temporarily|start new thread|Errno 11\b", lambda directory: _limit("RLIMIT_NPROC") < FEW),
+    (errno.ENOMEM, r"MemoryError|Cannot allocate|Errno 12\b", _has_no_memory),
+    (errno.ENOMEM, r"SIGKILL", lambda directory: _killed_for_memory() > _KILLED_BEFORE),
+]
+"""An error by its number: what is said of it, and what tells that it is not one that the kit itself made."""

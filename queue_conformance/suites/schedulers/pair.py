@@ -144,7 +144,7 @@ class SchedulerPair:
         if number is not None and number not in self.model.items and number not in self._rejected:
             number = next((n for n in (number + RETRIED, number - RETRIED) if n in allowed), number)  # dont_filter changed
         if number is None or number not in allowed:
-            self._wrong(number, value, allowed)
+            number = self._wrong(number, value, allowed)
             allowed = self.model.allowed()
         self._judge_fields(number, value)
         self._credit(number, allowed)
@@ -341,10 +341,11 @@ class SchedulerPair:
             tail = [f"assert len(left) >= {len(self.model)}, left"]
         self.bench.fail("scheduler.enqueue.true", f"{literal} among what is left", str(left), tail)
 
-    def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> None:
+    def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> int:
         """Report a request that should not have come now.
 
         Where Scrapy promises no order, a wrong one is reported when the program has ended: all else can be judged without it.
+        Then the number of the request is returned.
         """
         self._expect_on_disk()
         driver = self.bench.driver
@@ -365,11 +366,12 @@ class SchedulerPair:
         try:
             self.bench.fail(rule, expected, value, tail)
         except RuleBroken as failure:
-            if self.configurable or number not in self.model.items:
+            if self.configurable or number is None or number not in self.model.items:
                 raise
             failure.survived = True
             self._disorder = failure
             self.model.ignore_priorities()
+            return number
 
     def _lost(self, came: int) -> bool:
         """Whether not everything else comes: then this one came too early only because others are gone."""
