@@ -3,13 +3,17 @@
 from collections import deque
 
 import pytest
+from kit import FIFO_MEMORY, bench
 
+from queue_conformance import suites
+from queue_conformance.engine.check import NotCovered, check
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
+from queue_conformance.specification import Kind
 
 SIZES = (1, 70)
 
@@ -110,6 +114,23 @@ def items_without_equality(queue):
     assert queue.pop() == item
 
 
+def a_list_of_what_a_fixture_made(queue, item):
+    queue.push(item(0))
+    assert [queue.pop()] == list(backwards([item(number) for number in range(2)]))
+
+
+def backwards(values):
+    return values[::-1]
+
+
+def many_turns(queue, item):
+    for number in range(4):
+        queue.push(item(0))
+        if number != 4:
+            queue.pop()
+    assert len(queue) == 1
+
+
 def the_world_around(queue, directory):
     before = files(directory)
     queue.push(b"")
@@ -185,6 +206,26 @@ def raises(queue):
                 "queue.push(Item(8))",
                 "popped = queue.pop()",
                 "assert popped is not None and popped.key == 7, f'got {popped!r}'",
+            ],
+        ),
+        (
+            a_list_of_what_a_fixture_made,
+            None,
+            [
+                "queue.push(b'item 0')",
+                "popped = queue.pop()",
+                "assert [popped] == list(backwards([b'item 0', b'item 1']))",
+            ],
+        ),
+        (
+            many_turns,
+            "expected 1, got 0",
+            [
+                "for _ in range(4):",
+                "    queue.push(b'item 0')",
+                "    queue.pop()",
+                "length = len(queue)",
+                "assert length == 1, f'got {length!r}'",
             ],
         ),
         (
@@ -267,8 +308,31 @@ def test_the_code_of_a_value_that_fails_is_no_mistake_of_the_check():
         (TypeError, "TypeError"),
         (float("nan"), None),
         (bytearray(b"a"), "bytearray(b'a')"),
+        (10**100, "10**100"),
+        (-(10**100), "-10**100"),
+        (-250 * 10**99, "-25 * 10**100"),
         ([object()], None),
     ],
 )
 def test_values_are_written_as_literals(value, source):
     assert Sources("/scratch").of(value) == source
+
+
+@pytest.mark.parametrize(("covered", "count"), [([1], 1), ([1, 2], 2), ([], 0)])
+def test_a_check_is_covered_if_one_of_its_cases_is(covered, count):
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+
+    @check("queue.push.accept", kinds=(), name="cases", number=(1, 2), covered=[covered])
+    def some_case(queue, item, number, covered):
+        if number not in covered:
+            raise NotCovered("not in this case")
+        assert queue.push(item(number)) is None
+
+    found = suites._registered.pop(("cases", frozenset()))
+    with bench(FIFO_MEMORY) as made:
+        if covered:
+            found.function(made)
+        else:
+            with pytest.raises(NotCovered, match="not in this case"):
+                found.function(made)
+        assert made.examined["queue.push.accept"] == count

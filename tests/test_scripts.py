@@ -53,7 +53,19 @@ def test_a_step_that_comes_many_times_in_a_row_becomes_a_loop():
     assert lines_of([push, push, push, pop]) == ["queue.push(1)"] * 3 + ["popped = queue.pop()"]
     assert lines_of([pop, *[push] * 50]) == ["popped = queue.pop()", "for _ in range(50):", "    queue.push(1)"]
     define = Step("def f():\n    return 1")
-    assert lines_of([define] * 5) == [define.source] * 5
+    assert lines_of([define] * 4) == ["for _ in range(4):", "    def f():", "        return 1"]
+
+
+def test_steps_that_come_many_times_in_turn_become_a_loop():
+    push, pop, peek = (
+        Step("queue.push(1)", result=None),
+        Step("popped = queue.pop()", result=1),
+        Step("queue.peek()", error=KeyError()),
+    )
+    pair = ["    queue.push(1)", "    popped = queue.pop()"]
+    assert lines_of([push, pop] * 4) == ["for _ in range(4):", *pair]
+    assert lines_of([peek, *[push, pop] * 4, push])[2:] == ["for _ in range(4):", *pair, "queue.push(1)"]
+    assert lines_of([push, peek] * 4)[1:] == ["    queue.push(1)", "    with suppress(Exception):", "        queue.peek()"]
 
 
 def test_a_step_that_may_be_refused_ends_the_script_well(tmp_path):

@@ -18,7 +18,7 @@ from queue_conformance.engine.writing import INDENT, Block
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken, rule_broken
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken, TooSlow, rule_broken
 from queue_conformance.suites.programs import program
 
 
@@ -84,9 +84,18 @@ def check(
             if presupposes:
                 suites.player_of(bench).show(program(presupposes))
                 bench.restart()
-            for values in itertools.product(*cases.values()):
-                with bench.collecting() if cases else nullcontext():  # one that fails hides no other
-                    run_case(bench, rules[0], known[0], dict(zip(cases, values, strict=True)))
+            tried = [dict(zip(cases, values, strict=True)) for values in itertools.product(*cases.values())]
+            skipped = []
+            for case in tried:
+                try:
+                    with bench.collecting() if cases else nullcontext():  # one that fails hides no other
+                        run_case(bench, rules[0], known[0], case)
+                except TooSlow:
+                    raise
+                except NotCovered as reason:
+                    skipped.append(reason)
+            if len(skipped) == len(tried):
+                raise skipped[0]
 
         suites.check(*rules, kinds=kinds, name=name)(run)
         return function
@@ -140,8 +149,14 @@ def broken(context: Context, failed: Failed) -> RuleBroken:
     return rule_broken(rule)(rule, expected=failed.expected, actual=failed.actual, steps=steps, tail=[], body=lines)
 
 
+BUDGET = 20.0
+"""Seconds after which no further turn of many begins; only slow implementations come near."""
+
+FEWEST = 10
+"""Turns without which a check says nothing."""
+
 NotCovered = NotExercised
-"""Raised by a check that could not come to the point; the text says why."""
+"""Raised by a check that could not come to the point in this case; the text says why."""
 
 
 # --- Fixtures of every kind ------------------------------------------------------------------------------------------
@@ -185,6 +200,24 @@ def rule(context: Context) -> str:
 def directory(context: Context) -> str:
     """The scratch directory below which the implementation stores."""
     return str(context.bench.driver.directory)
+
+
+@fixture
+def turns(context: Context) -> Callable[[int], Iterator[int]]:
+    """``for turn in turns(50)``: count, and end sooner where a turn takes long; ten turns are needed."""
+
+    def counted(count: int) -> Iterator[int]:
+        flight, notes = context.bench.flight, context.bench.notes
+        end = flight.now + BUDGET
+        for turn in range(count):
+            if flight.now > end:
+                if turn < FEWEST:
+                    raise NotExercised(f"{FEWEST} turns take more than {BUDGET:g} s")
+                notes.append(f"{context.rule}: {turn} of {count} turns, because they take more than {BUDGET:g} s")
+                return
+            yield turn
+
+    return counted
 
 
 @fixture

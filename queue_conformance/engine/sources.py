@@ -9,7 +9,7 @@ from typing import Any
 from queue_conformance.engine.syntax import normal
 
 LONG = 60
-"""Characters or bytes from which a run of one of them is written as a product."""
+"""Characters or bytes from which a run of one of them, and zeros from which a number, is written as a product."""
 
 
 class Sources:
@@ -37,6 +37,8 @@ class Sources:
         if id(value) in self._given:
             return self._given[id(value)][1]
         kind = type(value)
+        if kind is int and abs(value) >= 10**LONG and value % 10**LONG == 0:
+            return _power(value)
         if value is None or kind in (bool, int, complex) or (kind is float and math.isfinite(value)):
             return repr(value)
         if kind in (str, bytes):
@@ -73,3 +75,10 @@ class Sources:
             return f"({inner},)" if len(known) == 1 else f"({inner})"
         literal = f"{{{inner}}}" if known else "set()"
         return f"frozenset({literal})" if isinstance(value, frozenset) else literal
+
+
+def _power(value: int) -> str:
+    """Return a round number as a product with a power of ten."""
+    digits = str(value).rstrip("0")
+    power = f"10**{len(str(value)) - len(digits)}"
+    return {"1": power, "-1": f"-{power}"}.get(digits, f"{digits} * {power}")

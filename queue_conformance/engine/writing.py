@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from queue_conformance.engine.instrument import SCOPES, Source
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import expression, names_in, parse
+from queue_conformance.implementations.scripts import with_loops
 
 if TYPE_CHECKING:
     from queue_conformance.engine.record import Record
@@ -133,7 +134,7 @@ class Writer:
             if line.needed or not read.isdisjoint(line.defines):
                 read |= line.reads
                 kept.append(line.text)
-        return kept[::-1]
+        return with_loops(kept[::-1])
 
     def _entry(self, entry: Entry) -> list[Line]:
         if isinstance(entry, Line):
@@ -181,7 +182,7 @@ class Writer:
         return any(isinstance(call, ast.Call) and not self._is_pure(frame, call) for call in ast.walk(node))
 
     def _is_pure(self, frame: Frame, call: ast.Call) -> bool:
-        if isinstance(call.func, ast.Name) and call.func.id in PURE:
+        if (isinstance(call.func, ast.Name) and call.func.id in PURE) or self._is_silent(frame, call):
             return True
         if isinstance(call.func, ast.Attribute):
             return isinstance(self.value_of(frame, call.func.value), (str, bytes, int, dict, list, set))
@@ -305,7 +306,7 @@ class _Folding(ast.NodeTransformer):
             if keys and all(keys):
                 literals = ", ".join(repr(key[0]) for key in keys if key)
                 form = next(key[1] for key in keys if key).format(left)
-                compared = f"== {literals}" if right is among[0] else f"in ({literals},)"
+                compared = f"== {literals}" if len(keys) == 1 else f"in ({literals})"
                 return expression(f"{left} is not None and {form} {compared}")
         found: ast.expr = self.visit(node)
         return found

@@ -8,7 +8,6 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -50,6 +49,7 @@ _IMPORTS: Mapping[str, str] = {
     "errno": "import errno",
     "faulthandler": "import faulthandler",
     "functools": "import functools",
+    "gc": "import gc",
     "get_crawler": "from scrapy.utils.test import get_crawler",
     "heapq": "import heapq",
     "importlib": "import importlib",
@@ -205,22 +205,36 @@ def source_of_backend(server: str) -> list[str]:
 
 
 def lines_of(steps: Sequence[Step]) -> list[str]:
-    """Turn recorded steps into lines of a script.
+    """Turn recorded steps into lines of a script; those that raised are wrapped so that the script goes on."""
+    return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps])).splitlines()
 
-    Steps that raised are wrapped so that the script goes on, and one that comes many times in a row becomes a loop.
-    """
-    lines: list[str] = []
-    for wrapped, alike in groupby(map(_wrapped, steps)):
-        count = len(list(alike))
-        if count < _MANY or len(wrapped) > 1 or "\n" in wrapped[0]:
-            lines += wrapped * count
-        else:
-            lines += [f"for _ in range({count}):", f"    {wrapped[0]}"]
-    return lines
+
+def with_loops(statements: Sequence[str]) -> list[str]:
+    """Return statements, with those that come many times in a row, alone or together, as loops."""
+    written: list[str] = []
+    at = 0
+    while at < len(statements):
+        sizes = ((size, _times(statements, at, size)) for size in range(1, _LONGEST + 1))
+        size, times = next((found for found in sizes if found[1] >= _MANY), (1, 1))
+        block = statements[at : at + size]
+        written += [f"for _ in range({times}):", *(textwrap.indent(one, "    ") for one in block)] if times > 1 else block
+        at += size * times
+    return written
+
+
+def _times(statements: Sequence[str], at: int, size: int) -> int:
+    """Return how many times in a row so many statements come."""
+    times = 1
+    while statements[at : at + size] == statements[at + times * size : at + (times + 1) * size]:
+        times += 1
+    return times
 
 
 _MANY = 4
-"""How often a line has to come in a row to be written as a loop."""
+"""How often lines have to come in a row to be written as a loop."""
+
+_LONGEST = 20
+"""Lines of a loop at most."""
 
 
 def _wrapped(step: Step) -> list[str]:

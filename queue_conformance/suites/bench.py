@@ -17,7 +17,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
-from queue_conformance.implementations.scripts import lines_of
+from queue_conformance.implementations.scripts import lines_of, with_loops
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
 from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, rule_broken
@@ -309,7 +309,7 @@ class Bench:
             rule=failure.rule,
             expected=failure.expected,
             actual=failure.actual,
-            operations=tuple(map(show, steps)),
+            operations=tuple(with_loops(list(map(show, steps)))),
             script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
             program=failure.program,
             cause=failure.cause,

@@ -78,7 +78,7 @@ class AsText(HeapQueue):
         return -first if priority > 0 else first
 
 
-@breaks("queue.pop.priority", right=RIGHT)
+@breaks("queue.pop.priority", "queue.pop.priority-range", right=RIGHT)
 class UrgentOrNot(HeapQueue):
     """It knows no more than six kinds of urgency."""
 

@@ -1,6 +1,10 @@
 """What checks call besides the subject; scripts quote it. It has no annotations, because scripts have none."""
 
+import gc
+import itertools
 import os
+import threading
+import time
 from pathlib import Path
 
 
@@ -12,3 +16,62 @@ def names_below(directory):
 def bytes_below(directory):
     """Return how many bytes the files below a directory have."""
     return sum(path.stat().st_size for path in Path(directory).rglob("*") if path.is_file())
+
+
+def drained(queue, most):
+    """Pop until nothing comes, so many times at most; return what came."""
+    return list(itertools.islice(iter(queue.pop, None), most))
+
+
+def keys(items):
+    """Return what tells items apart, sorted: the URLs of requests, bytes as they are, of anything else its type."""
+    found = [item if isinstance(item, bytes) else getattr(item, "url", type(item).__name__) for item in items]
+    return sorted(found, key=repr)
+
+
+def seconds(function):
+    """Return how long a function takes."""
+    started = time.monotonic()
+    function()
+    return time.monotonic() - started
+
+
+class StoppedClock:
+    """Meanwhile the clock shows one moment, in seconds since the epoch, until it is set to another one."""
+
+    def __init__(self, moment):
+        self.moment = moment
+
+    def __enter__(self):
+        self.clocks = time.time, time.time_ns
+        time.time, time.time_ns = lambda: float(self.moment), lambda: self.moment * 10**9
+        return self
+
+    def __exit__(self, *_):
+        time.time, time.time_ns = self.clocks
+
+
+def open_files():
+    """Return how many files this process has open; 0 where nothing tells."""
+    return next((len(os.listdir(path)) for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), 0)
+
+
+class Held:
+    """What this process holds more than when it was counted last; what is kept releases nothing by being forgotten."""
+
+    def __init__(self):
+        self.kept = []
+        self.count()
+
+    def count(self):
+        gc.collect()
+        self.before = open_files(), threading.active_count()
+
+    def keep(self, thing):
+        self.kept.append(thing)
+
+    def files(self):
+        return open_files() - self.before[0]
+
+    def threads(self):
+        return threading.active_count() - self.before[1]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import os
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from queue_conformance.implementations.quoted.running import files_below
+from queue_conformance.implementations.quoted.support import Held, open_files
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
@@ -28,8 +26,6 @@ FEWEST = 10
 
 BUDGET = 20.0
 """Seconds after which it is not opened any more; only slow filters come near."""
-
-_DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if Path(path).is_dir()), None)
 
 
 @check(NOTHING, kinds=FILTERS)
@@ -54,51 +50,50 @@ def nothing_is_written_without_a_job_directory(bench: Bench) -> None:
 
 @check(RELEASES, kinds=FILTERS)
 def close_releases_the_files(bench: Bench) -> None:
-    if not _DESCRIPTORS:
+    if not open_files():
         raise NotExercised("this platform does not tell which files are open")
-    source, cycle = _cycle(bench)
-    bench.recorder.call("kept = []", RELEASES, list)
+    held = Held()
+    bench.recorder.note("held = Held()")
+    source, cycle = _cycle(bench, held)
     bench.recorder.call(f"for _ in range(2):\n{source}", RELEASES, cycle, 2)  # a cache or a pool is made once
-    gc.collect()
-    before = len(os.listdir(_DESCRIPTORS))
-    bench.recorder.note(f"files = len(os.listdir({_DESCRIPTORS!r}))")
+    held.count()
+    bench.recorder.note("held.count()")
     cycles = bench.recorder.call(f"for _ in range({CYCLES}):\n{source}", RELEASES, cycle, CYCLES)
     if cycles < CYCLES:
         bench.recorder.steps[-1].source = f"for _ in range({cycles}):\n{source}"
         bench.notes.append(f"{RELEASES}: tried with {cycles} of {CYCLES} filters, because it takes more than {BUDGET:g} s")
     if cycles < FEWEST:
         raise NotExercised(f"it takes more than {BUDGET:g} s to open, use and close {FEWEST} filters")
-    left = len(os.listdir(_DESCRIPTORS)) - before
-    bench.recorder.note(f"left = len(os.listdir({_DESCRIPTORS!r})) - files")
+    left = held.files()
+    bench.recorder.note("left = held.files()")
     actual = f"{left} more after {cycles} filters were opened, used and closed"
     bench.expect(RELEASES, left < cycles / 2, "no more open files", actual, f"left < {cycles // 2}")
 
 
-def _cycle(bench: Bench) -> tuple[str, Callable[[int], int]]:
+def _cycle(bench: Bench, held: Any) -> tuple[str, Callable[[int], int]]:
     """Return what opens, uses and closes filters, as lines of a loop and as a function of how often.
 
-    The function returns how often it did. The objects are kept, because only close may release what they hold.
+    The function returns how often it did. The objects are held, because only close may release what they hold.
     """
     construction, build = bench.driver.construction("job")
     item = bench.driver.item(1)
-    kept: list[Any] = []
 
     def cycle(times: int) -> int:
-        began = len(kept)
+        began = len(held.kept)
         for _ in bench.flight.each(range(times), BUDGET):
             raw, crawler = build()
             bench.flight.go_on()
             raw.request_seen(item.value)
             bench.flight.go_on()
             bench.driver.waited(raw.close("finished"))
-            kept.append((raw, crawler))
-        return len(kept) - began
+            held.keep((raw, crawler))
+        return len(held.kept) - began
 
     lines = [
         f"dupefilter, spider = {construction}",
         f"dupefilter.request_seen({item.source})",
         'dupefilter.close("finished")',
-        "kept.append(dupefilter)",
+        "held.keep(dupefilter)",
     ]
     return textwrap.indent("\n".join(lines), "    "), cycle
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from scrapy import Request
+
 from queue_conformance.engine.check import Context, fixture
 from queue_conformance.engine.subject import Subject
+from queue_conformance.suites.outcomes import NotApplicable
 from queue_conformance.suites.programs import program
-from queue_conformance.suites.queues.pair import run
+from queue_conformance.suites.queues import pair
 
 RULES = {
     "push": "queue.push.accept",
@@ -54,9 +58,32 @@ def item(context: Context) -> Callable[[int], Any]:
 
 
 @fixture
+def request(context: Context) -> Callable[..., Request]:
+    """``request(priority=1)``: a new request each time, with these arguments besides its URL."""
+    count = itertools.count(1)
+
+    def made(**arguments: Any) -> Request:
+        url = f"https://example.com/{next(count)}"
+        new = Request(url, **arguments)
+        context.sources.give(new, f"Request({context.record.written((url,), arguments)})")
+        return new
+
+    return made
+
+
+@fixture
 def play(context: Context) -> Callable[[str], None]:
     """``play(program)``: compare with a model, operation by operation."""
-    return lambda text: run(context.bench, program(text))
+    return lambda text: pair.run(context.bench, program(text))
+
+
+@fixture
+def refusals(context: Context) -> list[int]:
+    """The numbers of what a push refuses, for programs: ``push_refused:0``."""
+    found = pair.refusals(context.bench)
+    if not found:
+        raise NotApplicable("nothing is known that this queue refuses to store")
+    return found
 
 
 @fixture

@@ -2,194 +2,146 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
+from scrapy import Request
+
+from queue_conformance.engine.check import NotCovered, check
 from queue_conformance.implementations.capabilities import Order
-from queue_conformance.implementations.drivers.base import Item
-from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
+from queue_conformance.implementations.quoted.support import StoppedClock, drained, keys, seconds
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.clock import NOON, stopped_clock
-from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.fallback import serialization_errors
-from queue_conformance.suites.queues.pair import run
+
+SEVERAL = "push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"
 
 
 @check("queue.pop.exactly-once")
-def every_item_comes_once(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop"))
-    run(bench, program(" ".join(f"push:{number}" for number in range(60))))
-    if not bench.offers("fifo") and not bench.offers("lifo"):  # elsewhere the order shows it
-        _none_lost_by_the_clock(bench)
-
-
-def _none_lost_by_the_clock(bench: Bench) -> None:
-    rule = "queue.pop.exactly-once"
-    for moments in (TICK, CORRECTED):
-        bench.restart()
-        with bench.recorder.blame(rule), stopped_clock(bench) as show:
-            queue = bench.open()
-            for number, moment in enumerate(moments):
-                show(moment)
-                queue.push(bench.driver.item(number))
-        popped = [queue.pop(owner=rule) for _ in moments]
-        came = sorted(number for number in map(bench.driver.identify, popped) if number is not None)
-        bench.expect(rule, came == [0, 1, 2, 3], "each of four items once", popped[-1], "popped is not None")
-        queue.close()
+def every_item_comes_once(play):
+    play("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop")
+    play(" ".join(f"push:{number}" for number in range(60)))
 
 
 @check("queue.pop.empty-none")
-def nothing_comes_from_an_empty_queue(bench: Bench) -> None:
-    run(bench, program("pop pop pop push:0 pop pop pop pop"))
-    run(bench, program("push:0 pop reopen pop pop pop push:1 reopen pop pop"))
-
-
-@check("queue.pop.fifo")
-def first_in_first_out(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
-    _by_the_clock(bench, "queue.pop.fifo", (0, 1, 2, 3))
+def nothing_comes_from_an_empty_queue(play):
+    play("pop pop pop push:0 pop pop pop pop")
+    play("push:0 pop reopen pop pop pop push:1 reopen pop pop")
 
 
 @check("queue.pop.lifo")
-def last_in_first_out(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"))
-    _by_the_clock(bench, "queue.pop.lifo", (3, 2, 1, 0))
-
-
-TICK = (NOON,) * 4
-"""Times of pushes within one tick of a coarse clock."""
-
-CORRECTED = (NOON, NOON - 60, NOON - 60, NOON)
-"""Times of pushes while the clock is set back, and runs until it shows the first time again."""
-
-
-def _by_the_clock(bench: Bench, rule: str, order: Sequence[int]) -> None:
-    """Push several items while the clock shows certain times, and pop them; no more than waited before."""
-    for moments in (TICK, CORRECTED):
-        bench.restart()
-        with bench.recorder.blame(rule), stopped_clock(bench) as show:
-            queue = bench.open()
-            for number, moment in zip(sorted(order), moments, strict=True):
-                show(moment)
-                queue.push(bench.driver.item(number))
-        for number in order:
-            bench.pop_item(queue, bench.driver.item(number), rule)
-        queue.close()
+@check("queue.pop.fifo")
+def order_is_that_of_pushes(play):
+    play(SEVERAL)
 
 
 @check("queue.pop.order-reopen")
-def order_survives_reopening(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 reopen push:3 push:4 pop reopen push:5 pop reopen pop pop pop pop"))
+def order_survives_reopening(play):
+    play("push:0 push:1 push:2 reopen push:3 push:4 pop reopen push:5 pop reopen pop pop pop pop")
 
 
-NO_WAIT = 0.5
-"""Seconds that a pop from an empty queue may take at the best of three times."""
+# --- Time ------------------------------------------------------------------------------------------------------------
+
+NOON = 1_700_000_000
+
+CLOCKS = (
+    (NOON, NOON, NOON, NOON),  # within one tick of a coarse clock
+    (NOON, NOON - 60, NOON - 60, NOON),  # set back, and running until it shows the first time again
+)
+"""What the clock shows at four pushes."""
+
+
+@check("queue.pop.lifo", name="pop.lifo.clock", presupposes=SEVERAL, moments=CLOCKS)
+@check("queue.pop.fifo", name="pop.fifo.clock", presupposes=SEVERAL, moments=CLOCKS)
+def order_does_not_depend_on_the_clock(open_queue, item, moments, about, rule):
+    with about(rule):
+        with StoppedClock(NOON) as clock:
+            queue = open_queue()
+            for number, moment in enumerate(moments):
+                clock.moment = moment
+                queue.push(item(number))
+        for number in range(4) if rule == "queue.pop.fifo" else (3, 2, 1, 0):
+            assert queue.pop() == item(number)
+        queue.close()
+
+
+@check("queue.pop.exactly-once", name="pop.clock", presupposes=SEVERAL, moments=CLOCKS)
+def no_item_is_lost_by_the_clock(bench, open_queue, item, moments, about, rule):
+    if bench.implementation.capabilities.order is not Order.NONE:
+        raise NotCovered("its order shows it")
+    with about(rule):
+        with StoppedClock(NOON) as clock:
+            queue = open_queue()
+            for number, moment in enumerate(moments):
+                clock.moment = moment
+                queue.push(item(number))
+        assert keys(drained(queue, 5)) == keys([item(number) for number in range(4)])
+        queue.close()
 
 
 @check("queue.pop.no-wait", kinds=REQUESTS_ONLY)
-def an_empty_queue_answers_at_once(bench: Bench) -> None:
-    rule = "queue.pop.no-wait"
-    queue = bench.open()
-    bench.recorder.note("started = time.monotonic()")
-    best = float("inf")
-    for _ in range(3):
-        started = time.monotonic()
-        queue.pop(owner="queue.pop.empty-none")
-        best = min(best, time.monotonic() - started)
-        if best < NO_WAIT:
-            break
-    tries = len(bench.recorder.steps) - 2
-    bench.recorder.note("elapsed = time.monotonic() - started")
-    bench.expect(rule, best < NO_WAIT, "an answer at once", f"waited {best:.1f} s", f"elapsed < {NO_WAIT * tries}")
+def an_empty_queue_answers_at_once(queue, about):
+    with about("queue.pop.empty-none"):
+        elapsed = [seconds(queue.pop) for _ in range(3)]
+    assert min(elapsed) < 0.5
+
+
+# --- Priority --------------------------------------------------------------------------------------------------------
+
+
+@check("queue.pop.priority", kinds=REQUESTS_ONLY, reopens=(False, True))
+def requests_come_by_priority(bench, open_queue, request, reopens, tolerated, about, rule):
+    if reopens and not bench.offers("persistent"):
+        raise NotCovered("it stores nothing")
+    queue = open_queue()
+    stored = []
+    for priorities, kept in ((0, 5, -5, 5, 1, -7, 0, 2**53, -(2**53)), 8), ((10, 9, -1), 0):
+        for priority in priorities:
+            new = request(priority=priority)
+            with tolerated(*serialization_errors(bench)) as refused:
+                queue.push(new)
+            stored += [] if refused else [new]
+        if reopens and not kept:
+            queue.close()
+            queue = open_queue()
+        while len(stored) > kept:
+            with about(rule):
+                popped = queue.pop()
+                assert popped in first_of(stored, bench)
+            stored = [each for each in stored if each.url != popped.url]
     queue.close()
 
 
-@check("queue.pop.priority", kinds=REQUESTS_ONLY)
-def requests_come_by_priority(bench: Bench) -> None:
-    rule = "queue.pop.priority"
-    for reopens in (False, True) if bench.offers("persistent") else (False,):
-        with bench.collecting():
-            bench.restart()
-            ranked = _Ranked(bench, rule)
-            for priority in (0, 5, -5, 5, 1, -7, 0, 2**53, -(2**53)):
-                ranked.push(priority)
-            ranked.pop()
-            ranked.push(10)
-            ranked.push(9)
-            if reopens:
-                ranked.reopen()
-            ranked.push(-1)
-            ranked.drain()
+def first_of(stored: Sequence[Request], bench: Bench) -> Sequence[Request]:
+    """Return which of the requests, in the order of their pushes, may come first."""
+    offered = bench.implementation.capabilities
+    best = (max if offered.priority == "higher-first" else min)(request.priority for request in stored)
+    among = [request for request in stored if request.priority == best]
+    return {Order.FIFO: among[:1], Order.LIFO: among[-1:]}.get(offered.order, among)
 
 
 BEYOND = (
-    ("2**53", "2**53 + 1"),
-    ("2**53 + 1", "2**53"),
-    ("-2**53 - 1", "-2**53"),
-    ("2**63", "2**63 + 1"),
-    ("10**400", "1"),
-    ("1", "-10**400"),
+    (2**53, 2**53 + 1),
+    (2**53 + 1, 2**53),
+    (-(2**53) - 1, -(2**53)),
+    (2**63, 2**63 + 1),
+    (10**400, 1),
+    (1, -(10**400)),
 )
 """Pairs of priorities that floating-point numbers, or those of a database, do not tell apart or cannot hold."""
 
 
-@check("queue.pop.priority-range", kinds=REQUESTS_ONLY)
-def any_two_priorities_are_told_apart(bench: Bench) -> None:
-    rule = "queue.pop.priority-range"
-    for pair in BEYOND:
-        with bench.collecting(), bench.recorder.blame(rule):
-            bench.restart()
-            ranked = _Ranked(bench, rule)
-            for source in pair:
-                ranked.push(eval(source), source)
-            ranked.drain()
-
-
-class _Ranked:
-    """A queue that orders by priority, and what it holds."""
-
-    def __init__(self, bench: Bench, rule: str) -> None:
-        self.bench, self.rule = bench, rule
-        self.queue = bench.open()
-        self.stored: list[tuple[int, Item]] = []  # in the order of their pushes
-        self.count = 0
-
-    def push(self, priority: int, source: str = "") -> None:
-        """Push a request; one that is refused as what cannot be serialized is not stored."""
-        self.count += 1
-        text = f'Request("https://example.com/{self.count}", priority={source or priority})'
-        item = self.bench.driver.evaluate(text)
-        try:
-            self.queue.push(item)
-        except OperationRaised as raised:
-            if not isinstance(raised.error, serialization_errors(self.bench)):
-                raise
-            self.bench.recorder.steps[-1].tolerated = True
-        else:
-            self.stored.append((priority, item))
-
-    def pop(self) -> None:
-        """Pop, and compare with what may come: in the order that requests of one priority have, if they have one."""
-        bench = self.bench
-        best = (max if bench.implementation.capabilities.priority == "higher-first" else min)(found for found, _ in self.stored)
-        among = [item for priority, item in self.stored if priority == best]
-        allowed = {Order.FIFO: among[:1], Order.LIFO: among[-1:]}.get(bench.implementation.capabilities.order, among)
-        popped = self.queue.pop(owner=self.rule)
-        number = bench.driver.identify(popped)
-        found = [item for item in allowed if bench.driver.identify(item.value) == number]
-        condition = bench.driver.among_source("popped", allowed)
-        bench.expect(self.rule, bool(found), " or ".join(item.source for item in allowed), popped, condition)
-        self.stored = [(priority, item) for priority, item in self.stored if item is not found[0]]
-
-    def reopen(self) -> None:
-        """Close, and build again."""
-        self.queue.close()
-        self.queue = self.bench.open()
-
-    def drain(self) -> None:
-        """Pop all that is left, and close."""
-        while self.stored:
-            self.pop()
-        self.queue.close()
+@check("queue.pop.priority-range", kinds=REQUESTS_ONLY, priorities=BEYOND)
+def any_two_priorities_are_told_apart(bench, open_queue, request, priorities, tolerated, about, rule):
+    stored = []
+    with about(rule):
+        queue = open_queue()
+        for priority in priorities:
+            new = request(priority=priority)
+            with tolerated(*serialization_errors(bench)) as refused:
+                queue.push(new)
+            stored += [] if refused else [new]
+        while stored:
+            first = first_of(stored, bench)
+            assert queue.pop() in first
+            stored.remove(*first)
+        queue.close()
