@@ -58,6 +58,12 @@ def test_a_byte_queue_that_refuses_nothing_has_no_refused_push_to_leave_a_trace(
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+def test_another_exception_than_a_type_error_hides_nothing_of_refused_pushes():
+    report = examine("gallery.bytequeues.RaisesItsOwnError", examples=20)
+    assert broken(report) == {"queue.push.bytes-only"}
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
 @pytest.mark.parametrize("path", ["queue_reference.disk.LifoDiskQueue", "queue_reference.memory.FifoMemoryQueue"])
 def test_claims_that_are_true_break_nothing(path):
     persistent = "disk" in path

@@ -76,6 +76,16 @@ class TakesAnything(FifoByteQueue):
         return None if data is None else pickle.loads(data)
 
 
+@breaks("queue.push.bytes-only", right=FIFO)
+class RaisesItsOwnError(FifoByteQueue):
+    """What it cannot store it refuses, but not with a TypeError."""
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise ValueError(item)
+        super().push(item)
+
+
 @breaks("queue.push.zero-length", right=MEMORY)
 class SkipsEmptyItems(FifoMemoryByteQueue):
     """Its pop returns None for an empty item."""

@@ -293,10 +293,13 @@ _EXAMINED_AFTER = {
 
 
 def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException], ...]]]:
-    """Return items that a push must refuse, with the rule that says so and what may be raised."""
+    """Return items that a push must refuse, with the rule that says so and what may be raised.
+
+    That a byte queue raises nothing but TypeError has a check of its own.
+    """
     if bench.implementation.kind is Kind.BYTE_QUEUE and bench.offers("persistent"):
         sources = ["'text'", "None", "bytearray(b'item 1')"]
-        return [(bench.driver.evaluate(source), "queue.push.bytes-only", (TypeError,)) for source in sources]
+        return [(bench.driver.evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
     if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE and bench.offers("serializes"):
         url = "'https://example.com/1'"
         return [
