@@ -6,7 +6,7 @@ import pytest
 from kit import FIFO_MEMORY, bench
 
 from queue_conformance import suites
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import NotCovered, check, run_case
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
@@ -14,6 +14,7 @@ from queue_conformance.engine.subject import Subject
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Kind
+from queue_conformance.suites.outcomes import RuleBroken
 
 SIZES = (1, 70)
 
@@ -336,3 +337,18 @@ def test_a_check_is_covered_if_one_of_its_cases_is(covered, count):
             with pytest.raises(NotCovered, match="not in this case"):
                 found.function(made)
         assert made.examined["queue.push.accept"] == count
+
+
+def tolerates(queue, tolerated, arguments):
+    with tolerated():
+        queue.push(*arguments)
+    assert len(queue) == 9
+
+
+@pytest.mark.parametrize(("arguments", "context"), [(("1",), "or_exit()"), ((1, 2), "suppress(Exception)")])
+def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(arguments, context):
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+        run_case(made, "queue.push.accept", instrument(tolerates), {"arguments": arguments})
+    written = f"with {context}:\n    queue.push(*{arguments!r})"
+    assert failed.value.body[1:] == [written, "length = len(queue)", "assert length == 9, f'got {length!r}'"]

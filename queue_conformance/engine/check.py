@@ -282,6 +282,6 @@ def tolerated(context: Context) -> Callable[..., Block]:
             return self.raised is not None
 
         def written(self, body: str) -> str:
-            return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}" if self.raised else body
+            return f"with {'suppress(Exception)' if self.raised else 'or_exit()'}:\n{textwrap.indent(body, INDENT)}"
 
     return Tolerated

@@ -59,7 +59,7 @@ class Sources:
         if isinstance(value, str) and value.startswith(self.directory):
             below = value.removeprefix(self.directory)
             return f"directory + {below!r}" if below else "directory"
-        if len(value) >= LONG and len(set(value)) == 1:
+        if len(value) >= LONG and value.count(value[:1]) == len(value):  # type: ignore[arg-type]
             return f"{value[:1]!r} * {len(value)}"
         return repr(value)
 

@@ -5,6 +5,7 @@ Counterexamples, scripts and the flight recorder all come from here, so what a r
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -74,19 +75,27 @@ class Timed:
     Args:
         raw: the object.
         flight: where the operation in flight is noted.
+        seconds: the time limit of all of them; then a call raises ``TakesTooLong``.
     """
 
-    def __init__(self, raw: Any, flight: FlightRecorder) -> None:
+    def __init__(self, raw: Any, flight: FlightRecorder, seconds: float = math.inf) -> None:
         self._raw = raw
         self._flight = flight
+        self._seconds = seconds
+        self._end = flight.now + seconds
 
     def __getattr__(self, name: str) -> Any:
-        self._flight.go_on()
+        self._go_on()
         return getattr(self._raw, name)
 
     def __len__(self) -> int:
-        self._flight.go_on()
+        self._go_on()
         return len(self._raw)
+
+    def _go_on(self) -> None:
+        self._flight.go_on()
+        if self._flight.now > self._end:
+            raise TakesTooLong(f"it is not through after {self._seconds:g} s")
 
 
 class Recorder:
@@ -136,6 +145,8 @@ class Recorder:
         process = _process()
         try:
             step.result = function(*arguments)
+        except TakesTooLong:
+            raise
         except BaseException as error:
             step.error = self._raised = error
             raise OperationRaised(owner, step, error) from error
@@ -197,5 +208,6 @@ def describe(value: object, limit: int = 100) -> str:
 
 def shortened(text: str, limit: int = 100) -> str:
     """Return a text on one line of so many characters at most, all of which can be shown."""
+    text = text[: 20 * limit]  # it may be very long
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in " ".join(text.split()))
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

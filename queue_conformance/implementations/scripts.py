@@ -43,6 +43,7 @@ _IMPORTS: Mapping[str, str] = {
     "array": "from array import array",
     "asyncio": "import asyncio",
     "build_from_crawler": "from scrapy.utils.misc import build_from_crawler",
+    "contextmanager": "from contextlib import contextmanager",
     "ctypes": "import ctypes",
     "datetime": "import datetime",
     "deferred_from_coro": "from scrapy.utils.defer import deferred_from_coro",

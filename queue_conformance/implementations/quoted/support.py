@@ -3,9 +3,20 @@
 import gc
 import itertools
 import os
+import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def or_exit():
+    """Whoever refuses what is done inside is right too; nothing below says anything of it."""
+    try:
+        yield
+    except Exception:
+        sys.exit()
 
 
 def names_below(directory):
@@ -27,6 +38,25 @@ def keys(items):
     """Return what tells items apart, sorted: the URLs of requests, bytes as they are, of anything else its type."""
     found = [item if isinstance(item, bytes) else getattr(item, "url", type(item).__name__) for item in items]
     return sorted(found, key=repr)
+
+
+def content(item):
+    """Return the bytes that an item carries."""
+    return getattr(item, "body", item)
+
+
+class Bulk:
+    """A queue through which many items go."""
+
+    def __init__(self, queue):
+        self.queue = queue
+
+    def push(self, item, times):
+        for _ in range(times):
+            self.queue.push(item)
+
+    def pop_all(self):
+        return sum(1 for _ in iter(self.queue.pop, None))
 
 
 def seconds(function):

@@ -2,15 +2,9 @@
 
 from pathlib import Path
 
-from queue_conformance.engine.check import check
-from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.loading import LoadError, load_class
-from queue_conformance.implementations.quoted.support import names_below
-from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.implementations.quoted.support import drained, keys, names_below
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench, must_raise
-from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.queues.preflight import satisfies_base_queue
 
 BYTES_ONLY = {Kind.BYTE_QUEUE}
@@ -118,80 +112,31 @@ def length_is_restored(play):
     play("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen")
 
 
-OTHER_CLASSES = {
-    Kind.DOWNSTREAM_QUEUE: (
-        "scrapy.squeues.PickleFifoDiskQueue",
-        "scrapy.squeues.PickleLifoDiskQueue",
-        "scrapy.squeues.MarshalFifoDiskQueue",
-        "scrapy.squeues.MarshalLifoDiskQueue",
-        "scrapy.squeues.PickleFifoSQLiteQueue",
-        "scrapy.squeues.PickleLifoSQLiteQueue",
-        "scrapy.squeues.MarshalFifoSQLiteQueue",
-        "scrapy.squeues.MarshalLifoSQLiteQueue",
-    ),
-    Kind.BYTE_QUEUE: (
-        "queuelib.queue.FifoDiskQueue",
-        "queuelib.queue.LifoDiskQueue",
-        "queuelib.queue.FifoSQLiteQueue",
-        "queuelib.queue.LifoSQLiteQueue",
-    ),
-}
+SCRAPY_QUEUES = [
+    f"scrapy.squeues.{name}{storage}Queue"
+    for name in ("PickleFifo", "PickleLifo", "MarshalFifo", "MarshalLifo")
+    for storage in ("Disk", "SQLite")
+]
+QUEUELIB_QUEUES = [f"queuelib.queue.{order}{storage}Queue" for order in ("Fifo", "Lifo") for storage in ("Disk", "SQLite")]
 """Classes whose storage is put where the class under test opens its own."""
 
 
-@check("queue.ctor.wrong-storage")
-def foreign_storage_is_refused(bench):
-    cls = bench.implementation.cls
-    for path in OTHER_CLASSES[bench.implementation.kind]:
-        try:
-            other = load_class(path)
-        except LoadError:
-            continue  # not in this release
-        if other is not cls and other not in cls.__mro__:
-            with bench.collecting():
-                bench.restart()
-                _open_storage_of(bench, path, other)
-    if not bench.examined["queue.ctor.wrong-storage"]:
-        raise NotExercised("the class does not look at the storage of other classes under the same key")
-
-
-def _open_storage_of(bench: Bench, path: str, cls: type) -> None:
-    """Let another class write three items, open them with the class under test, and read them with the other again."""
-    rule = "queue.ctor.wrong-storage"
-    mine, kind = bench.driver, bench.implementation.kind
-    theirs = make_driver(Implementation(path, cls, kind, bench.implementation.profile), mine.directory, bench.recorder)
-    module, _, name = path.rpartition(".")
-    bench.recorder.note(f"{name} = importlib.import_module({module!r}).{name}")
-    writer = theirs.open(variable="other")
-    for number in (1, 2, 3):
-        writer.push(theirs.item(number))
-    writer.close()
-    refused = False
-    try:
-        with bench.recorder.blame(rule):
-            queue = mine.open()
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raise
-        refused = True
-    else:
-        opening = bench.recorder.steps[-1]
-        length = queue.length(owner=rule)
-        del bench.recorder.steps[-1]
-        if length:
-            tail = must_raise(opening.source, "Exception")
-            bench.fail(rule, f"an exception, the storage is one of {name}", f"opened it, len {length}", tail, replaces=True)
-        queue.close()
-        opening.tolerated = bench.recorder.steps[-1].tolerated = True
-    with bench.recorder.blame(rule):
-        reader = theirs.open(variable="other")
-        left = {1, 2, 3}
-        while left:
-            popped = reader.pop()
-            number = theirs.identify(popped) or 0
-            if number not in left:
-                condition = theirs.among_source("popped", map(theirs.item, sorted(left)))
-                bench.fail(rule, f"the storage of {name} untouched", popped, [f"assert {condition}, repr(popped)"])
-            left.remove(number)
-        reader.close()
-    bench.examined[rule] += refused
+@check("queue.ctor.wrong-storage", kinds=REQUESTS_ONLY, path=SCRAPY_QUEUES)
+@check("queue.ctor.wrong-storage", kinds=BYTES_ONLY, path=QUEUELIB_QUEUES)
+def foreign_storage_is_refused(open_queue, open_other, item, path, tolerated, about, rule):
+    stored = [item(number) for number in range(3)]
+    other = open_other(path)
+    for each in stored:
+        other.push(each)
+    other.close()
+    with about(rule):
+        with tolerated() as refused:
+            queue = open_queue()
+        if not refused:
+            assert len(queue) == 0, f"an exception, for the storage is one of {path}"
+            queue.close()
+        other = open_other(path)
+        assert keys(drained(other, 4)) == keys(stored)
+        other.close()
+    if not refused:
+        raise NotCovered("the class does not look at the storage of other classes under the same key")

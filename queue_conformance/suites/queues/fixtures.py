@@ -10,7 +10,13 @@ from scrapy import Request
 
 from queue_conformance.engine.check import Context, fixture
 from queue_conformance.engine.subject import Subject
-from queue_conformance.suites.outcomes import NotApplicable
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.implementations.quoted.support import Bulk
+from queue_conformance.implementations.recording import Timed
+from queue_conformance.specification import Kind
+from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues import pair
 
@@ -20,6 +26,7 @@ RULES = {
     "peek": "queue.peek.equals-pop",
     "len": "queue.len.count",
     "bool": "queue.len.truth",
+    "pop_all": "queue.pop.exactly-once",
     "clear": "queuelib.clear",
     "close": "queue.close.releases",
 }
@@ -33,6 +40,26 @@ def open_queue(context: Context) -> Callable[..., Subject]:
     def opened(key: str = "0", **options: Any) -> Subject:
         driver = context.bench.driver
         source, build = driver.construction(key, **options)
+        return context.record.construct(source, driver.constructor_rule, build, RULES)
+
+    return opened
+
+
+@fixture
+def open_other(context: Context) -> Callable[[str], Subject]:
+    """``open_other(path)``: build a queue of another class where ``open_queue()`` builds one."""
+
+    def opened(path: str) -> Subject:
+        tested, directory = context.bench.implementation, context.bench.driver.directory
+        try:
+            cls = load_class(path)
+        except LoadError as error:
+            raise NotExercised(str(error)) from error  # not in this release
+        if issubclass(tested.cls, cls):
+            raise NotExercised("it is a class of this kind itself")
+        driver = make_driver(Implementation(path, cls, tested.kind, tested.profile), directory, context.bench.recorder)
+        source, build = driver.construction("0")
+        source = source.replace(driver.class_name, f"load_object({path!r})", 1)
         return context.record.construct(source, driver.constructor_rule, build, RULES)
 
     return opened
@@ -69,6 +96,34 @@ def request(context: Context) -> Callable[..., Request]:
         return new
 
     return made
+
+
+@fixture
+def sized(context: Context) -> Callable[[int], Any]:
+    """``sized(number)``: an item with so many bytes of content."""
+
+    def made(size: int) -> Any:
+        body = b"x" * size
+        if context.bench.implementation.kind is Kind.BYTE_QUEUE:
+            return body
+        return request(context)(method="POST", body=body)
+
+    return made
+
+
+PATIENCE = 60.0
+"""Seconds after which many calls are given up; only queues whose cost grows with their length come near."""
+
+
+@fixture
+def in_bulk(context: Context) -> Callable[[Subject], Subject]:
+    """``in_bulk(queue)``: a queue through which many items go, each time as one operation."""
+
+    def opened(queue: Subject) -> Subject:
+        timed = Timed(queue.raw, context.bench.flight, PATIENCE)
+        return context.record.construct(f"Bulk({queue.name})", "", lambda: Bulk(timed), RULES)
+
+    return opened
 
 
 @fixture

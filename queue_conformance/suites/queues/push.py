@@ -1,19 +1,10 @@
 """Checks of push: what it accepts, returns and leaves as it was."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from scrapy import Request
 
-from queue_conformance.engine.check import check
-from queue_conformance.implementations.drivers.base import Item
-from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
-from queue_conformance.suites.programs import program
+from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.implementations.quoted.support import content
 from queue_conformance.suites.queues.construction import BYTES_ONLY, REQUESTS_ONLY
-from queue_conformance.suites.queues.pair import run
 
 
 @check("queue.push.accept")
@@ -76,7 +67,7 @@ def push_does_not_modify_the_request(queue, spider):
 
 # --- Size ------------------------------------------------------------------------------------------------------------
 
-SIZES = (0, 1, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, 1 << 26)
+SIZES = (1, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, 1 << 26)
 """Bytes of an item; the last one is 64 MiB."""
 
 MANY = 100_000
@@ -85,79 +76,18 @@ MANY = 100_000
 ITEMS_PER_EXAMPLE = 50
 """Items that go into a persistent queue for each example that is drawn: all of them only in a longer run."""
 
-PATIENCE = 60.0
-"""Seconds after which the many items are given up; only queues whose cost grows with their length come near."""
 
-
-@check("queue.push.large")
-def large_items_and_queues_work(bench: Bench) -> None:
-    rule = "queue.push.large"
-    run(bench, program(" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length"))
-    bench.restart()
-    sizes = SIZES if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE else SIZES[1:]  # empty bytes have a rule of their own
-    with bench.recorder.blame(rule):
-        queue = bench.open()
-        for size in sizes:
-            item = _sized(bench, size)
-            queue.push(item)
-            popped = queue.pop()
-            size_source = "len(popped.body)" if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE else "len(popped)"
-            found = type(popped) is type(item.value) and _same(popped, item.value, "body")
-            bench.expect(rule, found, f"the item of {size} bytes", popped, f"popped is not None and {size_source} == {size}")
-            del popped
-        queue.close()
-        _many(bench, rule)
-
-
-def _sized(bench: Bench, size: int) -> Item:
-    request = f"Request('https://example.com/1', method='POST', body=b'x' * {size})"
-    item: Item = bench.driver.evaluate(request if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE else f"b'x' * {size}")
-    return item
-
-
-def _many(bench: Bench, rule: str) -> None:
-    """Push many items and pop them; one operation in the record stands for all of them."""
-    bench.restart()
-    count = min(MANY, ITEMS_PER_EXAMPLE * bench.examples) if bench.offers("persistent") else MANY
-    queue = bench.open()
-    item = bench.driver.item(1)
-    flight = bench.flight
-    deadline = flight.now + PATIENCE
-
-    def push_all() -> int:
-        for number in range(count):
-            queue.raw.push(item.value)
-            flight.go_on()
-            if number % 256 == 0:
-                flight.enter(f"queue.push({item.source})  # number {number}", rule)
-            if number % 16 == 0 and flight.now > deadline:
-                return number + 1
-        return count
-
-    def pop_all() -> int:
-        popped = 0
-        while queue.raw.pop() is not None:
-            popped += 1
-            flight.go_on()
-            if popped % 256 == 0:
-                flight.enter(f"queue.pop()  # number {popped}", rule)
-            if popped % 16 == 0 and flight.now > deadline:
-                return -1
-        return popped
-
-    pushed = bench.recorder.call(f"for _ in range({count}): queue.push({item.source})", rule, push_all)
-    length = queue.length()
-    bench.expect(rule, length == pushed, f"len {pushed}", length, f"length == {count}")
-    popped = bench.recorder.call("popped = sum(1 for _ in iter(queue.pop, None))", rule, pop_all)
-    if pushed < count or popped < 0:
-        raise NotExercised(f"{count} items are not through after {PATIENCE:g} s")
-    bench.expect(rule, popped == count, f"{count} items", f"{popped} items", f"popped == {count}")
-    queue.close()
+@check("queue.push.large", presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length")
+def large_items_and_queues_work(bench, queue, item, sized, in_bulk, about, rule):
+    with about(rule):
+        for size in SIZES:
+            queue.push(sized(size))
+            assert content(queue.pop()) == b"x" * size
+        count = min(MANY, ITEMS_PER_EXAMPLE * bench.examples) if bench.offers("persistent") else MANY
+        bulk = in_bulk(queue)
+        bulk.push(item(1), count)
+        assert len(queue) == count
+        assert bulk.pop_all() == count
     if count < MANY:
         examples = MANY // ITEMS_PER_EXAMPLE
-        raise NotExercised(f"works with {count} items; --conformance-examples={examples} tries {MANY}")
-
-
-def _same(popped: Any, pushed: Any, field: str) -> bool:
-    """Whether bytes are equal, or requests in one of their fields."""
-    return bool(popped == pushed if isinstance(pushed, bytes) else getattr(popped, field) == getattr(pushed, field))
+        raise NotCovered(f"works with {count} items; --conformance-examples={examples} tries {MANY}")
