@@ -14,18 +14,10 @@ from kit import FIFO_BYTES, FIFO_DISK, bench, examine, mounts
 from queue_conformance import isolation
 from queue_conformance.faults import disk
 from queue_conformance.faults.filesystem import mount_small_filesystem
-from queue_conformance.suites.queues import disk as disk_checks
+from queue_conformance.specification import Kind
+from queue_conformance.suites import checks_of
 
 FULL = pytest.mark.skipif(not mounts(), reason="needs a file system of its own")
-
-
-@contextmanager
-def during(fault, directory):
-    fault.begin(Path(directory))
-    try:
-        yield
-    finally:
-        fault.end()
 
 
 def raises(number):
@@ -34,53 +26,53 @@ def raises(number):
 
 class TestSizeLimit:
     def test_a_write_across_the_limit_is_short(self, tmp_path):
-        fault = disk.SizeLimit(3)
-        with closing_file(tmp_path) as file, during(fault, tmp_path):
+        fault = disk.SizeLimit(tmp_path, 3)
+        with closing_file(tmp_path) as file, fault:
             assert os.write(file, b"12345") == 3
         assert fault.hit
         assert (tmp_path / "file").read_bytes() == b"123"
 
     def test_a_write_beyond_the_limit_fails(self, tmp_path):
-        fault = disk.SizeLimit(0)
-        with closing_file(tmp_path) as file, during(fault, tmp_path), raises(errno.EFBIG):
+        fault = disk.SizeLimit(tmp_path, 0)
+        with closing_file(tmp_path) as file, fault, raises(errno.EFBIG):
             os.write(file, b"1")
         assert fault.hit
 
     def test_a_write_below_the_limit_is_no_hit(self, tmp_path):
-        fault = disk.SizeLimit(10)
-        with closing_file(tmp_path) as file, during(fault, tmp_path):
+        fault = disk.SizeLimit(tmp_path, 10)
+        with closing_file(tmp_path) as file, fault:
             os.write(file, b"12345")
         assert not fault.hit
 
     def test_it_reaches_into_sqlite(self, tmp_path):
-        fault = disk.SizeLimit(5000)
+        fault = disk.SizeLimit(tmp_path, 5000)
         with closing(sqlite3.connect(tmp_path / "file")) as database:
             database.execute("CREATE TABLE items (item)")
-            with during(fault, tmp_path), pytest.raises(sqlite3.OperationalError):
+            with fault, pytest.raises(sqlite3.OperationalError):
                 database.execute("INSERT INTO items VALUES (?)", (bytes(50_000),))
         assert fault.hit
 
     def test_afterwards_all_is_as_before(self, tmp_path):
         before = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
-        with during(disk.SizeLimit(0), tmp_path):
+        with disk.SizeLimit(tmp_path, 0):
             pass
         assert (resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)) == before
 
 
 class TestNoDescriptors:
     def test_nothing_more_can_be_opened(self, tmp_path):
-        with during(disk.NoDescriptors(), tmp_path), raises(errno.EMFILE):
+        with disk.NoDescriptors(tmp_path), raises(errno.EMFILE):
             os.open(tmp_path, os.O_RDONLY)
 
     def test_it_reaches_into_sqlite(self, tmp_path):
         with closing(sqlite3.connect(tmp_path / "file")) as database:
             database.execute("CREATE TABLE items (item)")
-            with during(disk.NoDescriptors(), tmp_path), pytest.raises(sqlite3.OperationalError, match="unable to open"):
+            with disk.NoDescriptors(tmp_path), pytest.raises(sqlite3.OperationalError, match="unable to open"):
                 database.execute("INSERT INTO items VALUES (1)")
 
     def test_afterwards_all_is_as_before(self, tmp_path):
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with during(disk.NoDescriptors(), tmp_path):
+        with disk.NoDescriptors(tmp_path):
             pass
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
         os.close(os.open(tmp_path, os.O_RDONLY))
@@ -89,7 +81,7 @@ class TestNoDescriptors:
 class TestNoPermission:
     def test_nothing_can_be_created_or_written(self, tmp_path):
         def errors(_flight):
-            with during(disk.NoPermission(), "."):
+            with disk.NoPermission("."):
                 forbidden = [error_of("file"), error_of("other")]
             return forbidden, [error_of("file"), error_of("other")]
 
@@ -103,7 +95,7 @@ class TestNoPermission:
     def test_afterwards_all_is_as_before(self, tmp_path):
         (tmp_path / "file").touch(0o640)
         before = (tmp_path / "file").stat().st_mode, tmp_path.stat().st_mode
-        with during(disk.NoPermission(), tmp_path):
+        with disk.NoPermission(tmp_path):
             pass
         assert ((tmp_path / "file").stat().st_mode, tmp_path.stat().st_mode) == before
 
@@ -114,7 +106,7 @@ class TestNoSpace:
     def test_what_does_not_fit_into_the_room_fails(self, tmp_path, room):
         def written(_flight):
             mount_small_filesystem(str(tmp_path))
-            with closing_file(tmp_path) as file, during(disk.NoSpace(room), tmp_path):
+            with closing_file(tmp_path) as file, disk.NoSpace(tmp_path, room):
                 fits = sum(os.write(file, bytes(4096)) for _ in range(room // 4096))
                 try:
                     os.write(file, b"1")
@@ -128,7 +120,7 @@ class TestNoSpace:
             mount_small_filesystem(str(tmp_path))
             with closing(sqlite3.connect(tmp_path / "file")) as database:
                 database.execute("CREATE TABLE items (item)")
-                with during(disk.NoSpace(0), tmp_path), pytest.raises(sqlite3.OperationalError) as caught:
+                with disk.NoSpace(tmp_path, 0), pytest.raises(sqlite3.OperationalError) as caught:
                     database.execute("INSERT INTO items VALUES (?)", (bytes(50_000),))
             return str(caught.value)
 
@@ -164,27 +156,27 @@ class TestPlaces:
         assert first == second != other
 
 
-@pytest.mark.parametrize("check", [disk_checks.a_push_is_stored_or_raises, disk_checks.a_failed_open_loses_nothing])
+@pytest.mark.parametrize("name", ["queue.push.no-silent-loss", "disk.open"])
 @pytest.mark.parametrize("path", [FIFO_DISK, FIFO_BYTES, "gallery.right.ChunkedByteQueue", "gallery.right.FilePerItem"])
-def test_a_right_queue_also_withstands_what_root_does_not_meet(path, check):
+def test_a_right_queue_also_withstands_what_root_does_not_meet(path, name):
     with bench(path) as found:
 
         def outcome(_flight):
-            check(found)
+            check_called(name)(found)
             return list(found.broken), " ".join(found.notes)
 
         broken, notes = as_nobody(outcome, found.directory)
     assert not broken
-    assert "disk faults that hit" in notes
+    assert "faults that hit" in notes
     assert "needs a user who is not root" not in notes
 
 
 class TestReport:
     def test_it_names_the_faults_that_hit(self):
         notes = examine("scrapy.squeues.PickleFifoSQLiteQueue", only="queue.push.no-silent-loss").notes
-        (hit,) = [note for note in notes if note.startswith("disk faults that hit push: ")]
+        (hit,) = [note for note in notes if note.startswith("faults that hit queue.push.no-silent-loss: ")]
         assert "size limit (" in hit
-        assert "no descriptors (4 of 4 places)" in hit
+        assert "no descriptors (4 of 4)" in hit
         assert ("no space (" in hit) == mounts()
 
     def test_a_fault_that_this_user_cannot_make_is_named(self):
@@ -195,9 +187,13 @@ class TestReport:
     def test_a_process_with_other_tasks_is_not_moved_to_other_mounts(self):
         before = os.readlink("/proc/self/ns/mnt") if os.path.exists("/proc/self/ns/mnt") else None
         with bench(FIFO_DISK) as found:
-            disk_checks.a_failed_open_loses_nothing(found)
+            check_called("disk.open")(found)
             assert any("no space on a file system of its own" in note for note in found.notes)
         assert before is None or os.readlink("/proc/self/ns/mnt") == before
+
+
+def check_called(name):
+    return next(check.function for check in checks_of(Kind.BYTE_QUEUE) if check.name == name)
 
 
 @contextmanager

@@ -1,32 +1,40 @@
 """What a check did, said again as a script: literals for what it computed, variables for what came of the subject."""
 
+import gc
 from collections import deque
+from functools import partial
+from types import SimpleNamespace
+from weakref import WeakSet
 
 import pytest
 from kit import FIFO_MEMORY, bench
 
 from queue_conformance import suites
-from queue_conformance.engine.check import NotCovered, check, run_case
+from queue_conformance.engine.check import NotCovered, Uncertain, check, run_case
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
+from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
 
 SIZES = (1, 70)
+STACKS = WeakSet()
 
 
 class Stack:
     """What the checks below test: last in, first out."""
 
     def __init__(self):
+        STACKS.add(self)
         self.items, self.limit = deque(), 9
+        self.full = False
 
     def push(self, item, priority=0):
-        if item is None:
+        if item is None or (self.full and self.items):
             raise TypeError("no item")
         self.items.append(item)
 
@@ -48,7 +56,7 @@ def files(directory):
     return ["0"]
 
 
-class Trouble:
+class Within:
     """A context manager of the kind that scripts show as it is."""
 
     def __init__(self, name):
@@ -61,14 +69,33 @@ class Trouble:
         pass
 
 
+class OneAtATime(Fault):
+    """The stack takes one item at a time."""
+
+    name, place = "one at a time", "stack"
+
+    def __init__(self, stack):
+        super().__init__(1)
+        self.stack = stack
+
+    def begin(self):
+        self.stack.full = True
+
+    def end(self):
+        self.stack.full = False
+
+
 def ran(check):
     """Run a check; return how it failed, the lines of its script and the operations."""
     recorder = Recorder(FlightRecorder())
     sources = Sources("/scratch")
     record = Record(recorder, sources, lambda value: (value.key, "{}.key") if isinstance(value, Item) else None)
     function, source = instrument(check)
+    stack = Stack()
     fixtures = {
-        "queue": Subject(Stack(), "queue", record, {"push": "rule.push"}),
+        "queue": Subject(stack, "queue", record, {"push": "rule.push"}),
+        "fault": sources.give(OneAtATime(stack), "OneAtATime(stack, 1)"),
+        "uncertain": partial(Uncertain, SimpleNamespace(held=int)),
         "item": lambda number: sources.give(b"item %d" % number, f"b'item {number}'"),
         "open_queue": lambda key: record.construct(f"Stack(directory + '/{key}')", "rule.ctor", Stack, {}),
         "directory": "/scratch",
@@ -140,8 +167,8 @@ def the_world_around(queue, directory):
 
 
 def a_context(queue):
-    with Trouble("name") as trouble, Trouble("other"):
-        queue.push(trouble.name)
+    with Within("name") as within, Within("other"):
+        queue.push(within.name)
     assert len(queue) == 2
 
 
@@ -151,6 +178,45 @@ def nothing_else(queue):
         numbers.append(number)
     queue.push(numbers[-1])
     assert len(queue) == 2, "two"
+
+
+def raises_in_an_assertion(queue):
+    assert len(queue) == 0
+    assert queue.push(None) == queue.pop()
+
+
+def a_fault(queue, uncertain, fault):
+    queue.push(b"0")
+    with uncertain() as refused, fault:
+        queue.push(b"1")
+    fault.must_hit()
+    assert len(queue) == (2 if refused else 1)
+
+
+def either(queue, uncertain):
+    with uncertain():
+        queue.push(None)
+    assert len(queue) == 1
+
+
+def one_error(queue, uncertain):
+    with uncertain(only=["KeyError"]):
+        queue.push(None)
+
+
+def names_of_what_failed(queue, uncertain, fault):
+    popped = None
+    queue.push(b"0")
+    with uncertain() as _, fault:
+        popped = queue.push(b"1")
+    assert popped == b"1"
+
+
+def deletes(open_queue):
+    other = open_queue("1")
+    other.push(b"0")
+    del other
+    assert len(STACKS) == 1
 
 
 def raises(queue):
@@ -243,10 +309,43 @@ def raises(queue):
             a_context,
             "expected 2, got 1",
             [
-                "with Trouble('name') as trouble:\n    with Trouble('other'):\n        queue.push(trouble.name)",
+                "with Within('name') as within:\n    with Within('other'):\n        queue.push(within.name)",
                 "length = len(queue)",
                 "assert length == 2, f'got {length!r}'",
             ],
+        ),
+        (
+            a_fault,
+            "expected 2, got 1",
+            [
+                "queue.push(b'0')",
+                "try:\n    with OneAtATime(stack, 1):\n        queue.push(b'1')\n"
+                "except Exception:\n    pass\nelse:\n    sys.exit()  # it was done, which is right too",
+                "length = len(queue)",
+                "assert length == 2, f'got {length!r}'",
+            ],
+        ),
+        (
+            either,
+            "expected 1, got 0",
+            [
+                "with suppress(Exception):\n    queue.push(None)",
+                "length = len(queue)",
+                "assert length == 1, f'got {length!r}'",
+            ],
+        ),
+        (
+            one_error,
+            "expected KeyError, got TypeError('no item') raised",
+            [
+                "try:\n    queue.push(None)\nexcept Exception as error:\n"
+                "    names = {cls.__name__ for cls in type(error).__mro__}\n    assert names & {'KeyError'}, repr(error)",
+            ],
+        ),
+        (
+            raises_in_an_assertion,
+            "queue.push(None) raised TypeError('no item')",
+            ["len(queue)", "queue.push(None)"],
         ),
         (nothing_else, "expected two, got 1", ["queue.push(1)", "length = len(queue)", "assert length == 2, f'got {length!r}'"]),
         (raises, "queue.push(None) raised TypeError('no item')", ["queue.push(b'1')", "queue.push(None)"]),
@@ -256,6 +355,23 @@ def test_a_check_becomes_a_script(check, failure, lines):
     failed, written, _ = ran(check)
     assert written == lines
     assert failure is None or str(failed) == failure
+
+
+def test_a_name_that_nothing_was_assigned_to_is_what_it_was_before():
+    _, written, _ = ran(names_of_what_failed)
+    assert written[-1] == "assert None == b'1'"
+
+
+def test_what_is_deleted_is_held_by_nothing():
+    gc.collect()  # the stacks of other tests
+    failed, written, _ = ran(deletes)
+    assert failed is None
+    assert written == ["other = Stack(directory + '/1')", "other.push(b'0')", "del other"]
+
+
+def test_what_is_done_under_a_fault_is_shown_below_it():
+    _, _, operations = ran(a_fault)
+    assert operations == ["queue.push(b'0')", "with OneAtATime(stack, 1):", "    queue.push(b'1')", "len(queue)"]
 
 
 def test_each_call_is_an_operation():

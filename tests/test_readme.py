@@ -14,7 +14,7 @@ BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
 TEXTS = [block for language, block in BLOCKS if language == "text"]
 
 # Where faults hit depends on the user, the platform and the release of Python.
-FAULTS = re.compile(r"^  note: (disk faults|durability|after a crash).*\n(    .*\n)*", re.MULTILINE)
+FAULTS = re.compile(r"^  note: (disk faults|faults that hit|durability|after a crash).*\n(    .*\n)*", re.MULTILINE)
 
 
 @pytest.mark.skipif(f"Scrapy {version('scrapy')}," not in README, reason="the README shows another release of Scrapy")

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from functools import wraps
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
+from typing import Any, NoReturn, Self
 
 from queue_conformance import suites
+from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.writing import INDENT, Block
+from queue_conformance.faults.fault import Fault, Missed
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken, TooSlow, rule_broken
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken, rule_broken
 from queue_conformance.suites.programs import program
 
 
@@ -36,14 +37,15 @@ class Context:
         self.bench = bench
         self.rules = [rule]
         self.sources = Sources(str(bench.driver.directory))
-        self.record = Record(bench.recorder, self.sources, bench.driver.key, self._held)
+        self.record = Record(bench.recorder, self.sources, bench.driver.key, self.held)
 
     @property
     def rule(self) -> str:
         """The rule that an assertion is about."""
         return self.rules[-1]
 
-    def _held(self) -> None:
+    def held(self) -> None:
+        """Note that what an assertion says holds."""
         self.bench.examined[self.rule] += 1
 
 
@@ -62,6 +64,7 @@ def check(
     kinds: Iterable[Kind] = suites.QUEUES,
     name: str | None = None,
     presupposes: str = "",
+    masked: Mapping[str, str] | None = None,
     **cases: Sequence[Any],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as a check.
@@ -71,7 +74,9 @@ def check(
         kinds: the kinds of implementation that it can drive.
         name: what it is called, if not the id of its first rule.
         presupposes: a program; where that fails, what the check asks says nothing.
-        cases: by the name of a parameter, its values; the check runs with each one, or with each combination.
+        masked: by the id of a rule, that of another one; where that fails too, a failure of the first says nothing.
+        cases: by the name of a parameter, its values; the check runs with each one, or with each combination, the first
+            parameter varying last (see :func:`~queue_conformance.engine.cases.run_cases`).
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -84,18 +89,13 @@ def check(
             if presupposes:
                 suites.player_of(bench).show(program(presupposes))
                 bench.restart()
-            tried = [dict(zip(cases, values, strict=True)) for values in itertools.product(*cases.values())]
-            skipped = []
-            for case in tried:
-                try:
-                    with bench.collecting() if cases else nullcontext():  # one that fails hides no other
-                        run_case(bench, rules[0], known[0], case)
-                except TooSlow:
-                    raise
-                except NotCovered as reason:
-                    skipped.append(reason)
-            if len(skipped) == len(tried):
-                raise skipped[0]
+            if not cases:
+                run_case(bench, rules[0], known[0], {})
+                return
+            run_cases(bench, name or rules[0], cases, lambda case: run_case(bench, rules[0], known[0], case))
+            for one, other in (masked or {}).items():
+                if other in bench.broken and one in bench.broken:
+                    del bench.broken[one], bench.examined[one]
 
         suites.check(*rules, kinds=kinds, name=name)(run)
         return function
@@ -114,6 +114,10 @@ def run_case(bench: Bench, rule: str, check: tuple[Callable[..., None], Source],
         bench.restart()
     context = Context(bench, rule)
     before = bench.examined[rule]
+    for value in case.values():
+        if isinstance(value, Fault):
+            context.sources.give(value, value.source)
+            context.record.note(value.setup)
     try:
         with ExitStack() as stack:
             wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
@@ -122,6 +126,8 @@ def run_case(bench: Bench, rule: str, check: tuple[Callable[..., None], Source],
             function(**given, __record__=context.record, __source__=source)
     except Failed as failed:
         raise broken(context, failed) from None
+    except Missed as missed:
+        raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
         failure = bench.unexpected(raised)
         failure.body = context.record.lines
@@ -249,7 +255,7 @@ def raises(context: Context) -> Callable[..., Block]:
         def _fail(self, actual: str) -> NoReturn:
             raise Failed(f"{self.names}{self.because}", actual) from None
 
-        def written(self, body: str) -> str:
+        def written(self, body: str, named: bool) -> str:
             caught = f"({self.names.replace(' or ', ', ')})" if len(self.errors) > 1 else self.names
             message = f"{self.names} expected, but the call returned"
             return (
@@ -281,7 +287,63 @@ def tolerated(context: Context) -> Callable[..., Block]:
                 self.raised = error.error
             return self.raised is not None
 
-        def written(self, body: str) -> str:
+        def written(self, body: str, named: bool) -> str:
             return f"with {'suppress(Exception)' if self.raised else 'or_exit()'}:\n{textwrap.indent(body, INDENT)}"
 
     return Tolerated
+
+
+@fixture
+def uncertain(context: Context) -> Callable[..., Uncertain]:
+    """``with uncertain() as refused, fault``: the operation inside returns or raises; then ``refused`` is true."""
+    return partial(Uncertain, context)
+
+
+class Uncertain(Block):
+    """A block in which an operation may raise, or not; scripts allow for both.
+
+    Args:
+        context: of the check.
+        only: the names of exceptions; unless it is empty, what is raised must be one of them, or derived from one.
+        never: the names of exceptions that may not be raised.
+        expected: what may be raised, in words.
+
+    Attributes:
+        raised: what the operation raised, or ``None``.
+    """
+
+    raised: BaseException | None = None
+
+    def __init__(self, context: Context, only: Sequence[str] = (), never: Sequence[str] = (), expected: str = "") -> None:
+        self._context = context
+        self.only, self.never = only, never
+        self.expected = expected or " or ".join(only)
+
+    def __bool__(self) -> bool:
+        return self.raised is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        if not isinstance(error, OperationRaised) or not isinstance(error.error, Exception):
+            return False
+        self.raised = error.error
+        names = {cls.__name__ for cls in type(error.error).__mro__}
+        if (self.only and names.isdisjoint(self.only)) or not names.isdisjoint(self.never):
+            raise Failed(self.expected, f"{describe(error.error)} raised") from None
+        self._context.held()
+        return True
+
+    def written(self, body: str, named: bool) -> str:
+        """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
+        if self.only or self.never:
+            wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
+            ends = f"names = {{cls.__name__ for cls in type(error).__mro__}}\n    assert names {wanted}, repr(error)"
+            return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n    {ends}"
+        if not named:
+            return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}"
+        if not self:
+            return f"with or_exit():\n{textwrap.indent(body, INDENT)}"
+        ends = "pass\nelse:\n    sys.exit()  # it was done, which is right too"
+        return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"

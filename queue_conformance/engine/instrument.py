@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.syntax import parse
+from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.implementations.scripts import source_of
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
@@ -92,6 +92,9 @@ class _Transformer:
             return _there(ast.With([ast.withitem(opened)], [self._simple(statement)]), statement)
         if isinstance(statement, ast.With):
             return self._with(statement)
+        if isinstance(statement, ast.Delete):
+            forgotten = _call("forget", *(ast.Name(name, ast.Load()) for name in names_in(statement, ast.Del)))
+            return _there(ast.With([ast.withitem(forgotten)], [statement]), statement)
         for name in ("body", "orelse", "finalbody"):
             if isinstance(inner := getattr(statement, name, None), list):
                 setattr(statement, name, self.block(inner))

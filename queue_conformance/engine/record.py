@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import normal
 from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
+from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations.recording import Recorder, describe
 
 
@@ -115,6 +116,12 @@ class Record:
             self._entries.append(Line(normal(source)))
         return self.recorder.call(source, rule, function)
 
+    def note(self, source: str) -> None:
+        """Note a line that comes before the check, if there is one."""
+        if source:
+            self._entries.append(Line(source))
+            self.recorder.note(source)
+
     def construct(self, source: str, rule: str, build: Callable[[], Any], rules: Mapping[str, str]) -> Subject:
         """Build a subject, named as the variable that the statement in progress assigns to.
 
@@ -182,10 +189,24 @@ class Record:
         outer, self._entries = self._entries, []
         outer.append(Within(frame, manager, self._entries))
         try:
-            with manager as entered:
+            with (
+                self.recorder.block(f"with {manager.source}:") if isinstance(manager, Fault) else nullcontext(),
+                manager as entered,
+            ):
                 yield entered
         finally:
             self._entries = outer
+
+    @contextmanager
+    def forget(self, subject: Any) -> Iterator[None]:
+        """Hold on to nothing of what the check deletes, if it is a subject."""
+        yield
+        if not isinstance(subject, Subject):
+            return
+        subject.raw = None
+        self._entries.append(Line(f"del {subject.name}"))
+        self.recorder.note(f"del {subject.name}")
+        self.recorder.release()
 
     def compare(self, left: Any, comparison: str, right: Any, expected: str = "") -> None:
         """Assert that a comparison holds.

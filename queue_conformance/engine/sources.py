@@ -25,7 +25,7 @@ class Sources:
 
     def give(self, value: Any, source: str) -> Any:
         """Return a value after giving it an expression; the value is kept, so that no other one takes its place."""
-        self._given[id(value)] = (value, normal(source))
+        self._given[id(value)] = (value, source)
         return value
 
     def has(self, value: Any) -> bool:
@@ -35,7 +35,7 @@ class Sources:
     def of(self, value: Any) -> str | None:
         """Return an expression that makes an equal value, or ``None`` if none is known."""
         if id(value) in self._given:
-            return self._given[id(value)][1]
+            return normal(self._given[id(value)][1])
         kind = type(value)
         if kind is int and abs(value) >= 10**LONG and value % 10**LONG == 0:
             return _power(value)

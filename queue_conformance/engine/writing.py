@@ -28,15 +28,20 @@ PURE = frozenset(
 )
 """Functions that see nothing but their arguments."""
 
-VARIABLES = {"pop": "popped", "peek": "peeked", "len": "length", "bool": "truth"}
+VARIABLES = {"drain": "left", "pop": "popped", "peek": "peeked", "len": "length", "bool": "truth"}
 """How scripts call the result of an operation that is compared."""
 
 
 class Block(AbstractContextManager[Any]):
     """A context manager of a check that is written in a way of its own, or not at all."""
 
-    def written(self, body: str) -> str:
-        """Return a block with this body as it stands in a script."""
+    def written(self, body: str, named: bool) -> str:
+        """Return a block as it stands in a script.
+
+        Args:
+            body: what is in it.
+            named: whether the check gives it a name.
+        """
         return body
 
 
@@ -53,11 +58,12 @@ class Frame:
     Attributes:
         ended: the number of operations after it.
         values: by the numbers of expressions, the value, and the numbers of operations before and after.
+        raised: whether something was raised in it.
         failed: whether the assertion in it failed.
         construction: the expression that builds the subject which it asks a fixture for.
     """
 
-    __slots__ = ("_record", "began", "construction", "ended", "failed", "names", "node", "source", "values")
+    __slots__ = ("_record", "began", "construction", "ended", "failed", "names", "node", "raised", "source", "values")
 
     def __init__(self, record: Record, node: ast.AST, source: Source, names: Mapping[str, Any], began: int) -> None:
         self._record = record
@@ -66,13 +72,14 @@ class Frame:
         self.names = {name: names[name] for name in node.reads if name in names}  # type: ignore[attr-defined]
         self.began = self.ended = began
         self.values: dict[int, tuple[Any, int, int]] = {}
-        self.failed = False
+        self.raised = self.failed = False
         self.construction = ""
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.raised = kind is not None
         self._record.leave(self)
 
 
@@ -144,7 +151,8 @@ class Writer:
     def _block(self, block: Within) -> list[Line]:
         if isinstance(block.manager, Block):
             text = "\n".join(self.lines(block.entries))
-            return [Line(block.manager.written(text), reads=frozenset(_words(text)))] if text else []
+            named = getattr(block.head.node, "optional_vars", None) is not None
+            return [Line(block.manager.written(text, named), reads=frozenset(_words(text)))] if text else []
         head = self._line(block.head, block.head.node)
         self.kept |= names_in(block.head.node, ast.Store)
         text = "\n".join(self.lines(block.entries))
@@ -161,7 +169,8 @@ class Writer:
             self.kept -= targets
             return []
         line = self._line(frame, node, needed=operated or not targets, defines=targets)
-        self.kept |= targets
+        if not frame.raised:  # otherwise the names hold what they held before
+            self.kept |= targets
         return [line]
 
     def _is_literal(self, frame: Frame, node: ast.AST) -> bool:
@@ -220,6 +229,8 @@ class Writer:
     def _assertion(self, frame: Frame, node: ast.Assert) -> list[Line]:
         """Return the operations of an assertion; of one that failed, also the assertion."""
         called = list(_operations(frame, node.test))
+        if frame.raised and not frame.failed:
+            called += [call for call in _calls(node.test) if _number(call) not in frame.values][:1]
         if not frame.failed:
             return [self._line(frame, call) for call in called]
         variables: dict[int, str] = {}
@@ -232,7 +243,7 @@ class Writer:
             lines.append(self._line(frame, call, start=f"{name} = "))
         test = _Folding(self, frame, variables).test(node.test)
         left = node.test.left if isinstance(node.test, ast.Compare) else node.test
-        shown = variables.get(_number(left)) or (left.id if isinstance(left, ast.Name) else "")
+        shown = variables.get(_number(left)) or (left.id if isinstance(left, ast.Name) and left.id in self.kept else "")
         message = f", f'got {{{shown}!r}}'" if shown else ""
         return [*lines, Line(f"assert {ast.unparse(test)}{message}", reads=frozenset(names_in(test)))]
 
@@ -320,6 +331,14 @@ def _operations(frame: Frame, node: ast.AST) -> Iterator[ast.expr]:
         return
     for child in ast.iter_child_nodes(node):
         yield from _operations(frame, child)
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    """Yield calls in the order in which they begin; the arguments of one come after it."""
+    if isinstance(node, ast.Call):
+        yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _calls(child)
 
 
 def _operation(call: ast.expr) -> str:

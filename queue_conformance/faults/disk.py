@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import random
 import signal
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
 
+from queue_conformance.faults.fault import Fault, Missed
 from queue_conformance.faults.filesystem import fill_filesystem
 
 try:
@@ -24,46 +23,23 @@ else:
     AVAILABLE = True
 
 
-class Fault(ABC):
+class DiskFault(Fault):
     """A way to hurt a disk.
 
-    Attributes:
-        hit: whether a write was seen to be refused or cut.
+    Args:
+        directory: where the implementation stores.
+        number: bytes, where the fault has to do with a number of them.
     """
 
-    name: ClassVar[str]
-    """What reports call it."""
+    place = "directory"
 
-    setup_source: ClassVar[Sequence[str]] = ()
-    """Lines of a script that come before the queue is opened."""
-
-    hit = False
-
-    @property
-    @abstractmethod
-    def begin_source(self) -> Sequence[str]:
-        """Lines of a script that do the same as ``begin``."""
-
-    @property
-    @abstractmethod
-    def end_source(self) -> Sequence[str]:
-        """Lines of a script that do the same as ``end``."""
-
-    @abstractmethod
-    def begin(self, directory: Path) -> None:
-        """Let it begin.
-
-        Args:
-            directory: where the implementation stores.
-        """
-
-    @abstractmethod
-    def end(self) -> None:
-        """Let everything be as it was before."""
+    def __init__(self, directory: Path | str, number: int | None = None) -> None:
+        super().__init__(number)
+        self.directory = Path(directory)
 
 
-class NoFault(Fault):
-    """Nothing happens; only the sizes of files before and afterwards are kept.
+class NoFault(DiskFault):
+    """Nothing happens, and nothing may raise; only the sizes of files before and afterwards are kept.
 
     Attributes:
         before: the size of each file when it began, in bytes.
@@ -71,63 +47,49 @@ class NoFault(Fault):
     """
 
     name = "no fault"
-    begin_source = end_source = ()
 
-    def begin(self, directory: Path) -> None:
-        self._directory = directory
-        self.before = sizes(directory)
+    def begin(self) -> None:
+        self.before = sizes(self.directory)
 
     def end(self) -> None:
-        self.after = sizes(self._directory)
+        self.after = sizes(self.directory)
+
+    def must_hit(self) -> None:
+        if self.hit:
+            raise Missed("the operation raises without a fault, too")
 
 
-class SizeLimit(Fault):
-    """No file of this process can grow beyond a size.
+class SizeLimit(DiskFault):
+    """No file of this process can grow beyond a number of bytes.
 
     A write across the limit is cut short; a write beyond it fails with ``EFBIG`` and makes the system send ``SIGXFSZ``.
-
-    Args:
-        limit: bytes.
     """
 
     name = "size limit"
-    end_source = ("resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))",)
+    number: int
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-
-    @property
-    def begin_source(self) -> Sequence[str]:
-        return [f"resource.setrlimit(resource.RLIMIT_FSIZE, ({self.limit}, resource.RLIM_INFINITY))"]
-
-    def begin(self, directory: Path) -> None:
-        self._directory, self._before = directory, sizes(directory)
+    def begin(self) -> None:
+        self._before = sizes(self.directory)
         self._soft, self._hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         self._handler = signal.signal(signal.SIGXFSZ, self._refused)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self.limit, self._hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.number, self._hard))
 
     def end(self) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (self._soft, self._hard))
         signal.signal(signal.SIGXFSZ, self._handler)
-        after = sizes(self._directory)
-        self.hit |= any(size == self.limit > self._before.get(path, 0) for path, size in after.items())
+        after = sizes(self.directory)
+        self.hit |= any(size == self.number > self._before.get(path, 0) for path, size in after.items())
 
     def _refused(self, *_: object) -> None:
         self.hit = True
 
 
-class NoDescriptors(Fault):
+class NoDescriptors(DiskFault):
     """This process can open no more files (``EMFILE``) than are open when it begins."""
 
     name = "no descriptors"
-    begin_source = (
-        "files = resource.getrlimit(resource.RLIMIT_NOFILE)",
-        "os.close(free := os.open(os.devnull, os.O_RDONLY))",
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (free, files[1]))",
-    )
-    end_source = ("resource.setrlimit(resource.RLIMIT_NOFILE, files)",)
 
-    def begin(self, directory: Path) -> None:
+    def begin(self) -> None:
         self._files = resource.getrlimit(resource.RLIMIT_NOFILE)
         os.close(free := os.open(os.devnull, os.O_RDONLY))
         resource.setrlimit(resource.RLIMIT_NOFILE, (free, self._files[1]))
@@ -136,15 +98,13 @@ class NoDescriptors(Fault):
         resource.setrlimit(resource.RLIMIT_NOFILE, self._files)
 
 
-class NoPermission(Fault):
+class NoPermission(DiskFault):
     """No file can be created, and none opened to write to it (``EACCES``). Root can nevertheless."""
 
     name = "no permission"
-    begin_source = ("for path in [Path(directory), *Path(directory).rglob('*')]: path.chmod(0o555)",)
-    end_source = ("for path in [Path(directory), *Path(directory).rglob('*')]: path.chmod(0o755)",)
 
-    def begin(self, directory: Path) -> None:
-        self._modes = {path: path.stat().st_mode for path in (directory, *directory.rglob("*"))}
+    def begin(self) -> None:
+        self._modes = {path: path.stat().st_mode for path in (self.directory, *self.directory.rglob("*"))}
         for path in self._modes:
             path.chmod(0o555)
 
@@ -154,40 +114,24 @@ class NoPermission(Fault):
                 path.chmod(mode)
 
 
-class NoSpace(Fault):
-    """The file system is full (``ENOSPC``); it must be a small one.
-
-    Args:
-        room: bytes that are left, a multiple of 4096.
-    """
+class NoSpace(DiskFault):
+    """The file system, a small one, is full but for a number of bytes, a multiple of 4096 (``ENOSPC``)."""
 
     name = "no space"
-    setup_source = ("mount_small_filesystem(directory)",)
-    end_source = ("os.unlink(directory + '/filler')",)
+    setup = "mount_small_filesystem(directory)"
+    number: int
 
-    def __init__(self, room: int) -> None:
-        self.room = room
-
-    @property
-    def begin_source(self) -> Sequence[str]:
-        return [f"fill_filesystem(directory, {self.room})"]
-
-    def begin(self, directory: Path) -> None:
-        self._directory = directory
-        fill_filesystem(str(directory), self.room)
+    def begin(self) -> None:
+        fill_filesystem(str(self.directory), self.number)
 
     def end(self) -> None:
-        (self._directory / "filler").unlink()
+        (self.directory / "filler").unlink()
 
 
 def permissions_matter(directory: Path) -> bool:
     """Whether this user is refused what a mode forbids, which root is not."""
-    fault = NoPermission()
-    fault.begin(directory)
-    try:
+    with NoPermission(directory):
         return not os.access(directory, os.W_OK)
-    finally:
-        fault.end()
 
 
 def sizes(directory: Path) -> dict[str, int]:

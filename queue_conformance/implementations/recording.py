@@ -109,6 +109,7 @@ class Recorder:
         self.flight = flight
         self.steps: list[Step] = []
         self._blamed: str | None = None
+        self._indent = ""
         self._raised: BaseException | None = None
 
     def restart(self, program: str = "") -> None:
@@ -139,6 +140,7 @@ class Recorder:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
         owner = self._blamed or owner
+        source = self._indent + source
         step = Step(source)
         self.steps.append(step)
         self.flight.enter(source, owner)
@@ -159,8 +161,18 @@ class Recorder:
 
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
-        self.steps.append(Step(source))
-        self.flight.note(source)
+        self.steps.append(Step(self._indent + source))
+        self.flight.note(self._indent + source)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Record the first line of a block, and indent what is done in it."""
+        self.note(head)
+        self._indent += "    "
+        try:
+            yield
+        finally:
+            self._indent = self._indent[4:]
 
     def release(self) -> None:
         """Hold on to no object that an operation returned or raised, so that one which nobody else holds is gone."""

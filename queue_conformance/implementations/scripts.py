@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from queue_conformance.faults import disk
+from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations.recording import Step
 
 _IMPORTS: Mapping[str, str] = {
@@ -87,6 +89,13 @@ _IMPORTS: Mapping[str, str] = {
     "uuid": "import uuid",
 }
 
+_FAULTS: Mapping[str, str] = {
+    name: f"from {value.__module__} import {name}"
+    for module in (disk,)
+    for name, value in vars(module).items()
+    if inspect.isclass(value) and issubclass(value, Fault)
+}
+
 _ONLY_IN_SCRIPTS = frozenset(
     {
         "Backend",
@@ -155,7 +164,7 @@ def assemble(
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     imports = list(imports)
     used = _words("\n".join([*blocks, *lines])) - {line.split()[-1] for line in imports}
-    imported = {line for name, line in {**_IMPORTS, **names}.items() if name in used}
+    imported = {line for name, line in {**_IMPORTS, **_FAULTS, **names}.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
         body += ["", "", block]
@@ -217,8 +226,10 @@ def with_loops(statements: Sequence[str]) -> list[str]:
     while at < len(statements):
         sizes = ((size, _times(statements, at, size)) for size in range(1, _LONGEST + 1))
         size, times = next((found for found in sizes if found[1] >= _MANY), (1, 1))
-        block = statements[at : at + size]
-        written += [f"for _ in range({times}):", *(textwrap.indent(one, "    ") for one in block)] if times > 1 else block
+        lines = statements[at : at + size]
+        if times > 1:
+            lines = [f"{_block_of(lines[0])}for _ in range({times}):", *(textwrap.indent(line, "    ") for line in lines)]
+        written += lines
         at += size * times
     return written
 
@@ -240,11 +251,18 @@ _LONGEST = 20
 
 def _wrapped(step: Step) -> list[str]:
     """Return the lines of one step."""
+    block = _block_of(step.source)
     if step.refusable:
-        return ["try:", f"    {step.source}", "except Exception:", "    sys.exit()  # refused, which is right too"]
+        after = [f"{block}except Exception:", f"{block}    sys.exit()  # refused, which is right too"]
+        return [f"{block}try:", f"    {step.source}", *after]
     if step.error is None and not step.tolerated:
         return [step.source]
-    return ["with suppress(Exception):", textwrap.indent(step.source, "    ")]
+    return [f"{block}with suppress(Exception):", textwrap.indent(step.source, "    ")]
+
+
+def _block_of(line: str) -> str:
+    """Return the indentation of a line."""
+    return line[: len(line) - len(line.lstrip())]
 
 
 def defined_in(module: ModuleType) -> list[str]:

@@ -353,7 +353,8 @@ def last_line(step: Step) -> list[str]:
 
 def call_of(step: Step) -> str:
     """Return a step without its target."""
-    return step.source.partition(" = ")[2] or step.source
+    source = step.source.strip()
+    return source.partition(" = ")[2] or source
 
 
 def show(step: Step) -> str:

@@ -362,12 +362,14 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
     with tempfile.TemporaryDirectory(dir=conditions.directory) as directory:
         driver = make_driver(implementation, Path(directory), Recorder(FlightRecorder()))
         sentence = load()[rule].sentence
-        lines = [*steps[:-1], *_guarded(operation, fatality)] if steps else []
+        block = operation[: len(operation) - len(operation.lstrip())]  # in which it was in flight
+        guarded = (f"{block}{line}" for line in _guarded(operation.lstrip(), fatality))
+        lines = [*steps[:-1], *guarded] if steps else []
         script = driver.script(f"{rule}: {sentence}", lines, filesystem)
     return Violation(
         rule=rule,
         expected="an answer",
-        actual=f"{operation.partition(' = ')[2] or operation} {fatality.how}",
+        actual=f"{operation.partition(' = ')[2] or operation.strip()} {fatality.how}",
         operations=tuple(steps),
         script=script,
         program=tuple(decode(fatality.program)) if fatality.program else None,

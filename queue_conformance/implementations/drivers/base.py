@@ -304,7 +304,7 @@ class Driver(ABC):
         """
         body = "\n".join(lines)
         imports, quoted = self.under_test()
-        known = [*self.definitions, support, *definitions]
+        known = [support, *self.definitions, *definitions]
         return assemble(title, [*imports, *self.imports(body)], [*quoted, *self.setup(body), *lines], known)
 
     def under_test(self) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -105,3 +105,31 @@ class Held:
 
     def threads(self):
         return threading.active_count() - self.before[1]
+
+
+def key(item):
+    """Return what tells an item from others: of a request its URL and the length of its body, of bytes all of them."""
+    return (item.url, len(item.body)) if hasattr(item, "body") else item
+
+
+def contents(items):
+    """Return the keys of items, sorted."""
+    return sorted((key(item) for item in items if item is not None), key=repr)
+
+
+def drain(queue, seconds=0.0, most=50):
+    """Take out everything, close, and return the keys of what came, sorted.
+
+    For so many seconds, None from a queue that is not empty is a temporary problem.
+    """
+    came, deadline = [], time.monotonic() + seconds
+    while len(came) < most:
+        if (item := queue.pop()) is not None:
+            came.append(item)
+        elif time.monotonic() > deadline or len(queue) == 0:
+            break
+        else:
+            time.sleep(0.02)
+    with suppress(Exception):  # that it closes without an error is a rule of its own
+        queue.close()
+    return contents(came)

@@ -8,7 +8,7 @@ from typing import Any
 
 from queue_conformance.faults import crash, disk
 from queue_conformance.faults.crash import Kill, Say, When
-from queue_conformance.faults.disk import Fault
+from queue_conformance.faults.disk import DiskFault
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import files_in
 from queue_conformance.implementations.drivers.dupefilter import OpenFilter
@@ -284,38 +284,30 @@ def _forgets(bench: Bench, number: int) -> bool | None:
 def what_follows_a_full_disk_is_remembered(bench: Bench) -> None:
     if not disk.AVAILABLE:
         raise NotExercised("this platform cannot limit the size of files")
-    usual = disk.NoFault()
+    bench.restart()
+    usual = disk.NoFault(bench.driver.directory)
     if _forgets_after(bench, usual):
         raise NotExercised("fingerprints are lost even where the disk is not full")
     for limit in disk.places(usual.before, usual.after, 0, bench.seed):
+        bench.restart()
         with bench.collecting():
-            _forgets_after(bench, disk.SizeLimit(limit))
+            _forgets_after(bench, disk.SizeLimit(bench.driver.directory, limit))
     if not bench.examined[CLEAN]:
         raise NotApplicable("no fault of the disk reached request_seen")
 
 
-def _forgets_after(bench: Bench, fault: Fault) -> bool:
+def _forgets_after(bench: Bench, fault: DiskFault) -> bool:
     """See a request while the disk is full, see others, close, and ask for these.
 
     Raises:
         RuleBroken: if a fault was felt, and requests that were seen after it are forgotten.
     """
-    bench.restart()
     requests = bench.driver.requests(_LATER.start, _LATER.stop)
     dupefilter = bench.open()
     dupefilter.all_seen(bench.driver.requests(0, 3))
     item = bench.driver.item(9)
-    for line in fault.begin_source:
-        bench.recorder.note(line)
-    fault.begin(bench.driver.directory)
-    try:
-        bench.recorder.call(
-            f"with suppress(Exception):\n    dupefilter.request_seen({item.source})", CLEAN, _suppressed, dupefilter, item
-        )
-    finally:
-        fault.end()
-    for line in fault.end_source:
-        bench.recorder.note(line)
+    with bench.recorder.block(f"with suppress(Exception), {fault.source}:"), fault:
+        bench.recorder.call(f"dupefilter.request_seen({item.source})", CLEAN, _suppressed, dupefilter, item)
     try:
         with bench.recorder.blame(CLEAN):
             dupefilter.all_seen(requests)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.faults import crash, disk
 from queue_conformance.faults.crash import Say
-from queue_conformance.faults.disk import Fault, NoFault, SizeLimit
+from queue_conformance.faults.disk import DiskFault, NoFault, SizeLimit
 from queue_conformance.implementations.quoted.kills import kill_in_write
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
@@ -20,6 +21,8 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.job import Content, Job, files, many, metadata, some
 from queue_conformance.suites.jobs.resume import JOBS
 from queue_conformance.suites.outcomes import NotExercised
+
+F = TypeVar("F", bound=DiskFault)
 
 ATOMIC, FULL = "job.atomic-metadata", "job.disk-full"
 
@@ -73,7 +76,7 @@ def _replace(bench: Bench, content: Content, limit: int, *, killed: bool) -> boo
     stored = [step.source for step in bench.recorder.steps]
     old = job.keep("old")
     requests = {job.directory / path.relative_to(old) for path in files(old)} - {job.directory / path for path in metadata(old)}
-    if not _close_under(bench, SizeLimit(limit), requests, killed=killed):
+    if not _close_under(bench, limit, requests, killed=killed):
         return False
     left = job.keep("left")
     harm = job.harm(content.urls)
@@ -101,12 +104,12 @@ def _replace(bench: Bench, content: Content, limit: int, *, killed: bool) -> boo
     bench.fail(ATOMIC, "the job as it was before", f"{harm}: {how} at byte {limit}", [], body=body, final=True)
 
 
-def _close_under(bench: Bench, fault: SizeLimit, requests: Set[Path], *, killed: bool) -> bool:
-    """Resume a job and close it under a fault, in a process that ends with that.
+def _close_under(bench: Bench, limit: int, requests: Set[Path], *, killed: bool) -> bool:
+    """Resume a job and close it while files may not grow, in a process that ends with that.
 
     Args:
         bench: where.
-        fault: the fault.
+        limit: bytes that a file may have.
         requests: the files that are not metadata.
         killed: whether it ends in the write.
 
@@ -125,18 +128,12 @@ def _close_under(bench: Bench, fault: SizeLimit, requests: Set[Path], *, killed:
                     say("metadata")
 
         sys.addaudithook(notice)
-        raised = False
+        fault = NoFault(bench.driver.directory) if killed else SizeLimit(bench.driver.directory, limit)
         if killed:
-            kill_in_write(fault.limit)
-        else:
-            fault.begin(bench.driver.directory)
-        try:
+            kill_in_write(limit)
+        with suppress(OperationRaised), fault:
             scheduler.close("shutdown")
-        except OperationRaised:
-            raised = True
-        if not killed:
-            fault.end()
-        say(fault.hit or raised)
+        say(fault.hit)
 
     ended = crash.run(close, time_limit=bench.time_limit)
     return "metadata" in ended.said and (ended.hit if killed else ended.said[-1] is True)
@@ -144,8 +141,9 @@ def _close_under(bench: Bench, fault: SizeLimit, requests: Set[Path], *, killed:
 
 def _closing(opening: Sequence[str], limit: int, *, killed: bool) -> list[str]:
     """Return lines of a script that resume a job and close it under a fault, in a process that ends with that."""
-    begin = [f"kill_in_write({limit})"] if killed else SizeLimit(limit).begin_source
-    lines = [*opening, *begin, "with suppress(Exception):", "    scheduler.close('shutdown')", "os._exit(0)"]
+    begin = [f"kill_in_write({limit})"] if killed else []
+    block = "with suppress(Exception):" if killed else f"with suppress(Exception), SizeLimit(directory, {limit}):"
+    lines = [*opening, *begin, block, "    scheduler.close('shutdown')", "os._exit(0)"]
     return ["child = os.fork()", "if child == 0:", *(f"    {line}" for line in lines), "os.waitpid(child, 0)"]
 
 
@@ -158,27 +156,27 @@ def a_full_disk_does_no_harm_to_what_was_stored(bench: Bench) -> None:
     felt = 0
     for size in SIZES:
         for resumed in (False, True):
-            usual = NoFault()
-            if harm := _fill(bench, usual, size, resumed=resumed)[1]:
+            usual, harm = _fill(bench, NoFault, size, resumed=resumed)
+            if harm:
                 raise NotExercised(f"{harm} without a fault of the disk, too")
             limits = disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)
             if len(limits) > LIMITS:
                 limits = sorted(random.Random(bench.seed).sample(limits, LIMITS))
             for limit in bench.each("places", limits):
-                hit, harm = _fill(bench, SizeLimit(limit), size, resumed=resumed)
-                felt += hit
-                if hit and harm:
+                fault, harm = _fill(bench, partial(SizeLimit, number=limit), size, resumed=resumed)
+                felt += fault.hit
+                if fault.hit and harm:
                     _report_harm(bench, limit, size, harm, resumed=resumed)
     if not felt:
         raise NotExercised("no fault of the disk reached enqueue_request")
     bench.examined[FULL] += felt
 
 
-def _fill(bench: Bench, fault: Fault, size: int, *, resumed: bool) -> tuple[bool, str]:
+def _fill(bench: Bench, make: Callable[[Path], F], size: int, *, resumed: bool) -> tuple[F, str]:
     """Enqueue while the disk is full, close when it no longer is, and look whether what was stored before is there.
 
     Returns:
-        Whether the fault was felt, and what is wrong.
+        The fault, and what is wrong.
     """
     job = Job(bench)
     content = some(bench)
@@ -188,18 +186,13 @@ def _fill(bench: Bench, fault: Fault, size: int, *, resumed: bool) -> tuple[bool
     for item in () if resumed else content.items:
         scheduler.enqueue(item)
     big = bench.driver.evaluate(_big(size))
-    raised = False
-    fault.begin(bench.driver.directory)
-    try:
+    fault = make(bench.driver.directory)
+    with suppress(OperationRaised), fault:
         scheduler.enqueue(big)
-    except OperationRaised:
-        raised = True
-    finally:
-        fault.end()
     with suppress(OperationRaised):
         scheduler.close("shutdown")
     bench.recorder.release()
-    return fault.hit or raised, job.harm(content.urls)
+    return fault, job.harm(content.urls)
 
 
 def _big(size: int) -> str:
@@ -210,8 +203,7 @@ def _report_harm(bench: Bench, limit: int, size: int, harm: str, *, resumed: boo
     steps = [step.source for step in bench.recorder.steps]
     number = next(n for n, line in enumerate(steps) if _big(size) in line)
     last = max(n for n, line in enumerate(steps) if line.startswith("crawler = "))
-    fault = SizeLimit(limit)
-    full = [*fault.begin_source, "with suppress(Exception):", f"    {steps[number]}", *fault.end_source]
+    full = [f"with suppress(Exception), SizeLimit(directory, {limit}):", f"    {steps[number]}"]
     closing = ["with suppress(Exception):", "    scheduler.close('shutdown')"]
     opening = [line for line in steps[last:] if not line.startswith(("left = ", "closed = "))]
     lines = [*full, *closing, *opening, "left = drain(scheduler)"]

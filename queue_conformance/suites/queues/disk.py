@@ -1,137 +1,101 @@
-"""Checks under faults of the disk, at push, pop, close and open.
+"""Checks under faults of the disk, at push, pop, close and open."""
 
-Each one does the same first without a fault, then once with each fault: at every place at which a write can be cut, and so
-on. A fault counts only where it is known to have hit: the system refused or cut a write, or the operation raised.
-"""
+from queue_conformance.engine.check import check
+from queue_conformance.implementations.quoted.support import contents
+from queue_conformance.suites.queues.faults import disk_faults, full_disk
 
-from __future__ import annotations
-
-import shutil
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-
-from queue_conformance.faults import disk
-from queue_conformance.faults.disk import Fault, NoDescriptors, NoFault, NoPermission, NoSpace, SizeLimit
-from queue_conformance.faults.filesystem import mount_small_filesystem
-from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken
-from queue_conformance.suites.queues.scenes import close_under_fault, open_under_fault, pop_under_fault, push_under_fault
-
-Scene = Callable[[Fault], bool]
-"""Does something with a fault around one operation, compares afterwards, and tells whether the fault hit."""
-
-ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
-"""Bytes that are left on a full file system."""
+FAULTS = (disk_faults, full_disk)
 
 
-@check("queue.push.no-silent-loss", "queue.push.failed-no-trace-fault", name="queue.push.no-silent-loss")
-def a_push_is_stored_or_raises(bench: Bench) -> None:
-    scenes = [
-        partial(push_under_fault, bench, size=size, reopen=reopen) for size in ("small", "large") for reopen in (False, True)
-    ]
-    _under_each_fault(bench, "push", scenes)
+@check(
+    "queue.push.no-silent-loss",
+    "queue.push.failed-no-trace-fault",
+    fault=FAULTS,
+    large=(False, True),
+    reopen=(False, True),
+)
+def a_push_is_stored_or_raises(open_queue, item, uncertain, about, drain, fault, large, reopen):
+    first, new, last = item(1), item(2, large), item(3)
+    queue = open_queue()
+    queue.push(first)
+    with uncertain() as refused, fault:
+        queue.push(new)
+    with about("queue.push.failed-no-trace-fault" if refused else "queue.push.no-silent-loss"):
+        assert len(queue) == (1 if refused else 2)
+        queue.push(last)
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        stored = [first, last] if refused else [first, new, last]
+        assert drain(queue) == contents(stored)
+    fault.must_hit()
 
 
-@check("queue.persist.partial-fault", "queue.close.keeps-fault", name="disk.pop")
-def a_failed_pop_loses_nothing(bench: Bench) -> None:
-    large_first, large_last = (2, 1, 3), (1, 3, 2)
-    scenes = [
-        partial(pop_under_fault, bench, order=large_first, resumed=False, reopen=False),
-        partial(pop_under_fault, bench, order=large_first, resumed=False, reopen=True),
-        partial(pop_under_fault, bench, order=large_last, resumed=True, reopen=True),
-    ]
-    _under_each_fault(bench, "pop", scenes)
+@check(
+    "queue.persist.partial-fault",
+    "queue.close.keeps-fault",
+    name="disk.pop",
+    masked={"queue.close.keeps-fault": "queue.persist.partial-fault"},
+    fault=FAULTS,
+    setup=((1, False), (3, True)),
+    reopen=(False, True),
+)
+def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault, setup, reopen):
+    large, resumed = setup
+    items = [item(1, large == 1), item(2), item(3, large == 3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    if resumed:
+        queue.close()
+        queue = open_queue()
+    popped = None
+    with uncertain() as _, fault:
+        popped = queue.pop()
+    with about("queue.close.keeps-fault" if reopen else "queue.persist.partial-fault"):
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        left = drain(queue)
+        others = [one for one in contents(items) if one not in contents([popped])]
+        assert left in (others, contents(items))
+    fault.must_hit()
 
 
-@check("queue.close.keeps-fault", name="disk.close")
-def a_failed_close_loses_nothing(bench: Bench) -> None:
-    _under_each_fault(bench, "close", [partial(close_under_fault, bench, resumed=resumed) for resumed in (True, False)])
+@check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))
+def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault, resumed):
+    items = [item(1), item(3)]
+    queue = open_queue()
+    queue.push(item(1))
+    if resumed:
+        items.append(item(2, large=True))
+        queue.push(item(2, large=True))
+        queue.close()
+        queue = open_queue()
+    queue.push(item(3))
+    with uncertain(), fault:
+        queue.close()
+    with about(rule):
+        del queue  # and what it may still hold open
+        queue = open_queue()
+        assert drain(queue) == contents(items)
+    fault.must_hit()
 
 
-@check("queue.persist.reopen-fault", name="disk.open")
-def a_failed_open_loses_nothing(bench: Bench) -> None:
-    _under_each_fault(bench, "open", [partial(open_under_fault, bench)])
-
-
-# --- Faults ----------------------------------------------------------------------------------------------------------
-
-
-def _under_each_fault(bench: Bench, operation: str, scenes: Sequence[Scene]) -> None:
-    """Play scenes without a fault, and then with each one that this platform and this user permit."""
-    if not bench.offers("filesystem"):
-        raise NotExercised("nothing is known of files that it stores in")
-    if not disk.AVAILABLE:
-        raise NotExercised("this platform cannot limit the size of files")
-    hits, tried = Counter[str](), Counter[str]()
-    for fault, scene in _faults(bench, scenes):
-        tried[fault.name] += 1
-        try:
-            hits[fault.name] += scene(fault)
-        except RuleBroken as failure:
-            bench.keep(failure)
-            hits[fault.name] += 1
-        except OperationRaised:  # before the fault began, so it says nothing of it
-            continue
-    if not hits.total():
-        raise NotExercised(f"no fault of the disk reached {operation}")
-    said = [f"{name} ({count} of {tried[name]} places)" if tried[name] > 1 else name for name, count in hits.items() if count]
-    bench.notes.append(f"disk faults that hit {operation}: {', '.join(said)}")
-
-
-def _faults(bench: Bench, scenes: Sequence[Scene]) -> Iterator[tuple[Fault, Scene]]:
-    """Yield each fault with each scene; the one that changes the process comes last."""
-    for scene, usual in [(scene, _without_fault(scene)) for scene in scenes]:
-        for limit in bench.each("places", disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)):
-            yield SizeLimit(limit), scene
-        yield NoDescriptors(), scene
-    if disk.permissions_matter(bench.driver.directory):
-        for scene in scenes:
-            yield NoPermission(), scene
-    else:
-        bench.notes.append("disk faults not exercised: no permission (needs a user who is not root)")
-    if _on_a_small_filesystem(bench):
-        try:
-            for scene in scenes:
-                _without_fault(scene)
-        except NotExercised:
-            bench.notes.append("disk faults not exercised: no space (what is stored needs more than 4 MiB)")
-            return
-        for scene in scenes:
-            for room in ROOMS:
-                for left in bench.directory.iterdir():
-                    shutil.rmtree(left)  # the next one needs the space
-                yield NoSpace(room), scene
-    else:
-        needs = "Linux, and root or user namespaces"
-        bench.notes.append(f"disk faults not exercised: no space on a file system of its own (needs {needs})")
-
-
-def _without_fault(scene: Scene) -> NoFault:
-    """Play a scene without a fault.
-
-    Raises:
-        NotExercised: if it fails, which says nothing of faults.
-    """
-    usual = NoFault()
-    try:
-        scene(usual)
-    except (RuleBroken, OperationRaised) as failure:
-        raise NotExercised(f"it fails without a fault of the disk too: {failure}") from failure
-    return usual
-
-
-def _on_a_small_filesystem(bench: Bench) -> bool:
-    """Move the bench to a file system of its own, if possible; it vanishes with the process of the check."""
-    place = bench.directory / "small"
-    place.mkdir()
-    try:
-        if not bench.isolated:
-            return False
-        mount_small_filesystem(str(place))
-    except (OSError, AttributeError):  # forbidden; no such functions on this platform
-        return False
-    bench.directory = place
-    return True
+@check("queue.persist.reopen-fault", name="disk.open", fault=FAULTS)
+def a_failed_open_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+    items = [item(1), item(2, large=True), item(3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    queue.close()
+    with uncertain() as refused, fault:
+        queue = open_queue()
+    if not refused:
+        with uncertain():
+            queue.close()
+    with about(rule):
+        del queue
+        queue = open_queue()
+        assert drain(queue) == contents(items)
+    fault.must_hit()

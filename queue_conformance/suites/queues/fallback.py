@@ -45,6 +45,12 @@ def serialization_errors(bench: Bench) -> tuple[type[BaseException], ...]:
     return (ValueError, _NAMED, *([claimed] if claimed else []))
 
 
+def fallback_names(bench: Bench) -> tuple[str, ...]:
+    """Return the names of the classes for which the documented scheduler falls back to memory."""
+    claimed = bench.implementation.errors.get("serialization-error")
+    return ("ValueError", SerializationError.__name__, *([claimed.__name__] if claimed else []), *transient_names(bench))
+
+
 def is_fallback(bench: Bench, error: BaseException) -> bool:
     """Whether the documented scheduler falls back to memory for an exception of ``push``."""
     return is_transient(bench, error) or isinstance(error, serialization_errors(bench))

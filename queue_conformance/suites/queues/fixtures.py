@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from scrapy import Request
@@ -13,12 +14,14 @@ from queue_conformance.engine.subject import Subject
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.implementations.quoted import support
 from queue_conformance.implementations.quoted.support import Bulk
 from queue_conformance.implementations.recording import Timed
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues import pair
+from queue_conformance.suites.queues.fallback import fallback_names
 
 RULES = {
     "push": "queue.push.accept",
@@ -74,14 +77,31 @@ def queue(context: Context) -> Iterator[Subject]:
 
 
 @fixture
-def item(context: Context) -> Callable[[int], Any]:
-    """``item(number)``: an item; equal numbers give equal ones."""
+def item(context: Context) -> Callable[..., Any]:
+    """``item(number, large=False)``: an item; equal numbers give equal ones."""
 
-    def made(number: int) -> Any:
-        found = context.bench.driver.item(number)
+    def made(number: int, large: bool = False) -> Any:
+        driver = context.bench.driver
+        found = driver.evaluate(_LARGE[context.bench.implementation.kind].format(number)) if large else driver.item(number)
         return context.sources.give(found.value, found.source)
 
     return made
+
+
+_LARGE = {
+    Kind.DOWNSTREAM_QUEUE: "Request('https://example.com/{}', body=b'x' * 100_000)",
+    Kind.BYTE_QUEUE: "b'item {}' * 20_000",
+}
+"""Items that are larger than usual buffers."""
+
+
+@fixture
+def drain(context: Context) -> Callable[[Subject], list[Any]]:
+    """``drain(queue)``: take out everything, and close; the keys of what came, sorted."""
+    flight = context.bench.flight
+    return lambda queue: context.record.operate(
+        f"drain({queue.name})", queue.rules["pop"], partial(support.drain, Timed(queue.raw, flight))
+    )
 
 
 @fixture
@@ -145,3 +165,9 @@ def refusals(context: Context) -> list[int]:
 def spider(context: Context) -> Any:
     """The spider of the crawler."""
     return context.sources.give(context.bench.driver.names["spider"], "spider")
+
+
+@fixture
+def fallbacks(context: Context) -> tuple[str, ...]:
+    """The names of the errors for which the scheduler falls back to memory."""
+    return fallback_names(context.bench)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queue_conformance.faults.disk import SizeLimit
+from queue_conformance.engine import check as engine
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -12,6 +12,7 @@ from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.fallback import is_fallback, transient_names
 from queue_conformance.suites.queues.faulting import backend_of, contains, drained
+from queue_conformance.suites.queues.faults import files_that_may_not_grow
 
 
 def _expect_storage(bench: Bench) -> None:
@@ -33,27 +34,14 @@ def push_raises_permanent_errors_as_they_are(bench: Bench) -> None:
     contains(bench, rule, left, 3, range(1, 2), "push returned, although what it stores in was replaced")
 
 
-@check("queue.push.full-disk", kinds=REQUESTS_ONLY)
-def push_raises_what_a_full_disk_says(bench: Bench) -> None:
-    rule = "queue.push.full-disk"
-    queue = bench.open()
-    queue.push(bench.driver.item(1))
-    fault = SizeLimit(0)
-    for line in fault.begin_source:
-        bench.recorder.note(line)
-    raised = None
-    fault.begin(bench.driver.directory)
-    try:
-        queue.push(bench.driver.evaluate("Request('https://example.com/2', meta={'large': 'x' * 100_000})"), owner=rule)
-    except OperationRaised as error:
-        raised = error
-    finally:
-        fault.end()
-    if not fault.hit:
-        raise NotExercised("no push reached the limit on the size of files")
-    if raised is None:
+@engine.check("queue.push.full-disk", kinds=REQUESTS_ONLY, fault=[files_that_may_not_grow])
+def push_raises_what_a_full_disk_says(queue, item, uncertain, fallbacks, about, rule, fault):
+    queue.push(item(1))
+    with about(rule), uncertain(never=fallbacks, expected="an error for which nobody falls back") as refused, fault:
+        queue.push(item(2, large=True))
+    fault.must_hit()
+    if not refused:
         raise NotExercised("push returned; queue.push.no-silent-loss says whether that is right")
-    _expect_no_fallback(bench, rule, raised)
 
 
 def _expect_no_fallback(bench: Bench, rule: str, raised: OperationRaised) -> None:

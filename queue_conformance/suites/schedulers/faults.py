@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 from scrapy import Request
 
@@ -57,7 +59,7 @@ def a_fault_loses_nothing_that_was_accepted(bench: Bench) -> None:
         for fault in _disk_faults(bench):
             for reopen in (False, True) if bench.offers("persistent") else (False,):
                 with case(bench):
-                    _on_a_bad_disk(bench, fault(), reopen=reopen)
+                    _on_a_bad_disk(bench, fault(bench.driver.directory), reopen=reopen)
 
 
 # --- The server ------------------------------------------------------------------------------------------------------
@@ -105,38 +107,27 @@ def _between_commands(bench: Bench, operation: str, number: int) -> None:
 # --- Files -----------------------------------------------------------------------------------------------------------
 
 
-def _disk_faults(bench: Bench) -> Iterator[Callable[[], disk.Fault]]:
+def _disk_faults(bench: Bench) -> Iterator[Callable[[Path], disk.DiskFault]]:
     """Yield what makes each fault: limits on the size of files, around what storing a request adds, and no descriptors."""
     bench.restart()
     scheduler = bench.open(job="job")
     fill(bench, scheduler, *STORED)
-    calm = disk.NoFault()
-    calm.begin(bench.driver.directory)
-    scheduler.enqueue(bench.driver.fresh(LAST))
-    calm.end()
-    limits = disk.places(calm.before, calm.after, DRAWN, bench.seed)
+    with disk.NoFault(bench.driver.directory) as usual:
+        scheduler.enqueue(bench.driver.fresh(LAST))
+    limits = disk.places(usual.before, usual.after, DRAWN, bench.seed)
     for limit in {*limits[:2], *evenly(limits, MOST, bench.seed), *limits[-2:]}:
-        yield partial(disk.SizeLimit, limit)
+        yield partial(disk.SizeLimit, number=limit)
     yield disk.NoDescriptors
 
 
-def _on_a_bad_disk(bench: Bench, fault: disk.Fault, *, reopen: bool) -> None:
+def _on_a_bad_disk(bench: Bench, fault: disk.DiskFault, *, reopen: bool) -> None:
     """Enqueue a request during a fault, and look for it and for others, in this run or in the next."""
     scheduler = bench.open(job="job")
     fill(bench, scheduler, *STORED)
     bench.recorder.note("accepted, popped = False, None")
     accepted = None
-    for line in fault.begin_source:
-        bench.recorder.note(line)
-    fault.begin(bench.driver.directory)
-    try:
+    with suppress(OperationRaised), bench.recorder.block(f"with suppress(Exception), {fault.source}:"), fault:
         accepted = scheduler.enqueue(bench.driver.fresh(LAST), KEEPS)
-    except OperationRaised:
-        bench.recorder.steps[-1].tolerated = True
-    finally:
-        fault.end()
-        for line in fault.end_source:
-            bench.recorder.note(line)
     if reopen:
         scheduler.close(owner=KEEPS)
         scheduler = bench.open(job="job", owner=KEEPS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -120,44 +119,36 @@ def what_failed_can_be_enqueued_again(bench: Bench) -> None:
         with case(bench):
             scheduler = opened(bench)
             trouble(bench, source)
-            _again(bench, scheduler, lambda: None)
+            if _fails(scheduler, item := bench.driver.fresh(1)):
+                _again(bench, scheduler, item)
     if disk.AVAILABLE and bench.isolated:
-        for fault in (disk.SizeLimit(0), disk.NoDescriptors()):
+        for make in (partial(disk.SizeLimit, number=0), disk.NoDescriptors):
             with case(bench):
-                _really_failing(bench, fault)
+                _really_failing(bench, make(bench.driver.directory))
 
 
-def _really_failing(bench: Bench, fault: disk.Fault) -> None:
+def _really_failing(bench: Bench, fault: disk.DiskFault) -> None:
     """Let the disk of the queues in the author's settings fail."""
     scheduler = bench.open(job="job")
     large = bench.driver.evaluate(f'Request("{bench.driver.url(1)}", body=b"x" * 100_000)')
-    for line in fault.begin_source:
-        bench.recorder.note(line)
-    fault.begin(bench.driver.directory)
-
-    def end() -> None:
-        fault.end()
-        for line in fault.end_source:
-            bench.recorder.note(line)
-
-    try:
-        _again(bench, scheduler, end, large)
-    finally:
-        end()
+    with bench.recorder.block(f"with {fault.source}:"), fault:
+        failed = _fails(scheduler, large)
+    if failed:
+        _again(bench, scheduler, large)
 
 
-def _again(bench: Bench, scheduler: OpenScheduler, end: Callable[[], None], item: Any = None) -> None:
-    """Enqueue a request, which fails, and enqueue it again once the reason has ended."""
-    rule = "scheduler.enqueue.failed-not-seen"
-    item = item or bench.driver.fresh(1)
+def _fails(scheduler: OpenScheduler, item: Any) -> bool:
+    """Enqueue a request; where it is kept in memory, or in a buffer, another rule says whether that is right."""
     try:
         scheduler.enqueue(item)
     except OperationRaised:
-        pass
-    else:
-        return  # it was kept in memory, or in a buffer: another rule says whether that is right
-    finally:
-        end()
+        return True
+    return False
+
+
+def _again(bench: Bench, scheduler: OpenScheduler, item: Any) -> None:
+    """Enqueue a request that failed once, now that the reason has ended."""
+    rule = "scheduler.enqueue.failed-not-seen"
     accepted = scheduler.enqueue(item, rule)
     bench.expect(rule, bool(accepted), "a true result: nothing was stored before", accepted, "accepted", final=True)
 

@@ -1,0 +1,97 @@
+"""The cases of a check: each value of its keywords, and the faults that a value may stand for."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from queue_conformance.faults.fault import Fault
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import NotExercised, RuleBroken, TooSlow
+
+Case = dict[str, Any]
+Attempt = Callable[[Any], None]
+"""Runs a case with a value that is no fault, and says nothing of rules.
+
+Raises:
+    NotExercised: if it fails, which says nothing of faults.
+"""
+
+
+class FaultMissed(NotExercised):
+    """The fault of a case did not hit."""
+
+
+def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Case], None]) -> None:
+    """Run a check with each combination of values; one that fails, or is not covered, hides no other.
+
+    A value that is a generator function stands for the faults that it yields, in the order in which they are tried. It gets the
+    bench, and an :data:`Attempt`.
+
+    Args:
+        bench: where the check works.
+        name: what it is called.
+        cases: by the name of a parameter, its values.
+        run: runs one case.
+
+    Raises:
+        NotExercised: if none was covered.
+    """
+    missed: list[NotExercised] = []
+    tried, hits = Counter[str](), Counter[str]()
+    covered = False
+    for values in itertools.product(*cases.values()):
+        combination = dict(zip(cases, values, strict=True))
+        try:
+            for case in _expanded(bench, combination, run):
+                with bench.collecting():
+                    examined = bench.examined.copy()
+                    try:
+                        run(case)
+                        covered = True
+                    except FaultMissed as reason:
+                        bench.examined = examined
+                        missed.append(reason)
+                    except (RuleBroken, OperationRaised):
+                        covered = True
+                        raise
+                    finally:
+                        for fault in [value for value in case.values() if isinstance(value, Fault)]:
+                            tried[fault.name] += 1
+                            hits[fault.name] += fault.hit
+        except TooSlow:
+            raise
+        except NotExercised as reason:
+            missed.append(reason)
+    if not covered and missed:
+        raise NotExercised("no fault came in its way") if tried else missed[0]
+    bench.notes += dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed))
+    if tried:
+        counts = ", ".join(f"{fault} ({hits[fault]} of {tried[fault]})" for fault in tried if hits[fault])
+        bench.notes.append(f"faults that hit {name}: {counts}")
+
+
+def _expanded(bench: Bench, case: Case, run: Callable[[Case], None]) -> Iterator[Case]:
+    """Yield a case with each fault that one of its values stands for; without such a value, the case."""
+    name = next((name for name, value in case.items() if inspect.isgeneratorfunction(value)), None)
+    if name is None:
+        yield case
+        return
+
+    def attempt(usual: Any) -> None:
+        examined = bench.examined.copy()
+        try:
+            run({**case, name: usual})
+        except (RuleBroken, OperationRaised, FaultMissed) as failure:
+            raise NotExercised(f"it fails without a fault, too: {failure}") from failure
+        except NotExercised:
+            return  # with a fault it may come to the point
+        finally:
+            bench.examined = examined
+
+    for value in case[name](bench, attempt):
+        yield {**case, name: value}

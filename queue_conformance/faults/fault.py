@@ -1,0 +1,67 @@
+"""What every fault is: a context manager that proves that it hit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import ClassVar, Self
+
+
+class Missed(Exception):
+    """A fault did not hit what it was meant for, which proves nothing; the text says which one."""
+
+
+class Fault(ABC):
+    """A fault that begins when its block is entered, and ends when that is left.
+
+    Args:
+        where: what it is done to; scripts know it by the name ``place``.
+        number: what distinguishes faults of one class, such as a number of bytes.
+
+    Attributes:
+        hit: whether it was seen to hit something; an operation that raises in its block is hit.
+    """
+
+    name: ClassVar[str]
+    """What reports call it."""
+
+    place: ClassVar[str]
+    """The variable of scripts that holds what it is done to."""
+
+    setup: ClassVar[str] = ""
+    """A line of a script that comes before everything else."""
+
+    hit = False
+
+    def __init__(self, number: int | None = None) -> None:
+        self.number = number
+
+    @property
+    def source(self) -> str:
+        """The expression that makes it in scripts."""
+        return f"{type(self).__name__}({self.place}{'' if self.number is None else f', {self.number}'})"
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Let it begin."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Let everything be as it was before."""
+
+    def __enter__(self) -> Self:
+        self.begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end()
+        self.hit |= error is not None
+
+    def must_hit(self) -> None:
+        """Go on only if it hit.
+
+        Raises:
+            Missed: if it did not.
+        """
+        if not self.hit:
+            raise Missed(f"{self.name}: nothing came in its way")
