@@ -1,5 +1,6 @@
 """Capabilities are found by probing; claims are read, applied and compared."""
 
+import hashlib
 import re
 
 import pytest
@@ -243,6 +244,13 @@ class ComparesUrls(RFPDupeFilter):
     def log(self, request, spider): ...
 
 
+class KeepsFragments(RFPDupeFilter):
+    """Scrapy's filter with fingerprints of its own, for pages that are made of fragments."""
+
+    def request_fingerprint(self, request):
+        return hashlib.sha1(f"{request.method} {request.url}".encode()).hexdigest()
+
+
 class LooksAtUrls(RFPDupeFilter):
     """Scrapy's filter, asked about less than the request."""
 
@@ -250,12 +258,14 @@ class LooksAtUrls(RFPDupeFilter):
         return super().request_seen(request.replace(method="GET", body=b""))
 
 
-@pytest.mark.parametrize(("name", "level"), [("ComparesUrls", Level.SHOULD), ("LooksAtUrls", Level.MUST)])
+@pytest.mark.parametrize(
+    ("name", "level"), [("ComparesUrls", Level.SHOULD), ("KeepsFragments", Level.SHOULD), ("LooksAtUrls", Level.MUST)]
+)
 def test_a_filter_is_bound_by_what_it_inherits(name, level):
     report = examine(f"test_capabilities.{name}", examples=10)
     verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
     assert verdicts["dupefilter.seen.equivalence"].verdict is Verdict.BROKEN
     assert verdicts["dupefilter.seen.equivalence"].rule.level is level
-    assert ("persistent" in report.offers) == (name == "LooksAtUrls")
+    assert ("persistent" in report.offers) == (name != "ComparesUrls")
     expected = RunVerdict.CONFORMANT if level is Level.SHOULD else RunVerdict.NON_CONFORMANT
     assert report.verdict is expected, broken(report)

@@ -90,7 +90,9 @@ def _answers_alone(cls: type[Any], base: type[Any]) -> bool:
     """Whether a class has replaced all of what a base class answers the engine, or of how it tells duplicates."""
     if base.__name__ == "Scheduler":
         return _own(cls, base).issuperset(_INTERFACE)
-    return base.__module__ == "scrapy.dupefilters" and "request_seen" in vars(base) and not _asks(cls, base, "request_seen")
+    if base.__module__ != "scrapy.dupefilters" or "request_seen" not in vars(base):
+        return False
+    return "request_fingerprint" in _own(cls, base) or not _asks(cls, base, "request_seen")
 
 
 def _own(cls: type[Any], base: type[Any]) -> set[str]:
