@@ -5,6 +5,7 @@ import shutil
 import socketserver
 import tempfile
 import threading
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from kit import FIFO_DISK, FIFO_MEMORY
 from queue_conformance.entrances.runs import Run
 from queue_conformance.faults import servers
 from queue_conformance.implementations.loading import LoadError
+from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import terminal
 from queue_conformance.suites import surroundings
@@ -63,6 +65,36 @@ def test_a_scratch_directory_that_is_gone_is_told(tmp_path):
     assert trouble(tmp_path / "gone", "") == (
         f"the scratch directory {tmp_path / 'gone'} is gone: let nothing clean up there while a run goes on"
     )
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/x/site-packages/queue_conformance/world.py", line 3, in start
+  File "/x/site-packages/{}/core/downloader/tls.py", line 7, in <module>
+{}"""
+
+
+@pytest.mark.parametrize(
+    ("package", "last", "told"),
+    [
+        ("scrapy", "ImportError: cannot import name '_x' from 'twisted.internet._sslverify'", True),
+        ("scrapy", "KeyError: 'x'", False),
+        ("queue_conformance", "ImportError: cannot import name '_x' from 'scrapy'", False),
+    ],
+)
+def test_releases_that_do_not_go_together_are_no_mistake_of_the_kit(package, last, told):
+    line = surroundings.unsupported(TRACEBACK.format(package, last))
+    assert bool(line) == told
+    if told:
+        assert line.startswith(f"scrapy {metadata.version('scrapy')} does not go with what is installed beside it ({last})")
+
+
+def test_a_release_that_the_kit_does_not_run_with_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(surroundings.metadata, "version", lambda name: "2.12.0" if name == "scrapy" else "999")
+    run = Run(Options(()), tmp_path)
+    line = run.blunder("scrapy.squeues.FifoMemoryQueue", IsolatedError("ImportError: no name '_Slot'"))
+    assert line == "scrapy 2.12.0 is installed, and the kit runs with >=2.13: install such a release"
+    assert run.errors == [line]
+    assert not run.mistakes
 
 
 class Refusing(socketserver.StreamRequestHandler):

@@ -21,7 +21,7 @@ from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.outcomes import CheckResult
 from queue_conformance.suites.programs import Program
-from queue_conformance.suites.surroundings import trouble
+from queue_conformance.suites.surroundings import trouble, unsupported
 from queue_conformance.suites.survey import Survey, survey
 
 _Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys]]
@@ -176,6 +176,9 @@ class Run:
         return self._note_mistake(name, f"before any check: {last}", str(error))
 
     def _note_mistake(self, name: str, what: str, traceback: str) -> str:
+        if line := unsupported(traceback):
+            self.errors += [line] if line not in self.errors else []
+            return line
         hidden = self.secrets.text
         line = hidden(f"{name}: the kit itself failed {what}; report it, with the traceback that pytest -vv shows")
         self.mistakes[line] = hidden(traceback)

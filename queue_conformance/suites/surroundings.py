@@ -11,7 +11,10 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from queue_conformance import isolation
 from queue_conformance.faults import servers
@@ -52,6 +55,29 @@ def trouble(directory: Path, said: str, server: str = "") -> str:
     if lost := re.search(r"ServerError\W+(.+)", said):
         return f"the server behind it failed ({lost[1].rstrip(')')}): look at its log, and run again"
     return _trouble_of_server(server)
+
+
+def unsupported(traceback: str) -> str:
+    """Return which installed releases do not go together, if the kit may have failed because of that, as one line, or ``""``.
+
+    Args:
+        traceback: how the kit failed.
+    """
+    for text in metadata.requires("pytest-queue-conformance") or ():
+        wanted = Requirement(text)
+        if wanted.marker and not wanted.marker.evaluate({"extra": ""}):
+            continue
+        if not wanted.specifier.contains(version := metadata.version(wanted.name), prereleases=True):
+            return f"{wanted.name} {version} is installed, and the kit runs with {wanted.specifier}: install such a release"
+    failed = re.findall(r'File ".*/site-packages/(\w+)/.*", line', traceback)
+    last = traceback.strip().rpartition("\n")[2]
+    if failed and failed[-1] in _TESTED and last.startswith("ImportError"):
+        name = failed[-1]
+        return f"{name} {metadata.version(name)} does not go with what is installed beside it ({last}): install releases that do"
+    return ""
+
+
+_TESTED = ("scrapy", "queuelib", "qcrawl")
 
 
 def _trouble_of_server(server: str) -> str:
