@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
+from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
 from queue_conformance import suites
@@ -103,8 +104,21 @@ def check(
     return register
 
 
-def run_case(bench: Bench, rule: str, check: tuple[Callable[..., None], Source], case: dict[str, Any]) -> None:
+def run_case(
+    bench: Bench,
+    rule: str,
+    check: tuple[Callable[..., None], Source],
+    case: Mapping[str, Any],
+    fixtures: Mapping[str, Fixture] = MappingProxyType({}),
+) -> None:
     """Run a check with the values of one case.
+
+    Args:
+        bench: where the check works.
+        rule: what an assertion is about, unless the check says otherwise.
+        check: its instrumented function.
+        case: by the name of a parameter, its value.
+        fixtures: those of this case alone.
 
     Raises:
         RuleBroken: if something fails.
@@ -121,7 +135,8 @@ def run_case(bench: Bench, rule: str, check: tuple[Callable[..., None], Source],
     try:
         with ExitStack() as stack:
             wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
-            given: dict[str, Any] = {name: case[name] if name in case else _enter(stack, name, context) for name in wanted}
+            known = {**_fixtures, **fixtures}
+            given: dict[str, Any] = {name: case[name] if name in case else _enter(stack, known[name](context)) for name in wanted}
             context.record.silent.update(map(id, given.values()))
             function(**given, __record__=context.record, __source__=source)
     except Failed as failed:
@@ -136,9 +151,8 @@ def run_case(bench: Bench, rule: str, check: tuple[Callable[..., None], Source],
         bench.examined[rule] += bench.examined[rule] == before
 
 
-def _enter(stack: ExitStack, name: str, context: Context) -> Any:
+def _enter(stack: ExitStack, made: Any) -> Any:
     """Return the value of a fixture."""
-    made = _fixtures[name](context)
     return stack.enter_context(_ended(made)) if inspect.isgenerator(made) else made
 
 
@@ -269,11 +283,11 @@ def raises(context: Context) -> Callable[..., Block]:
 
 @fixture
 def tolerated(context: Context) -> Callable[..., Block]:
-    """``with tolerated() as refused``: the operation inside may raise; then ``refused`` is true."""
+    """``with tolerated() as refused``: the operation inside may raise; then ``refused`` is true. Nothing may ``when=False``."""
 
     class Tolerated(Block):
-        def __init__(self, *errors: type[BaseException]) -> None:
-            self.errors = errors or (Exception,)
+        def __init__(self, *errors: type[BaseException], when: bool = True) -> None:
+            self.errors = (errors or (Exception,)) if when else ()
             self.raised: BaseException | None = None
 
         def __bool__(self) -> bool:
@@ -288,6 +302,8 @@ def tolerated(context: Context) -> Callable[..., Block]:
             return self.raised is not None
 
         def written(self, body: str, named: bool) -> str:
+            if not self.errors:
+                return body
             return f"with {'suppress(Exception)' if self.raised else 'or_exit()'}:\n{textwrap.indent(body, INDENT)}"
 
     return Tolerated

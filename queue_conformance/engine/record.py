@@ -122,6 +122,10 @@ class Record:
             self._entries.append(Line(source))
             self.recorder.note(source)
 
+    def insert(self, text: str) -> None:
+        """Add lines that something else has run."""
+        self._entries.append(Line(normal(text)))
+
     def construct(self, source: str, rule: str, build: Callable[[], Any], rules: Mapping[str, str]) -> Subject:
         """Build a subject, named as the variable that the statement in progress assigns to.
 

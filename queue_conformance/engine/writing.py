@@ -164,7 +164,9 @@ class Writer:
         if isinstance(node, ast.Assert):
             return self._assertion(frame, node)
         operated = frame.ended > frame.began
-        targets = names_in(node, ast.Store)
+        targets = {name for target in _targets(node) for name in names_in(target, ast.Store)}
+        if not operated and isinstance(node, ast.Expr) and self._is_silent(frame, node.value):
+            return []
         if not operated and self.kept.isdisjoint(names_in(node)) and self._is_literal(frame, node):
             self.kept -= targets
             return []
@@ -177,7 +179,7 @@ class Writer:
         """Whether a statement gives names to what can be written; an expression by itself says nothing."""
         value = getattr(node, "value", None)
         if isinstance(node, ast.Expr):
-            return not self.looks_around(frame, node) or self._is_silent(frame, value)
+            return not self.looks_around(frame, node)
         return self.sources.of(self.value_of(frame, value)) is not None and not self.looks_around(frame, node)
 
     def _is_silent(self, frame: Frame, node: ast.AST | None) -> bool:
@@ -339,6 +341,11 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
         yield node
     for child in ast.iter_child_nodes(node):
         yield from _calls(child)
+
+
+def _targets(node: ast.AST) -> Sequence[ast.AST]:
+    """Return what a statement assigns to."""
+    return node.targets if isinstance(node, ast.Assign) else [target] if (target := getattr(node, "target", None)) else []
 
 
 def _operation(call: ast.expr) -> str:

@@ -11,7 +11,6 @@ import pickle
 import select
 import signal
 import struct
-import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
-from queue_conformance.implementations.quoted.kills import kill_at_line, kill_in_write
+from queue_conformance.implementations.quoted.kills import kill_at_line
 from queue_conformance.isolation import fork
 from queue_conformance.stopwatch import Stopwatch
 
@@ -38,7 +37,6 @@ class When(StrEnum):
 
     AFTER = "after"
     LINE = "line"
-    BYTE = "byte"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,8 @@ class Kill:
     """A place in an operation.
 
     Attributes:
-        when: after the operation returned, before a line of the implementation, or when a file reaches a size.
-        number: of the line, counted from the beginning of the operation from 1, or the size in bytes.
+        when: after the operation returned, or before a line of the implementation.
+        number: of the line, counted from the beginning of the operation from 1.
     """
 
     when: When = When.AFTER
@@ -62,19 +60,12 @@ class Kill:
             operation: what to run.
             say: is told the result, if the operation returned before the end.
         """
-        before = sizes(directory) if self.when is When.BYTE else {}
         if self.when is When.LINE:
-            kill_at_line(cls, self.number)
-        elif self.when is When.BYTE:
-            kill_in_write(self.number)
-        result = operation()
-        sys.settrace(None)
-        if self.when is When.AFTER:
-            say(result)
-            die()
-        # The kernel only shortens the write that reaches the limit, and kills in the next one.
-        if any(size == self.number != before.get(path) for path, size in sizes(directory).items()) and self.when is When.BYTE:
-            die()
+            with kill_at_line(cls, self.number):
+                operation()
+            return
+        say(operation())
+        die()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +88,6 @@ class Ended:
     def hit(self) -> bool:
         """Whether a kill ended it."""
         return not self.hung and self.signal in (signal.SIGKILL, signal.SIGXFSZ)
-
-
-def sizes(directory: Path) -> dict[str, int]:
-    """Return the sizes of the files below a directory, by their paths relative to it."""
-    return {str(path.relative_to(directory)): path.stat().st_size for path in directory.rglob("*") if path.is_file()}
 
 
 def die() -> NoReturn:

@@ -7,7 +7,8 @@ import itertools
 import os
 import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 with suppress(ImportError):  # Windows
     import resource
@@ -30,18 +31,56 @@ def trace_lines(cls, reached):
     sys.settrace(trace)
 
 
+def die():
+    """End this process by SIGKILL."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
 def kill_at_line(cls, number):
-    """Die by SIGKILL before that line of the class is executed, counted from now."""
+    """Die before that line of the class is executed, counted from now."""
     lines = itertools.count(1)
 
     def reached(frame):
         if next(lines) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
 
     trace_lines(cls, reached)
+    yield
+    sys.settrace(None)
 
 
-def kill_in_write(size):
+@contextmanager
+def kill_in_write(directory, size):
     """Die, by the kernel, in the write that would let a file grow beyond a size."""
+    before = contents_below(directory)
+    limit_writes(size)
+    yield
+    # The kernel only shortens the write that reaches the limit, and kills in the next one.
+    if any(len(content) == size != len(before.get(path, "")) for path, content in contents_below(directory).items()):
+        die()
+
+
+def limit_writes(size):
+    """Let the kernel kill this process when it lets a file grow beyond a size."""
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+@contextmanager
+def tear_write(directory, name, size, undo):
+    """Cut what is appended to a file meanwhile at a size of the file; put the other files back as they were, if asked to."""
+    before = contents_below(directory)
+    yield
+    for path, content in contents_below(directory).items():
+        if path == name:
+            os.truncate(os.path.join(directory, path), size)
+        elif undo and path not in before:
+            os.remove(os.path.join(directory, path))
+        elif undo and before[path] != content:
+            Path(directory, path).write_bytes(before[path])
+
+
+def contents_below(directory):
+    """Return the contents of the files below a directory, by their paths relative to it."""
+    return {os.path.relpath(path, directory): path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}

@@ -29,7 +29,7 @@ def bytes_below(directory):
     return sum(path.stat().st_size for path in Path(directory).rglob("*") if path.is_file())
 
 
-def drained(queue, most):
+def emptied(queue, most):
     """Pop until nothing comes, so many times at most; return what came."""
     return list(itertools.islice(iter(queue.pop, None), most))
 

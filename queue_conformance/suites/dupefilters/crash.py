@@ -62,14 +62,14 @@ def _expect_no_loss(bench: Bench, count: int, lost: list[int] | None, kill: Kill
         raise NotExercised("the process was not killed")
     driver, construction = bench.driver, bench.driver.construction("job")[0]
     sure = count if kill.when is When.AFTER else count - 1
-    last = f"    dupefilter.request_seen(Request('https://example.com/{count - 1}'))"
+    last = f"dupefilter.request_seen(Request('https://example.com/{count - 1}'))"
     body = [
         "child = os.fork()",
         "if child == 0:",
         f"    dupefilter, spider = {construction}",
         f"    for n in range({sure}):",
         "        dupefilter.request_seen(Request(f'https://example.com/{n}'))",
-        *([f"    kill_at_line({driver.class_name}, {kill.number})", last] if kill.when is When.LINE else []),
+        *([f"    with kill_at_line({driver.class_name}, {kill.number}): {last}"] if kill.when is When.LINE else []),
         "    os.kill(os.getpid(), signal.SIGKILL)",
         "os.waitpid(child, 0)",
         f"dupefilter, spider = {construction}",

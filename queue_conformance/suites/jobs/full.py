@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from queue_conformance.faults import crash, disk
 from queue_conformance.faults.crash import Say
 from queue_conformance.faults.disk import DiskFault, NoFault, SizeLimit
-from queue_conformance.implementations.quoted.kills import kill_in_write
+from queue_conformance.implementations.quoted.kills import limit_writes
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
@@ -130,7 +130,7 @@ def _close_under(bench: Bench, limit: int, requests: Set[Path], *, killed: bool)
         sys.addaudithook(notice)
         fault = NoFault(bench.driver.directory) if killed else SizeLimit(bench.driver.directory, limit)
         if killed:
-            kill_in_write(limit)
+            limit_writes(limit)
         with suppress(OperationRaised), fault:
             scheduler.close("shutdown")
         say(fault.hit)
@@ -141,7 +141,7 @@ def _close_under(bench: Bench, limit: int, requests: Set[Path], *, killed: bool)
 
 def _closing(opening: Sequence[str], limit: int, *, killed: bool) -> list[str]:
     """Return lines of a script that resume a job and close it under a fault, in a process that ends with that."""
-    begin = [f"kill_in_write({limit})"] if killed else []
+    begin = [f"limit_writes({limit})"] if killed else []
     block = "with suppress(Exception):" if killed else f"with suppress(Exception), SizeLimit(directory, {limit}):"
     lines = [*opening, *begin, block, "    scheduler.close('shutdown')", "os._exit(0)"]
     return ["child = os.fork()", "if child == 0:", *(f"    {line}" for line in lines), "os.waitpid(child, 0)"]

@@ -12,7 +12,6 @@ MODULES = (
     "persistence",
     "disk",
     "crash",
-    "torn",
     "chunks",
     "outages",
     "servers",

@@ -3,7 +3,7 @@
 import os
 
 from queue_conformance.engine.check import NotCovered, check
-from queue_conformance.implementations.quoted.support import Held, drained, keys, names_below
+from queue_conformance.implementations.quoted.support import Held, emptied, keys, names_below
 
 TURNS = 50
 """Times that a queue is opened, used and closed to find what close leaves behind."""
@@ -61,7 +61,7 @@ def a_second_close_is_harmless(bench, open_queue, item, stored, about, rule):
         queue.close()
         if bench.offers("persistent"):
             queue = open_queue()
-            assert keys(drained(queue, 3)) == keys([item(number) for number in range(stored)])
+            assert keys(emptied(queue, 3)) == keys([item(number) for number in range(stored)])
             queue.close()
 
 
@@ -88,5 +88,5 @@ def use_after_close_damages_nothing(bench, open_queue, item, misuse, tolerated, 
                 len(queue)
         bench.notes.append(f"{misuse} after close raises {type(refused.raised).__name__ if refused else 'nothing'}")
         queue = open_queue()
-        assert keys(drained(queue, 4)) in allowed
+        assert keys(emptied(queue, 4)) in allowed
         queue.close()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from queue_conformance.engine.check import NotCovered, check
-from queue_conformance.implementations.quoted.support import drained, keys, names_below
+from queue_conformance.implementations.quoted.support import emptied, keys, names_below
 from queue_conformance.specification import Kind
 from queue_conformance.suites.queues.preflight import satisfies_base_queue
 
@@ -136,7 +136,7 @@ def foreign_storage_is_refused(open_queue, open_other, item, path, tolerated, ab
             assert len(queue) == 0, f"an exception, for the storage is one of {path}"
             queue.close()
         other = open_other(path)
-        assert keys(drained(other, 4)) == keys(stored)
+        assert keys(emptied(other, 4)) == keys(stored)
         other.close()
     if not refused:
         raise NotCovered("the class does not look at the storage of other classes under the same key")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import LoadError, load_class
 from queue_conformance.implementations.quoted import support
-from queue_conformance.implementations.quoted.support import Bulk
+from queue_conformance.implementations.quoted.support import Bulk, key
 from queue_conformance.implementations.recording import Timed
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
@@ -144,6 +144,13 @@ def in_bulk(context: Context) -> Callable[[Subject], Subject]:
         return context.record.construct(f"Bulk({queue.name})", "", lambda: Bulk(timed), RULES)
 
     return opened
+
+
+@fixture
+def keys_of(context: Context) -> Callable[[Iterable[int]], list[Any]]:
+    """``keys_of(numbers)``: the keys of the items with these numbers; see ``key``."""
+    made = item(context)
+    return lambda numbers: [key(made(number)) for number in numbers]
 
 
 @fixture

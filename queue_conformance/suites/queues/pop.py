@@ -8,7 +8,7 @@ from scrapy import Request
 
 from queue_conformance.engine.check import NotCovered, check
 from queue_conformance.implementations.capabilities import Order
-from queue_conformance.implementations.quoted.support import StoppedClock, drained, keys, seconds
+from queue_conformance.implementations.quoted.support import StoppedClock, emptied, keys, seconds
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.fallback import serialization_errors
@@ -74,7 +74,7 @@ def no_item_is_lost_by_the_clock(bench, open_queue, item, moments, about, rule):
             for number, moment in enumerate(moments):
                 clock.moment = moment
                 queue.push(item(number))
-        assert keys(drained(queue, 5)) == keys([item(number) for number in range(4)])
+        assert keys(emptied(queue, 5)) == keys([item(number) for number in range(4)])
         queue.close()
 
 

@@ -159,12 +159,12 @@ def _look(bench: Bench, death: Death) -> None:
 def _fail(bench: Bench, rule: str, death: Death, expected: str, actual: str, tail: Sequence[str]) -> None:
     opening = bench.driver.opening(_settings(bench), "job")
     *before, last = [_source(bench, number) for number in death.program]
-    arm = [f"    kill_at_line({bench.driver.class_name}, {death.kill.number})"] if death.kill.when is When.LINE else []
+    if death.kill.when is When.LINE:
+        last = f"with kill_at_line({bench.driver.class_name}, {death.kill.number}): {last}"
     body = [
         "child = os.fork()",
         "if child == 0:",
         *(f"    {line}" for line in [*opening, *before]),
-        *arm,
         f"    {last}",
         "    os.kill(os.getpid(), signal.SIGKILL)",
         "os.waitpid(child, 0)",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scrapy import Request
 
+from queue_conformance.engine.killpoints import evenly
 from queue_conformance.faults import disk
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import Patient
@@ -16,7 +17,6 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
-from queue_conformance.suites.queues.campaign import evenly
 from queue_conformance.suites.queues.faulting import IMPATIENCE, Fault, backend_of, hurt, recover
 from queue_conformance.suites.schedulers.resuming import expect_resumable
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, fill, short

@@ -1,0 +1,179 @@
+"""Where a crash sweep kills: the ends of operations, lines of the implementation, sizes of files; chosen from rehearsals."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from queue_conformance.suites.outcomes import NotExercised as NotCovered
+
+T = TypeVar("T")
+
+LONG = 100
+"""Operations from which a workload is killed at its end alone."""
+
+
+class Operation(NamedTuple):
+    """One operation of a workload.
+
+    Attributes:
+        name: ``push`` of ``push:12``.
+        number: 12 of that: the item that it puts; ``None`` of an operation that puts none.
+    """
+
+    name: str
+    number: int | None = None
+
+
+Workload = tuple[Operation, ...]
+
+
+def operations_of(workload: str) -> Workload:
+    """Read a workload: operations separated by blanks."""
+    pairs = (word.partition(":") for word in workload.split())
+    return tuple(Operation(name, int(number) if number else None) for name, _, number in pairs)
+
+
+class When(StrEnum):
+    """Where in the last operation of a workload the child is killed."""
+
+    AFTER = "after it"
+    LINE = "before its line"
+    BYTE = "when a file reaches the size"
+    TORN = "after it, and what it appended is cut at the size"
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A kill point.
+
+    Attributes:
+        when: where it is.
+        number: of the line, counted from the beginning of the operation from 1; or the size in bytes.
+        file: what is cut, relative to the scratch directory.
+        undo: whether the other files are as they were before; nobody knows in which order files are written.
+    """
+
+    when: When = When.AFTER
+    number: int = 0
+    file: str = ""
+    undo: bool = False
+
+    def __str__(self) -> str:
+        return f"SIGKILL {self.when}{f' {self.number}' if self.number else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Operations, the last of which is killed."""
+
+    operations: Workload
+    kill: Kill = field(default_factory=Kill)
+
+
+@dataclass(slots=True)
+class Passed:
+    """What an operation does when nothing kills it.
+
+    Attributes:
+        lines: the lines of the implementation that it executes.
+        grown: the files that it makes longer, with their sizes before and after.
+        appended: those of them that it changes nowhere else.
+    """
+
+    lines: list[tuple[str, int]] = field(default_factory=list)
+    grown: dict[str, tuple[int, int]] = field(default_factory=dict)
+    appended: list[str] = field(default_factory=list)
+
+
+Rehearsal = Sequence[Passed]
+"""What the operations of a workload do; those from one on that raises are not there."""
+
+
+def plan(
+    workloads: Sequence[Workload], rehearse: Callable[[Workload], Rehearsal], ways: Set[When], points: int, seed: int
+) -> list[Crash]:
+    """Choose kill points; the simplest come first.
+
+    Args:
+        workloads: what is killed, the simplest first.
+        rehearse: runs a workload without a kill.
+        ways: how it is killed.
+        points: how many kill points there are, about.
+        seed: seeds the choice.
+    """
+    short = [operations for operations in workloads if len(operations) <= LONG]
+    planned: list[Crash] = []
+    if When.AFTER in ways:
+        ends = [Crash(operations[:end]) for operations in short for end in range(1, len(operations))]
+        planned += [*evenly(ends, points // 4, seed), *(Crash(operations) for operations in workloads)]
+    rehearsals = [rehearse(operations) for operations in short]
+    if When.LINE in ways:
+        planned += _at_lines(short, rehearsals, points // 2, seed)
+    if When.BYTE in ways:
+        planned += evenly(list(_at_bytes(short, rehearsals)), points // 4, seed)
+    if When.TORN in ways:
+        planned += _torn(short, rehearsals, points, seed)
+    return planned
+
+
+def _at_lines(workloads: Sequence[Workload], rehearsals: Sequence[Rehearsal], number: int, seed: int) -> list[Crash]:
+    """Choose so many crashes before lines of the implementation: each line of each kind of operation once, then again."""
+    chosen = random.Random(seed)
+    places: dict[tuple[str, tuple[str, int]], list[Crash]] = {}
+    for operations, rehearsal in zip(workloads, rehearsals, strict=True):
+        for end, passed in enumerate(rehearsal):
+            for count, line in enumerate(passed.lines, 1):
+                crash = Crash(operations[: end + 1], Kill(When.LINE, count))
+                places.setdefault((operations[end].name, line), []).append(crash)
+    for crashes in places.values():
+        chosen.shuffle(crashes)
+    first = [crashes.pop() for crashes in places.values()]
+    again = itertools.chain(*itertools.zip_longest(*places.values()))
+    more = itertools.islice((crash for crash in again if crash is not None), max(0, number - len(first)))
+    return sorted([*evenly(first, number, seed), *more], key=lambda crash: len(crash.operations))
+
+
+def _at_bytes(workloads: Sequence[Workload], rehearsals: Sequence[Rehearsal]) -> Iterator[Crash]:
+    """Yield crashes in the middle of writes."""
+    for operations, rehearsal in zip(workloads, rehearsals, strict=True):
+        for end, passed in enumerate(rehearsal):
+            for start, size in passed.grown.values() or ((0, 1), (600, 601)):
+                for number in evenly(range(start, size), 16, end):
+                    yield Crash(operations[: end + 1], Kill(When.BYTE, number))
+
+
+EDGE = 6
+"""The first and last sizes at which each write is cut."""
+
+
+def _torn(workloads: Sequence[Workload], rehearsals: Sequence[Rehearsal], number: int, seed: int) -> Iterator[Crash]:
+    """Yield crashes that cut what the last operation of a workload appended: all sizes, or the first and last and some others.
+
+    Raises:
+        NotCovered: if there is none.
+    """
+    files = [
+        (operations, name, range(*rehearsal[-1].grown[name]))
+        for operations, rehearsal in zip(workloads, rehearsals, strict=True)
+        for name in (rehearsal[-1].appended if len(rehearsal) == len(operations) else ())
+    ]
+    if not files:
+        raise NotCovered("no file is only appended to")
+    for operations, name, sizes in files:
+        most = number // len(files)
+        between = evenly(sizes[EDGE:-EDGE], most - 2 * EDGE, seed)
+        for size in sizes if len(sizes) <= most else sorted({*sizes[:EDGE], *between, *sizes[-EDGE:]}):
+            yield Crash(operations, Kill(When.TORN, size, name, undo=True))
+
+
+def evenly(candidates: Sequence[T], number: int, seed: int) -> list[T]:
+    """Choose so many of the candidates, at even distances; the seed decides where to begin."""
+    if len(candidates) <= number:
+        return list(candidates)
+    begin = random.Random(seed).random()
+    return [candidates[int((index + begin) * len(candidates) / number)] for index in range(number)]
