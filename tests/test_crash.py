@@ -193,7 +193,7 @@ class TestAccount:
         [
             ("open push:10", [None, None], [10], [], 0),
             ("open push:10", [None], [], [], 0),
-            ("open push:10", [None, False], [], [], 0),
+            ("open push:10", [None, False], [10], [], 0),
             ("open push:10 pop", [None, None], [10], [], 1),
             ("open push:10 pop", [None, None, 10], [], [10], 0),
             ("open push:10 push:11 pop", [None, None, None, None], [10, 11], [], 0),

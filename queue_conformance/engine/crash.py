@@ -70,7 +70,8 @@ class Died:
 
     Attributes:
         put: the items that were put, that of an operation that did not return included.
-        stored: those whose put had returned anything but false, and that no operation had returned or cleared.
+        stored: those whose put had returned, and that no operation had returned or cleared.
+        refused: those of them whose put had returned false.
         gone: those that had been returned or cleared.
         spared: how many of the stored ones may be missing: one with a take that did not return, all with a clear.
     """
@@ -78,10 +79,12 @@ class Died:
     def __init__(self, operations: Sequence[Operation], results: Sequence[int | bool | None]) -> None:
         self.put = [operation.number for operation in operations if operation.number is not None]
         self.stored: list[int] = []
+        self.refused: list[int] = []
         self.gone: list[int] = []
         for operation, result in zip(operations, results, strict=False):
             if operation.number is not None:
-                self.stored += [operation.number] * (result is not False)
+                self.stored.append(operation.number)
+                self.refused += [operation.number] * (result is False)
             else:
                 taken = [number for number in self.stored if operation.name == "clear" or number == result]
                 self.gone += taken

@@ -9,9 +9,20 @@ import time
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import Deferred
 
-from queue_conformance.implementations.quoted.engine import turn
+from queue_conformance.implementations.quoted.engine import settle, turn
 from queue_conformance.implementations.quoted.example import same
+
+
+def opened_for(crawler, build):
+    """Build a scheduler, and open it for the spider of its crawler, where it can be opened."""
+    scheduler = build()
+    if callable(getattr(scheduler, "open", None)):
+        result = scheduler.open(crawler.spider)
+        if isinstance(result, Deferred):
+            settle(result)
+    return scheduler
 
 
 def taken(scheduler, patience=3.0):

@@ -1,6 +1,7 @@
 """The suite of schedulers."""
 
 MODULES = (
+    "fixtures",
     "interface",
     "lifecycle",
     "storing",
