@@ -95,7 +95,7 @@ def ran(check):
     fixtures = {
         "queue": Subject(stack, "queue", record, {"push": "rule.push"}),
         "fault": sources.give(OneAtATime(stack), "OneAtATime(stack, 1)"),
-        "uncertain": partial(Uncertain, SimpleNamespace(held=int)),
+        "uncertain": partial(Uncertain, SimpleNamespace(held=lambda rule: None)),
         "item": lambda number: sources.give(b"item %d" % number, f"b'item {number}'"),
         "open_queue": lambda key: record.construct(f"Stack(directory + '/{key}')", "rule.ctor", Stack, {}),
         "directory": "/scratch",
@@ -107,7 +107,7 @@ def ran(check):
         function(**given, __record__=record, __source__=source)
     except (Failed, OperationRaised) as error:
         failure = error
-    return failure, record.lines, [step.source for step in recorder.steps]
+    return failure, record.lines(), [step.source for step in recorder.steps]
 
 
 def loops_and_constants(queue):

@@ -53,8 +53,10 @@ def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: 
                     try:
                         run(case)
                         covered = True
-                    except FaultMissed as reason:
+                    except NotExercised as reason:
                         bench.examined = examined
+                        if not isinstance(reason, FaultMissed):
+                            raise
                         missed.append(reason)
                     except (RuleBroken, OperationRaised):
                         covered = True
@@ -67,10 +69,11 @@ def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: 
             raise
         except NotExercised as reason:
             missed.append(reason)
+    reasons = list(dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed)))
     if not covered and missed:
-        raise NotExercised("no fault came in its way") if tried else missed[0]
-    bench.notes += dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed))
-    if tried:
+        raise NotExercised(reasons[0] if reasons else "no fault came in its way")
+    bench.notes += reasons
+    if hits.total():
         counts = ", ".join(f"{fault} ({hits[fault]} of {tried[fault]})" for fault in tried if hits[fault])
         bench.notes.append(f"faults that hit {name}: {counts}")
 

@@ -17,7 +17,7 @@ from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.writing import INDENT, Block
 from queue_conformance.faults.fault import Fault, Missed
-from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.recording import OperationRaised, Step, describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken, rule_broken
@@ -32,11 +32,13 @@ class Context:
         record: what was done.
         sources: how values are written.
         rules: the rules that an assertion is about, innermost last.
+        failed: the blocks that failed, although the check went on.
     """
 
     def __init__(self, bench: Bench, rule: str) -> None:
         self.bench = bench
         self.rules = [rule]
+        self.failed: list[Uncertain] = []
         self.sources = Sources(str(bench.driver.directory))
         self.record = Record(bench.recorder, self.sources, bench.driver.key, self.held)
 
@@ -45,9 +47,9 @@ class Context:
         """The rule that an assertion is about."""
         return self.rules[-1]
 
-    def held(self) -> None:
+    def held(self, rule: str = "") -> None:
         """Note that what an assertion says holds."""
-        self.bench.examined[self.rule] += 1
+        self.bench.examined[rule or self.rule] += 1
 
 
 Fixture = Callable[[Context], Any]
@@ -127,6 +129,7 @@ def run_case(
     if bench.recorder.steps:
         bench.restart()
     context = Context(bench, rule)
+    failure = None
     before = bench.examined[rule]
     for value in case.values():
         if isinstance(value, Fault):
@@ -140,13 +143,16 @@ def run_case(
             context.record.silent.update(map(id, given.values()))
             function(**given, __record__=context.record, __source__=source)
     except Failed as failed:
-        raise broken(context, failed) from None
+        failure = broken(context, failed, list(bench.recorder.steps))
     except Missed as missed:
         raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
         failure = bench.unexpected(raised)
-        failure.body = context.record.lines
-        raise failure from raised
+        failure.body = context.record.lines()
+    for block in context.failed:
+        bench.keep(block.failure())
+    if failure:
+        raise failure
     if context.record.operations:  # otherwise what it let others do says what was examined
         bench.examined[rule] += bench.examined[rule] == before
 
@@ -162,10 +168,10 @@ def _ended(made: Iterator[Any]) -> Iterator[Any]:
     next(made, None)
 
 
-def broken(context: Context, failed: Failed) -> RuleBroken:
-    """Return the broken rule that a failed assertion is about, with what was done."""
+def broken(context: Context, failed: Failed, steps: list[Step], last: Block | None = None) -> RuleBroken:
+    """Return the broken rule that a failed assertion is about, with what was done, up to the end of a block if one is given."""
     rule = context.bench.judged(failed.rule or context.rule)
-    steps, lines = context.bench.recorder.steps, context.record.lines
+    lines = context.record.lines(last)
     return rule_broken(rule)(rule, expected=failed.expected, actual=failed.actual, steps=steps, tail=[], body=lines)
 
 
@@ -320,18 +326,34 @@ class Uncertain(Block):
 
     Args:
         context: of the check.
+        rule: the rule that what is raised is about, if not the one of the check.
         only: the names of exceptions; unless it is empty, what is raised must be one of them, or derived from one.
         never: the names of exceptions that may not be raised.
         expected: what may be raised, in words.
+        consequence: tells what comes of an exception that may not be raised, as a clause.
+        soft: whether the check goes on after what may not be raised.
 
     Attributes:
         raised: what the operation raised, or ``None``.
     """
 
     raised: BaseException | None = None
+    failed: Failed | None = None
 
-    def __init__(self, context: Context, only: Sequence[str] = (), never: Sequence[str] = (), expected: str = "") -> None:
+    def __init__(
+        self,
+        context: Context,
+        rule: str = "",
+        only: Sequence[str] = (),
+        never: Sequence[str] = (),
+        expected: str = "",
+        consequence: Callable[[BaseException], str] = lambda error: "",
+        soft: bool = False,
+    ) -> None:
         self._context = context
+        self._ends = not soft
+        self._consequence = consequence
+        self.rule = rule
         self.only, self.never = only, never
         self.expected = expected or " or ".join(only)
 
@@ -347,13 +369,28 @@ class Uncertain(Block):
         self.raised = error.error
         names = {cls.__name__ for cls in type(error.error).__mro__}
         if (self.only and names.isdisjoint(self.only)) or not names.isdisjoint(self.never):
-            raise Failed(self.expected, f"{describe(error.error)} raised") from None
-        self._context.held()
+            self.failed = Failed(self.expected, f"{describe(error.error)} raised{self._consequence(error.error)}")
+            self.failed.rule = self.rule
+            if self._ends:
+                raise self.failed from None
+            self._steps = list(self._context.bench.recorder.steps)
+            self._context.failed.append(self)
+        else:
+            self._context.held(self.rule)
         return True
+
+    def failure(self) -> RuleBroken:
+        """Return how the block failed, if the check went on after it."""
+        assert self.failed is not None
+        self._ends = True
+        try:
+            return broken(self._context, self.failed, self._steps, self)
+        finally:
+            self._ends = False
 
     def written(self, body: str, named: bool) -> str:
         """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
-        if self.only or self.never:
+        if self.failed and self._ends:
             wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
             ends = f"names = {{cls.__name__ for cls in type(error).__mro__}}\n    assert names {wanted}, repr(error)"
             return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n    {ends}"

@@ -16,7 +16,7 @@ from queue_conformance.engine.instrument import Source
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import normal
-from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
+from queue_conformance.engine.writing import Block, Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations.recording import Recorder, describe
 
@@ -93,10 +93,15 @@ class Record:
         self._frames: list[Frame] = []
         self._entries: list[Entry] = []
 
-    @property
-    def lines(self) -> list[str]:
-        """What was done, as lines of Python; blocks that are not at their end yet are written up to here."""
-        return Writer(self.sources, self.key, self.silent).lines(self._entries)
+    def lines(self, last: Block | None = None) -> list[str]:
+        """Return what was done as lines of Python.
+
+        Args:
+            last: the block that is the last one, if not all is wanted.
+        """
+        entries = self._entries
+        ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Within) and entry.holds(last)]
+        return Writer(self.sources, self.key, self.silent).lines(entries[: ends[0]] if ends else entries)
 
     @property
     def target(self) -> str:

@@ -90,6 +90,10 @@ class Within(NamedTuple):
     manager: AbstractContextManager[Any]
     entries: list[Entry]
 
+    def holds(self, block: Block | None) -> bool:
+        """Whether this is a block, or it is in it."""
+        return self.manager is block or any(isinstance(entry, Within) and entry.holds(block) for entry in self.entries)
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Mapping
 from pathlib import Path
 
-from queue_conformance.faults.fault import Fault, Missed
+from queue_conformance.faults.fault import Fault, NoFault
 from queue_conformance.faults.filesystem import fill_filesystem
 
 try:
@@ -38,25 +38,19 @@ class DiskFault(Fault):
         self.directory = Path(directory)
 
 
-class NoFault(DiskFault):
-    """Nothing happens, and nothing may raise; only the sizes of files before and afterwards are kept.
+class Sizes(NoFault, DiskFault):
+    """Keeps the sizes of files.
 
     Attributes:
         before: the size of each file when it began, in bytes.
         after: the size of each file when it ended, in bytes.
     """
 
-    name = "no fault"
-
     def begin(self) -> None:
         self.before = sizes(self.directory)
 
     def end(self) -> None:
         self.after = sizes(self.directory)
-
-    def must_hit(self) -> None:
-        if self.hit:
-            raise Missed("the operation raises without a fault, too")
 
 
 class SizeLimit(DiskFault):
@@ -126,6 +120,21 @@ class NoSpace(DiskFault):
 
     def end(self) -> None:
         (self.directory / "filler").unlink()
+
+
+class Garbage(DiskFault):
+    """Every file holds something else, for good."""
+
+    name = "garbage"
+
+    def begin(self) -> None:
+        files = [path for path in self.directory.rglob("*") if path.is_file()]
+        for path in files:
+            path.write_bytes(b"garbage " * 1000)
+        self.hit = bool(files)
+
+    def end(self) -> None:
+        """It is for good."""
 
 
 def permissions_matter(directory: Path) -> bool:

@@ -57,11 +57,25 @@ class Fault(ABC):
         self.end()
         self.hit |= error is not None
 
-    def must_hit(self) -> None:
+    def must_hit(self, seen: bool = False) -> None:
         """Go on only if it hit.
+
+        Args:
+            seen: whether that was seen in what an operation returned.
 
         Raises:
             Missed: if it did not.
         """
+        self.hit |= seen
         if not self.hit:
             raise Missed(f"{self.name}: nothing came in its way")
+
+
+class NoFault(Fault):
+    """Nothing happens, and nothing may raise."""
+
+    name = "no fault"
+
+    def must_hit(self, seen: bool = False) -> None:
+        if self.hit:
+            raise Missed("the operation raises without a fault, too")

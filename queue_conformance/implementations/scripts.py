@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from queue_conformance.faults import disk
+from queue_conformance.faults import disk, outages
 from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations.recording import Step
 
@@ -91,7 +91,7 @@ _IMPORTS: Mapping[str, str] = {
 
 _FAULTS: Mapping[str, str] = {
     name: f"from {value.__module__} import {name}"
-    for module in (disk,)
+    for module in (disk, outages)
     for name, value in vars(module).items()
     if inspect.isclass(value) and issubclass(value, Fault)
 }

@@ -117,7 +117,7 @@ def contents(items):
     return sorted((key(item) for item in items if item is not None), key=repr)
 
 
-def drain(queue, seconds=0.0, most=50):
+def drain(queue, seconds=2.0, most=50):
     """Take out everything, close, and return the keys of what came, sorted.
 
     For so many seconds, None from a queue that is not empty is a temporary problem.
@@ -133,3 +133,15 @@ def drain(queue, seconds=0.0, most=50):
     with suppress(Exception):  # that it closes without an error is a rule of its own
         queue.close()
     return contents(came)
+
+
+def push_again(queue, item, seconds=2.0):
+    """Push what was refused while the server was away, once the queue finds out that it is back."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return queue.push(item)
+        except Exception:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.02)

@@ -285,7 +285,7 @@ def what_follows_a_full_disk_is_remembered(bench: Bench) -> None:
     if not disk.AVAILABLE:
         raise NotExercised("this platform cannot limit the size of files")
     bench.restart()
-    usual = disk.NoFault(bench.driver.directory)
+    usual = disk.Sizes(bench.driver.directory)
     if _forgets_after(bench, usual):
         raise NotExercised("fingerprints are lost even where the disk is not full")
     for limit in disk.places(usual.before, usual.after, 0, bench.seed):

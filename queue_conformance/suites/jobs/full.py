@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.faults import crash, disk
 from queue_conformance.faults.crash import Say
-from queue_conformance.faults.disk import DiskFault, NoFault, SizeLimit
+from queue_conformance.faults.disk import DiskFault, SizeLimit, Sizes
 from queue_conformance.implementations.quoted.kills import limit_writes
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
@@ -128,7 +128,7 @@ def _close_under(bench: Bench, limit: int, requests: Set[Path], *, killed: bool)
                     say("metadata")
 
         sys.addaudithook(notice)
-        fault = NoFault(bench.driver.directory) if killed else SizeLimit(bench.driver.directory, limit)
+        fault = Sizes(bench.driver.directory) if killed else SizeLimit(bench.driver.directory, limit)
         if killed:
             limit_writes(limit)
         with suppress(OperationRaised), fault:
@@ -156,7 +156,7 @@ def a_full_disk_does_no_harm_to_what_was_stored(bench: Bench) -> None:
     felt = 0
     for size in SIZES:
         for resumed in (False, True):
-            usual, harm = _fill(bench, NoFault, size, resumed=resumed)
+            usual, harm = _fill(bench, Sizes, size, resumed=resumed)
             if harm:
                 raise NotExercised(f"{harm} without a fault of the disk, too")
             limits = disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)

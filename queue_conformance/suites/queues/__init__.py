@@ -14,7 +14,6 @@ MODULES = (
     "crash",
     "chunks",
     "outages",
-    "servers",
     "permanent",
     "shared",
     "deaths",

@@ -16,7 +16,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
-from queue_conformance.suites.queues.faulting import backend_of
+from queue_conformance.suites.queues.faults import backend_of
 from queue_conformance.suites.queues.sharing import drained, judging, open_with, patience_of, pushes, urls_of
 
 NO_LOSS = "queue.shared.no-loss"

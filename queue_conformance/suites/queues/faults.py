@@ -8,8 +8,24 @@ from collections.abc import Iterator
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import NotCovered
 from queue_conformance.faults import disk
-from queue_conformance.faults.disk import DiskFault, NoDescriptors, NoFault, NoPermission, NoSpace, SizeLimit
+from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoPermission, NoSpace, SizeLimit, Sizes
 from queue_conformance.faults.filesystem import mount_small_filesystem
+from queue_conformance.faults.outages import (
+    Frozen,
+    OutOfMemory,
+    PasswordWanted,
+    ReadOnly,
+    Refused,
+    ReplyCut,
+    RequestCut,
+    ServerFault,
+    Stalled,
+    Stopped,
+    StorageReplaced,
+    Traffic,
+)
+from queue_conformance.faults.servers import RedisServer
 from queue_conformance.suites.bench import Bench
 
 ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
@@ -22,7 +38,7 @@ def disk_faults(bench: Bench, attempt: Attempt) -> Iterator[DiskFault]:
         raise NotCovered("nothing is known of files that it stores in")
     if not disk.AVAILABLE:
         raise NotCovered("this platform cannot limit the size of files")
-    usual = NoFault(_fresh(bench))
+    usual = Sizes(_fresh(bench))
     attempt(usual)
     for limit in bench.each("places", disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)):
         yield SizeLimit(_fresh(bench), limit)
@@ -40,7 +56,7 @@ def full_disk(bench: Bench, attempt: Attempt) -> Iterator[DiskFault]:
     if not _is_on_a_small_filesystem(bench):
         _note(bench, "no space on a file system of its own (needs Linux, and root or user namespaces)")
         return
-    attempt(NoFault(_fresh(bench)))
+    attempt(Sizes(_fresh(bench)))
     for room in ROOMS:
         for left in bench.directory.iterdir():
             shutil.rmtree(left)  # the next one needs the space
@@ -49,7 +65,7 @@ def full_disk(bench: Bench, attempt: Attempt) -> Iterator[DiskFault]:
 
 def files_that_may_not_grow(bench: Bench, attempt: Attempt) -> Iterator[SizeLimit]:
     """Yield the fault of a disk that takes nothing more."""
-    attempt(NoFault(bench.driver.directory))
+    attempt(Sizes(bench.driver.directory))
     bench.restart()
     yield SizeLimit(bench.driver.directory, 0)
 
@@ -76,3 +92,109 @@ def _is_on_a_small_filesystem(bench: Bench) -> bool:
         return False
     bench.directory = place
     return True
+
+
+# --- Servers ---------------------------------------------------------------------------------------------------------
+
+BUDGET = 15.0
+"""Seconds after which no further fault of one kind of operation is tried; only clients that try again come near."""
+
+PLACES = 24
+"""Places in a request or a reply where it is cut, about."""
+
+
+IMPATIENCE = 0.05
+"""Seconds that a queue gets to find out that its server is back, once it has not found out in the time of the bench."""
+
+
+def backend_of(bench: Bench) -> Backend:
+    """Return the backend of a bench.
+
+    Raises:
+        NotCovered: if nothing that the queue sends passes it.
+    """
+    if bench.backend is None and not bench.offers("server"):
+        raise NotCovered("there is no server behind the queue")
+    if bench.backend is None:
+        raise NotCovered("what the queue sends does not pass the kit: write {host} and {port} in the setting of its address")
+    return bench.backend
+
+
+def connection_faults(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield refused connections, and cuts of the request and of the reply, the telling ones first."""
+    backend = backend_of(bench)
+    usual = Traffic(backend)
+    attempt(usual)
+    deadline = bench.flight.now + BUDGET
+    faults = [Refused(backend), *_cuts(ReplyCut, backend, usual.replied), *_cuts(RequestCut, backend, usual.requested)]
+    for number, fault in enumerate(sorted(faults, key=lambda fault: bool(fault.number))):
+        if bench.flight.now > deadline:
+            bench.notes.append(f"{len(faults) - number} of {len(faults)} faults were not tried, because each takes so long")
+            return
+        yield fault
+
+
+def _cuts(kind: type[RequestCut | ReplyCut], backend: Backend, size: int) -> list[ServerFault]:
+    """Return cuts of so many bytes: of a request the second half may be all that the server waits for."""
+    places = range(0, size, max(1, size // PLACES))
+    cuts = [kind(backend, place) for place in dict.fromkeys([*places[:1], *places[-1:], *places])]
+    for cut in cuts:
+        cut.may_act |= 2 * cut.number > size
+    return [*cuts]
+
+
+def unusable_server(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield a server that cannot be reached, and one that wants a password."""
+    yield Refused(backend_of(bench))
+    if isinstance(backend_of(bench).server, RedisServer):
+        yield PasswordWanted(backend_of(bench))
+
+
+def stalled(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield a server that says nothing."""
+    yield Stalled(backend_of(bench))
+
+
+def server_away(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield a redis-server that has ended, and one that is frozen."""
+    backend = _redis_of(bench)
+    yield Stopped(backend)
+    yield Frozen(backend)
+
+
+def server_faults(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield faults of a redis-server."""
+    yield from server_away(bench, attempt)
+    yield OutOfMemory(_redis_of(bench))
+    yield ReadOnly(_redis_of(bench))
+
+
+def _redis_of(bench: Bench) -> Backend:
+    backend = backend_of(bench)
+    if not isinstance(backend.server, RedisServer):
+        raise NotCovered(f"{backend.server.name} cannot be stopped or filled: --queue-server=redis-server can")
+    return backend
+
+
+def replaced_storage(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield a server that holds something else from then on."""
+    backend = backend_of(bench)
+    if not backend.server.ours:
+        raise NotCovered(f"the kit changes nothing in {backend.server.name}: --queue-server=redis starts a private one")
+    yield StorageReplaced(backend)
+
+
+def garbage(bench: Bench, attempt: Attempt) -> Iterator[DiskFault]:
+    """Yield files that hold something else from then on."""
+    if bench.backend is not None or not bench.offers("filesystem", "persistent"):
+        raise NotCovered("it does not resume from files")
+    yield Garbage(_fresh(bench))
+
+
+def bytes_of_a_reply(bench: Bench, attempt: Attempt) -> Iterator[int]:
+    """Yield how much may come of the reply to a push: nothing, and all but the last byte, if there are several replies."""
+    backend = backend_of(bench)
+    bench.restart()
+    with Traffic(backend) as usual:
+        bench.open().push(bench.driver.item(1))
+    yield from dict.fromkeys((0, max(0, usual.replied - 1)))

@@ -11,17 +11,20 @@ from scrapy import Request
 
 from queue_conformance.engine.check import Context, fixture
 from queue_conformance.engine.subject import Subject
+from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import LoadError, load_class
 from queue_conformance.implementations.quoted import support
 from queue_conformance.implementations.quoted.support import Bulk, key
-from queue_conformance.implementations.recording import Timed
+from queue_conformance.implementations.recording import OperationRaised, Timed
 from queue_conformance.specification import Kind
+from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues import pair
-from queue_conformance.suites.queues.fallback import fallback_names
+from queue_conformance.suites.queues.fallback import consequence, fallback_names, transient_names
+from queue_conformance.suites.queues.faults import IMPATIENCE, backend_of
 
 RULES = {
     "push": "queue.push.accept",
@@ -98,10 +101,77 @@ _LARGE = {
 @fixture
 def drain(context: Context) -> Callable[[Subject], list[Any]]:
     """``drain(queue)``: take out everything, and close; the keys of what came, sorted."""
-    flight = context.bench.flight
-    return lambda queue: context.record.operate(
-        f"drain({queue.name})", queue.rules["pop"], partial(support.drain, Timed(queue.raw, flight))
-    )
+    bench = context.bench
+
+    def drained(queue: Subject) -> list[Any]:
+        asking = Asking(queue.raw, bench)
+        emptied = partial(support.drain, asking, bench.patience if bench.backend else 0.0)
+        left: list[Any] = context.record.operate(f"drain({queue.name})", queue.rules["pop"], emptied)
+        if asking.away:
+            bench.patience, waited = IMPATIENCE, bench.patience
+            raise NotExercised(f"the queue has not come back to its server after {waited:g} s")
+        return left
+
+    return drained
+
+
+class Asking(Timed):
+    """A queue that is drained; while it does not ask its server, what it says proves nothing.
+
+    Attributes:
+        away: whether it says that something is left, gives nothing, and has not asked.
+    """
+
+    away = False
+
+    def __init__(self, raw: Any, bench: Bench) -> None:
+        super().__init__(raw, bench.flight)
+        self._backend = bench.backend
+
+    @property
+    def _replied(self) -> int | None:
+        return self._backend.proxy.replied if self._backend else None
+
+    def pop(self) -> Any:
+        replied = self._replied
+        item = super().__getattr__("pop")()
+        self.away = item is None and replied is not None and replied == self._replied
+        return item
+
+    def __len__(self) -> int:
+        length = super().__len__()
+        self.away &= length != 0
+        return length
+
+
+@fixture
+def push_again(context: Context) -> Callable[[Subject, Any], Any]:
+    """``push_again(queue, item)``: push what was refused while the server was away, once the queue finds out that it is back."""
+    bench = context.bench
+
+    def pushed(queue: Subject, item: Any) -> Any:
+        push = partial(support.push_again, Timed(queue.raw, bench.flight), item, bench.patience)
+        written = context.record.written((item,), {})
+        try:
+            return context.record.operate(f"push_again({queue.name}, {written})", "queue.push.retry", push)
+        except OperationRaised:
+            bench.patience = IMPATIENCE
+            raise
+
+    return pushed
+
+
+@fixture
+def backend(context: Context) -> Backend:
+    """The server behind the queue, and the proxy before it."""
+    found: Backend = context.sources.give(backend_of(context.bench), "backend")
+    return found
+
+
+@fixture
+def transient(context: Context) -> tuple[str, ...]:
+    """The names of the error which says that the server is away."""
+    return transient_names(context.bench)
 
 
 @fixture
@@ -172,6 +242,12 @@ def refusals(context: Context) -> list[int]:
 def spider(context: Context) -> Any:
     """The spider of the crawler."""
     return context.sources.give(context.bench.driver.names["spider"], "spider")
+
+
+@fixture
+def fate(context: Context) -> Callable[[BaseException], str]:
+    """``fate(error)``: what comes of a request for which push raised that, as a clause."""
+    return partial(consequence, context.bench)
 
 
 @fixture

@@ -1,37 +1,19 @@
-"""What a queue does while its server cannot be reached, and after that."""
+"""What a queue does while its server cannot be reached, says nothing, or refuses, and after that."""
 
-from __future__ import annotations
-
-import time
-from collections import Counter
-from functools import partial
-from typing import Any
-
-from queue_conformance.faults.servers import RedisServer
-from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import program
+from queue_conformance.engine.check import check
+from queue_conformance.faults.outages import Refused
+from queue_conformance.implementations.quoted.support import contents, key
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
-from queue_conformance.suites.queues.faulting import (
-    MISSED,
-    Fault,
-    backend_of,
-    contains,
-    cuts,
-    drained,
-    expect_transient,
-    hurt,
-    note_hits,
-    patiently,
-    recover,
-    sizes,
-    under,
-    within_budget,
+from queue_conformance.suites.queues.faults import (
+    bytes_of_a_reply,
+    connection_faults,
+    server_away,
+    server_faults,
+    stalled,
+    unusable_server,
 )
-from queue_conformance.suites.queues.pair import run
 
-# --- Push ------------------------------------------------------------------------------------------------------------
+# --- Connections -----------------------------------------------------------------------------------------------------
 
 
 @check(
@@ -40,133 +22,70 @@ from queue_conformance.suites.queues.pair import run
     "queue.push.retry",
     "queue.push.failed-no-trace-fault",
     kinds=REQUESTS_ONLY,
-    name="queue.push.transient-error",
+    fault=[connection_faults],
 )
-def push_raises_the_transient_error(bench: Bench) -> None:
-    backend_of(bench)
-    queue = bench.open()
-    queue.push(bench.driver.item(1))
-    faults = [Fault("refuse"), *cuts(*sizes(bench, partial(queue.push, bench.driver.item(2))))]
-    tally: Counter[str] = Counter()
-    for fault in within_budget(bench, faults):
-        with bench.collecting():
-            _push_during(bench, fault, tally)
-    note_hits(bench, "push", tally)
+def push_raises_the_transient_error(open_queue, item, uncertain, transient, fate, about, push_again, drain, fault):
+    rule = "queue.push.transient-after-success" if isinstance(fault, Refused) else "queue.push.transient-error"
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain(only=transient, consequence=fate) as refused, fault:
+        queue.push(item(2))
+    fault.must_hit()
+    if refused:
+        push_again(queue, item(2))
+    with about("queue.push.failed-no-trace-fault"):
+        left = drain(queue)
+        assert left.count(key(item(1))) == 1, "once what was stored before"
+    with about("queue.push.retry" if refused else rule):
+        copies = [1, 2] if refused else [1]
+        assert left.count(key(item(2))) in copies, "once what was pushed, or twice if push raised before"
 
 
-def _push_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
-    rule = "queue.push.transient-after-success" if fault.name == "refuse" else "queue.push.transient-error"
-    bench.restart()
-    item = bench.driver.item(2)
-    queue = bench.open()
-    queue.push(bench.driver.item(1))
-    failed = under(bench, fault, tally, partial(queue.push, item, owner=rule))
-    if failed is MISSED:
-        return
-    if failed:
-        expect_transient(bench, rule, failed)
-    pushing = bench.recorder.steps[-1]
-    recover(bench)
-    if failed:
-        patiently(bench, partial(queue.push, item, owner="queue.push.retry"))
-    left = drained(bench, queue, "queue.push.failed-no-trace-fault")
-    contains(bench, "queue.push.failed-no-trace-fault", left, 1, range(1, 2), "a push that failed is to leave the rest alone")
-    if failed:
-        contains(bench, "queue.push.retry", left, 2, range(1, 3), "it was pushed again after a transient error")
-    else:
-        pushing.refusable = True
-        contains(bench, rule, left, 2, range(1, 2), "push returned while the server could not be reached")
+@check(
+    "queue.pop.transient-none",
+    "queue.pop.transient-keeps",
+    "queue.pop.reply-cut",
+    kinds=REQUESTS_ONLY,
+    fault=[connection_faults],
+)
+def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+    items = [item(1), item(2), item(3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    popped = None
+    with uncertain(rule, never=["Exception"], expected="None", soft=True) as _, fault:
+        popped = queue.pop()
+    fault.must_hit()
+    with about("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
+        left = drain(queue)
+        copies = [1, 2] if fault.may_act else [1]
+        for each in items:
+            if key(each) != key(popped):
+                assert left.count(key(each)) in copies, f"{copies} copies of what pop did not return"
 
 
-# --- Pop -------------------------------------------------------------------------------------------------------------
-
-
-@check("queue.pop.transient-none", "queue.pop.transient-keeps", "queue.pop.reply-cut", kinds=REQUESTS_ONLY)
-def pop_returns_none_and_loses_nothing(bench: Bench) -> None:
-    backend_of(bench)
-    queue = bench.open()
+@check(
+    "queue.len.transient-nonzero",
+    "queue.len.transient-no-raise",
+    "queue.len.last-known",
+    kinds=REQUESTS_ONLY,
+    fault=[connection_faults],
+)
+def length_stays_known(bench, open_queue, item, about, fault):
+    queue = open_queue()
     for number in (1, 2, 3):
-        queue.push(bench.driver.item(number))
+        queue.push(item(number))
     queue.pop()
-    request, reply = sizes(bench, queue.pop)
-    faults = [Fault("refuse"), *cuts(request, reply)]
-    tally: Counter[str] = Counter()
-    for fault in within_budget(bench, faults):
-        with bench.collecting():
-            _pop_during(bench, fault, tally, request)
-    note_hits(bench, "pop", tally)
-
-
-def _pop_during(bench: Bench, fault: Fault, tally: Counter[str], request: int) -> None:
-    none = "queue.pop.transient-none"
-    # What was measured may have been more than this request, so only its first half has surely not reached the server whole.
-    cut = fault.name == "cut_reply" or (fault.name == "cut_request" and 2 * (fault.after or 0) > request)
-    keeps = "queue.pop.reply-cut" if cut else "queue.pop.transient-keeps"
-    bench.restart()
-    queue = bench.open()
-    for number in (1, 2, 3):
-        queue.push(bench.driver.item(number))
-    failed = under(bench, fault, tally, partial(queue.pop, owner=none))
-    if failed is MISSED:
-        return
-    popped = None if failed else bench.recorder.steps[-1].result
-    bench.examined[none] += popped is None
-    if failed:
-        with bench.collecting():
-            bench.fail(none, "None", f"{describe(failed.error)} raised", [], final=True)
-    recover(bench)
-    left = drained(bench, queue, keeps)
-    delivered = [] if popped is None else [bench.driver.identify(popped)]
-    for number in (1, 2, 3):
-        if number not in delivered:
-            contains(bench, keeps, left, number, range(1, 3 if cut else 2), "pop did not return it while the connection failed")
-
-
-# --- Length ----------------------------------------------------------------------------------------------------------
-
-
-@check("queue.len.transient-nonzero", "queue.len.transient-no-raise", "queue.len.last-known", kinds=REQUESTS_ONLY)
-def length_stays_known(bench: Bench) -> None:
-    backend_of(bench)
-    queue = bench.open()
-    queue.push(bench.driver.item(1))
-    faults = [Fault("refuse"), *cuts(*sizes(bench, queue.length))]
-    tally: Counter[str] = Counter()
-    for fault in within_budget(bench, faults):
-        with bench.collecting():
-            _length_during(bench, fault, tally)
-    note_hits(bench, "len", tally)
-
-
-def _length_during(bench: Bench, fault: Fault, tally: Counter[str]) -> None:
-    bench.restart()
-    queue = bench.open()
-    for number in (1, 2, 3):
-        queue.push(bench.driver.item(number))
-    queue.pop()
-    failed = under(bench, fault, tally, partial(queue.length, owner="queue.len.transient-no-raise"))
-    if failed is MISSED:
-        return
-    bench.examined["queue.len.transient-no-raise"] += 1
-    if failed:
-        bench.fail("queue.len.transient-no-raise", "2", f"{describe(failed.error)} raised", [], final=True)
-    length = bench.recorder.steps[-1].result
-    expected = "above 0, 2 items remain"
-    bench.expect("queue.len.transient-nonzero", length != 0, expected, length, "length != 0", final=True)
+    with about("queue.len.transient-no-raise"):
+        with fault:
+            length = len(queue)
+        assert length >= 0
+    fault.must_hit()
+    assert length != 0, "above 0: 2 items remain"
     if bench.applies("queue.len.last-known"):
-        bench.expect("queue.len.last-known", length == 2, "2", length, "length == 2", final=True)
-
-
-LOST_REPLIES = (
-    "cut_reply:{} push:0 recover pop refuse length recover length pop",
-    "cut_reply:{} push:0 recover pop push:1 refuse length recover pop",
-    "cut_reply:{} push:0 recover push:1 pop refuse length recover pop",
-    "cut_reply:{} push:0 recover push:1 push:2 pop refuse length recover pop",
-    "push:0 cut_reply:{} push:1 recover pop pop refuse length recover pop",
-    "cut_reply:{} push:0 recover push:0 pop pop pop length",
-    "cut_reply:{} push:0 recover reopen pop push:1 length pop",
-)
-"""Programs whose pushes are stored without a reply, by the bytes of it that still come."""
+        with about("queue.len.last-known"):
+            assert length == 2
 
 
 @check(
@@ -176,116 +95,141 @@ LOST_REPLIES = (
     "queue.push.failed-no-trace-fault",
     kinds=REQUESTS_ONLY,
     name="lost-replies",
+    after=[bytes_of_a_reply],
+    program=[
+        "cut_reply:{} push:0 recover pop refuse length recover length pop",
+        "cut_reply:{} push:0 recover pop push:1 refuse length recover pop",
+        "cut_reply:{} push:0 recover push:1 pop refuse length recover pop",
+        "cut_reply:{} push:0 recover push:1 push:2 pop refuse length recover pop",
+        "push:0 cut_reply:{} push:1 recover pop pop refuse length recover pop",
+        "cut_reply:{} push:0 recover push:0 pop pop pop length",
+        "cut_reply:{} push:0 recover reopen pop push:1 length pop",
+    ],
 )
-def what_was_stored_without_a_reply_is_counted(bench: Bench) -> None:
-    backend_of(bench)
-    queue = bench.open()
-    _, reply = sizes(bench, partial(queue.push, bench.driver.item(1)))
-    for text in LOST_REPLIES:
-        for after in dict.fromkeys((0, max(0, reply - 1))):  # the first reply and the last one, if there are several
-            with bench.collecting():
-                run(bench, program(text.format(after)))
+def what_was_stored_without_a_reply_is_counted(play, program, after):
+    play(program.format(after))
 
 
 # --- Construction and close ------------------------------------------------------------------------------------------
 
 
-@check("queue.ctor.fail-early", kinds=REQUESTS_ONLY)
-def an_unusable_server_is_found_when_building(bench: Bench) -> None:
-    backend = backend_of(bench)
-    with bench.collecting():
-        hurt(bench, Fault("refuse"))
-        bench.expect_raises("queue.ctor.fail-early", (Exception,), bench.open, why=": the server cannot be reached")
-    with bench.collecting():
-        bench.restart()
-        queue = bench.open()
-        for number in (1, 2):
-            queue.push(bench.driver.item(number))
+@check("queue.ctor.fail-early", kinds=REQUESTS_ONLY, fault=[unusable_server], stored=(False, True))
+def an_unusable_server_is_found_when_building(open_queue, item, raises, fault, stored):
+    if stored:
+        queue = open_queue()
+        queue.push(item(1))
         queue.close()
-        hurt(bench, Fault("refuse"))
-        bench.expect_raises("queue.ctor.fail-early", (Exception,), bench.open, why=": it holds items, and the server is gone")
-    if not isinstance(backend.server, RedisServer):
-        return
-    bench.restart()
-    bench.recorder.note("backend.demand_password()")
-    backend.demand_password()
-    try:
-        bench.expect_raises("queue.ctor.fail-early", (Exception,), bench.open, why=": the server wants a password")
-    finally:
-        backend.stop_server()
-        backend.start_server()
+    with fault, raises(Exception, because=": its server cannot be used"):
+        open_queue()
 
 
 @check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
-def close_works_without_a_server(bench: Bench) -> None:
-    backend_of(bench)
-    queue = bench.open()
-    for number in (1, 2):
-        queue.push(bench.driver.item(number))
-    hurt(bench, Fault("refuse"))
-    queue.close(owner="queue.close.outage")
-    bench.examined["queue.close.outage"] += 1
-    recover(bench)
-    if not bench.offers("persistent"):
-        return
-    queue = bench.open(variable="queue")
-    left = drained(bench, queue, "queue.close.keeps-fault")
-    for number in (1, 2):
-        contains(bench, "queue.close.keeps-fault", left, number, range(1, 2), "the queue was closed during an outage")
+def close_works_without_a_server(bench, open_queue, item, backend, about, drain, rule):
+    items = [item(1), item(2)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    with about(rule), Refused(backend):
+        queue.close()
+    if bench.offers("persistent"):
+        with about("queue.close.keeps-fault"):
+            queue = open_queue()
+            assert drain(queue) == contents(items)
 
 
-# --- Time ------------------------------------------------------------------------------------------------------------
+# --- A server that says nothing --------------------------------------------------------------------------------------
+
+BOUNDED = "queue.push.bounded-time"
+
+
+@check(BOUNDED, "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
+def push_waits_for_no_server(open_queue, item, uncertain, transient, fate, about, rule, fault):
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain("queue.push.transient-error", only=transient, consequence=fate), fault:
+        queue.push(item(2))
+    fault.must_hit()
+
+
+@check(BOUNDED, "queue.pop.transient-none", kinds=REQUESTS_ONLY, name="stalled.pop", fault=[stalled])
+def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
+        popped = queue.pop()
+    fault.must_hit()
+    with about("queue.pop.transient-none"):
+        assert popped in (None, item(1))
+
+
+@check(BOUNDED, "queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="stalled.len", fault=[stalled])
+def length_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
+        length = len(queue)
+    fault.must_hit()
+    with about("queue.len.transient-nonzero"):
+        assert length != 0, "above 0: 1 item remains"
+
+
+# --- A server that ends, freezes, or refuses to write -----------------------------------------------------------------
 
 
 @check(
-    "queue.push.bounded-time",
-    "queue.push.transient-error",
-    "queue.pop.transient-none",
-    "queue.len.transient-nonzero",
+    "queue.push.failed-no-trace-fault",
+    "queue.push.transient-after-success",
+    "queue.push.permanent-error",
     kinds=REQUESTS_ONLY,
-    name="queue.push.bounded-time",
+    name="server-faults.push",
+    fault=[server_faults],
 )
-def nothing_waits_for_a_server_that_says_nothing(bench: Bench) -> None:
-    backend_of(bench)
-    slowest = 0.0
-    for operate in (_stalled_push, _stalled_pop, _stalled_length):
-        bench.restart()
-        queue = bench.open()
-        for number in (1, 2):
-            queue.push(bench.driver.item(number))
-        has_hit = hurt(bench, Fault("stall"))
-        started = time.monotonic()
-        examined = bench.examined.copy()
-        with bench.collecting():
-            operate(bench, queue)
-        slowest = max(slowest, time.monotonic() - started)
-        if has_hit():
-            bench.examined["queue.push.bounded-time"] += 1
-        else:
-            bench.examined = examined
-        recover(bench)
-    bench.notes.append(f"answers after {slowest:.1f} s at most while the server says nothing")
+def a_failing_server_loses_no_push(open_queue, item, uncertain, transient, fate, about, drain, fault):
+    about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
+    queue = open_queue()
+    for number in (1, 2, 3):
+        queue.push(item(number))
+    wanted = transient if fault.is_away else ()
+    with about(BOUNDED), uncertain(about_push, only=wanted, consequence=fate) as refused, fault:
+        queue.push(item(4))
+    with about("queue.push.failed-no-trace-fault"):
+        left = drain(queue)
+        for number in (1, 2, 3):
+            assert left.count(key(item(number))) == 1, "once what was stored before"
+    if not refused:
+        with about(about_push):
+            assert left.count(key(item(4))) == 1, "once what was pushed"
+    fault.must_hit()
 
 
-def _stalled_push(bench: Bench, queue: Any) -> None:
-    try:
-        queue.push(bench.driver.item(3), owner="queue.push.bounded-time")
-    except OperationRaised as raised:
-        expect_transient(bench, "queue.push.transient-error", raised)
+@check(
+    "queue.pop.transient-keeps",
+    "queue.pop.reply-cut",
+    kinds=REQUESTS_ONLY,
+    name="server-faults.pop",
+    fault=[server_faults],
+)
+def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fault):
+    items = [item(1), item(2), item(3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    popped, forbidden = None, ["Exception"] if fault.is_away else []
+    with about(BOUNDED), uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _, fault:
+        popped = queue.pop()
+    with about("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
+        left = drain(queue)
+        for each in items:
+            if key(each) != key(popped):
+                assert left.count(key(each)) in (1, 2), "once what pop did not return, or twice"
+    fault.must_hit(popped is None)
 
 
-def _stalled_pop(bench: Bench, queue: Any) -> None:
-    try:
-        popped = queue.pop(owner="queue.push.bounded-time")
-    except OperationRaised as raised:
-        bench.fail("queue.pop.transient-none", "None", f"{describe(raised.error)} raised", [], final=True)
-    bench.examined["queue.pop.transient-none"] += popped is None
-
-
-def _stalled_length(bench: Bench, queue: Any) -> None:
-    rule = "queue.len.transient-nonzero"
-    try:
-        length = queue.length(owner="queue.push.bounded-time")
-    except OperationRaised as raised:
-        bench.fail("queue.len.transient-no-raise", "2", f"{describe(raised.error)} raised", [], final=True)
-    bench.expect(rule, length != 0, "above 0, 2 items remain", length, "length != 0", final=True)
+@check("queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="server-faults.len", fault=[server_away])
+def length_survives_its_server(open_queue, item, uncertain, about, fault):
+    queue = open_queue()
+    for number in (1, 2, 3):
+        queue.push(item(number))
+    with about(BOUNDED), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"), fault:
+        length = len(queue)
+    assert length != 0, "above 0: 3 items remain"

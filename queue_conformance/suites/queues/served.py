@@ -15,7 +15,8 @@ from queue_conformance.suites.outcomes import RuleBroken, TooSlow
 from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop, without_empty_pops
 from queue_conformance.suites.queues.attribution import FAULTS, SPREAD
 from queue_conformance.suites.queues.fallback import is_transient
-from queue_conformance.suites.queues.faulting import IMPATIENCE, Fault, expect_transient, hurt, patiently, recover
+from queue_conformance.suites.queues.faulting import Fault, expect_transient, hurt, patiently, recover
+from queue_conformance.suites.queues.faults import IMPATIENCE
 from queue_conformance.suites.queues.pair import NOTHING_PEEKED, QueuePair
 
 SLOW = 0.2

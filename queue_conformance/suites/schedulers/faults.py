@@ -17,7 +17,8 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
-from queue_conformance.suites.queues.faulting import IMPATIENCE, Fault, backend_of, hurt, recover
+from queue_conformance.suites.queues.faulting import Fault, hurt, recover
+from queue_conformance.suites.queues.faults import IMPATIENCE, backend_of
 from queue_conformance.suites.schedulers.resuming import expect_resumable
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, fill, short
 
@@ -112,7 +113,7 @@ def _disk_faults(bench: Bench) -> Iterator[Callable[[Path], disk.DiskFault]]:
     bench.restart()
     scheduler = bench.open(job="job")
     fill(bench, scheduler, *STORED)
-    with disk.NoFault(bench.driver.directory) as usual:
+    with disk.Sizes(bench.driver.directory) as usual:
         scheduler.enqueue(bench.driver.fresh(LAST))
     limits = disk.places(usual.before, usual.after, DRAWN, bench.seed)
     for limit in {*limits[:2], *evenly(limits, MOST, bench.seed), *limits[-2:]}:

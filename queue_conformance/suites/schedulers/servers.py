@@ -12,7 +12,8 @@ from queue_conformance.implementations.quoted.processes import in_processes
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.queues.faulting import Fault, backend_of, hurt, recover
+from queue_conformance.suites.queues.faulting import Fault, hurt, recover
+from queue_conformance.suites.queues.faults import backend_of
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened
 

@@ -1,0 +1,196 @@
+"""Faults of a server, and of the connection to it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.fault import Fault, NoFault
+
+
+class ServerFault(Fault):
+    """A fault of a server, or of the connection to it.
+
+    Args:
+        backend: the server, and the proxy before it.
+        number: bytes that still pass, where the fault has to do with a number of them.
+
+    Attributes:
+        may_act: whether the server may do what it is asked for, although its client does not hear of it.
+    """
+
+    place = "backend"
+    may_act = False
+
+    is_away: ClassVar[bool] = True
+    """Whether the server does not answer meanwhile, which is a temporary problem."""
+
+    def __init__(self, backend: Backend, number: int | None = None) -> None:
+        super().__init__(number)
+        self.backend = backend
+
+
+class Traffic(NoFault, ServerFault):
+    """Counts what passes.
+
+    Attributes:
+        requested, replied: the bytes that passed to the server, and to its clients.
+    """
+
+    def begin(self) -> None:
+        self._before = self.backend.proxy.requested, self.backend.proxy.replied
+
+    def end(self) -> None:
+        self.requested = self.backend.proxy.requested - self._before[0]
+        self.replied = self.backend.proxy.replied - self._before[1]
+
+
+class ConnectionFault(ServerFault):
+    """A fault that the proxy makes, and sees."""
+
+    def begin(self) -> None:
+        proxy = self.backend.proxy
+        self._requested, self._replied, self._cuts = proxy.requested, proxy.replied, proxy.cuts
+        self.harm()
+
+    def harm(self) -> None:
+        """Let it begin."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        self.backend.recover()
+
+    def __exit__(self, *raised: object) -> None:
+        self.hit = self.seen()  # what an operation raises is not always the fault's
+        self.end()
+
+    def seen(self) -> bool:
+        """Whether the proxy has cut something."""
+        return self.backend.proxy.cuts > self._cuts
+
+
+class Refused(ConnectionFault):
+    """Every connection ends, and new ones are refused."""
+
+    name = "refused connections"
+
+    def harm(self) -> None:
+        self.backend.refuse()
+
+    def seen(self) -> bool:
+        return self.backend.proxy.requested == self._requested
+
+
+class RequestCut(ConnectionFault):
+    """A number of bytes of requests pass; then the connection ends, and new ones are refused."""
+
+    name = "cut request"
+    number: int
+
+    def harm(self) -> None:
+        self.backend.cut_request(self.number)
+
+
+class ReplyCut(ConnectionFault):
+    """A number of bytes of replies pass; then the connection ends, and new ones are refused."""
+
+    name = "cut reply"
+    may_act = True
+    number: int
+
+    def harm(self) -> None:
+        self.backend.cut_reply(self.number)
+
+
+class Stalled(ConnectionFault):
+    """Nothing passes until the end; then all of it does."""
+
+    name = "stalled connection"
+    may_act = True
+
+    def harm(self) -> None:
+        self.backend.stall()
+
+    def seen(self) -> bool:
+        return self.backend.proxy.replied == self._replied
+
+
+class StorageReplaced(ServerFault):
+    """Something else is under every key of the server, for good."""
+
+    name = "replaced storage"
+    is_away = False
+
+    def begin(self) -> None:
+        self.hit = bool(self.backend.replace_storage())
+
+    def end(self) -> None:
+        """It is for good."""
+
+
+# --- Faults of a redis-server of the kit's own, seen by what an operation does ---------------------------------------
+
+
+class Stopped(ServerFault):
+    """The server has ended; it starts again with all that it acknowledged."""
+
+    name = "stopped server"
+
+    def begin(self) -> None:
+        self.backend.stop_server()
+
+    def end(self) -> None:
+        self.backend.start_server()
+
+
+class Frozen(ServerFault):
+    """The server does nothing until the end; then it does what it was sent meanwhile."""
+
+    name = "frozen server"
+    may_act = True
+
+    def begin(self) -> None:
+        self.backend.freeze_server()
+
+    def end(self) -> None:
+        self.backend.thaw_server()
+
+
+class OutOfMemory(ServerFault):
+    """The server refuses to store."""
+
+    name = "server out of memory"
+    is_away = False
+
+    def begin(self) -> None:
+        self.backend.fill_memory()
+
+    def end(self) -> None:
+        self.backend.free_memory()
+
+
+class ReadOnly(ServerFault):
+    """The server refuses to write."""
+
+    name = "read-only server"
+    is_away = False
+
+    def begin(self) -> None:
+        self.backend.forbid_writes()
+
+    def end(self) -> None:
+        self.backend.allow_writes()
+
+
+class PasswordWanted(ServerFault):
+    """The server refuses whoever has not given a password that nobody knows; it begins anew afterwards."""
+
+    name = "unknown password"
+    is_away = False
+
+    def begin(self) -> None:
+        self.backend.demand_password()
+
+    def end(self) -> None:
+        self.backend.stop_server()
+        self.backend.start_server()
