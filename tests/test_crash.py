@@ -15,7 +15,7 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.faults import crash
 from queue_conformance.implementations.loading import path_of
-from queue_conformance.implementations.quoted.kills import kill_at_line, kill_in_write, tear_write
+from queue_conformance.implementations.quoted.kills import die, kill_at_line, kill_in_write, tear_write
 from queue_conformance.suites import checks_of
 from queue_conformance.suites.queues.crash import sigkill_leaves_a_queue_that_works, workloads
 
@@ -59,7 +59,7 @@ def test_a_process_says_things_and_ends():
 
 
 def test_what_was_said_before_the_kill_is_known():
-    ended = crash.run(lambda say: [say("before"), crash.die(), say("after")], time_limit=10)
+    ended = crash.run(lambda say: [say("before"), die(), say("after")], time_limit=10)
     assert ended.said == ("before",)
     assert ended.signal == signal.SIGKILL
     assert ended.hit

@@ -198,6 +198,7 @@ class Crashing:
         def live(say: Say) -> None:
             self._say = say
             bench.recorder.flight = _Pipe(say, bench.recorder, bench.driver.identify)
+            bench.driver.after_fork()
             with suppress(OperationRaised):  # it refuses to work: that is for other checks
                 workload()
 
@@ -348,11 +349,12 @@ class Sweep:
         return passed
 
     def _shortened(self, crash: Crash, failure: RuleBroken) -> RuleBroken:
-        """Leave out operations as long as the check fails alike."""
+        """Leave out operations as long as the check fails alike, but no first ``open``."""
         tries, size = SHORTENINGS, max(1, len(crash.operations) // 2)
+        first = int(crash.operations[0].name == "open")
         while size:
             start = len(crash.operations) - 1 - size
-            while start > 0 and tries > 0:
+            while start >= first and tries > 0:
                 tries -= 1
                 shorter = replace(crash, operations=crash.operations[:start] + crash.operations[start + size :])
                 again = self.failure(shorter)
@@ -372,7 +374,7 @@ def crash_sweep(
     workloads: Callable[[Bench], Iterable[str]],
     kinds: Iterable[Kind] = suites.QUEUES,
     ways: Set[When] = frozenset({When.AFTER, When.LINE, When.BYTE}),
-    points: int = POINTS,
+    points: Callable[[Bench], int] = lambda bench: POINTS,
     masked: Mapping[str, str] = MappingProxyType({}),
     note: Callable[[Sweep], Iterable[str]] = lambda sweep: (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -383,7 +385,7 @@ def crash_sweep(
         workloads: returns the workloads, the simplest first.
         kinds: the kinds of implementation that it can drive.
         ways: how children are killed.
-        points: kill points for a hundred examples.
+        points: returns how many kill points there are for a hundred examples.
         masked: by rule, another one; where that fails, the first says nothing.
         note: returns what else is worth reporting.
     """
@@ -394,7 +396,7 @@ def crash_sweep(
                 raise NotCovered("this platform cannot fork")
             sweep = Sweep(bench, rules[0], instrument(function))
             chosen = [operations_of(workload) for workload in workloads(bench)]
-            failures = sweep.run(plan(chosen, sweep.rehearsal, ways, max(4, points * bench.examples // 100), bench.seed))
+            failures = sweep.run(plan(chosen, sweep.rehearsal, ways, max(4, points(bench) * bench.examples // 100), bench.seed))
             for rule, other in masked.items():
                 if other in failures:
                     failures.pop(rule, None)

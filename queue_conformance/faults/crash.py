@@ -1,8 +1,4 @@
-"""Faults of the process: an operation that is ended by SIGKILL, after it, inside it, or in the middle of a write.
-
-Nothing is simulated: the operations run in a forked process, and a signal that cannot be caught ends it. What the process
-said up to then is known, because it says it over a pipe.
-"""
+"""A function in a forked process, which may be killed; what it said up to then over a pipe is known."""
 
 from __future__ import annotations
 
@@ -15,11 +11,8 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from queue_conformance.implementations.quoted.kills import kill_at_line
 from queue_conformance.isolation import fork
 from queue_conformance.stopwatch import Stopwatch
 
@@ -30,42 +23,6 @@ Say = Callable[[Any], None]
 """How a process tells the one that started it something that can be pickled."""
 
 _HEADER = struct.Struct("I")
-
-
-class When(StrEnum):
-    """Where in its last operation a process is killed."""
-
-    AFTER = "after"
-    LINE = "line"
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """A place in an operation.
-
-    Attributes:
-        when: after the operation returned, or before a line of the implementation.
-        number: of the line, counted from the beginning of the operation from 1.
-    """
-
-    when: When = When.AFTER
-    number: int = 0
-
-    def strike(self, cls: type[Any], directory: Path, operation: Callable[[], Any], say: Say) -> None:
-        """Run an operation in this process and be killed by it; return only if the place is never reached.
-
-        Args:
-            cls: whose lines are counted.
-            directory: where the files are.
-            operation: what to run.
-            say: is told the result, if the operation returned before the end.
-        """
-        if self.when is When.LINE:
-            with kill_at_line(cls, self.number):
-                operation()
-            return
-        say(operation())
-        die()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +45,6 @@ class Ended:
     def hit(self) -> bool:
         """Whether a kill ended it."""
         return not self.hung and self.signal in (signal.SIGKILL, signal.SIGXFSZ)
-
-
-def die() -> NoReturn:
-    """End this process by SIGKILL."""
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("survived SIGKILL")
 
 
 def run(function: Callable[[Say], None], *, time_limit: float) -> Ended:

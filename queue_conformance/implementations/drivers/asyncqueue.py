@@ -180,6 +180,7 @@ class AsyncQueueDriver(AsyncDriver):
     def after_fork(self) -> None:
         """Take a loop of its own in a forked process, where that of the other one must not be touched."""
         self.loop = self._new_loop()
+        self.recorder.note(f"loop = {type(self.loop).__name__}()")
 
     def new_name(self, name: str) -> str:
         """Return a name for a variable of a script that is not in use."""

@@ -117,6 +117,9 @@ class Driver(ABC):
         """Begin again in another scratch directory."""
         self.directory = directory
 
+    def after_fork(self) -> None:
+        """Let go, in a forked process, of what belongs to the other one."""
+
     @property
     def class_name(self) -> str:
         """What scripts call the class."""

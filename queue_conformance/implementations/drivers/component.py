@@ -30,7 +30,7 @@ from queue_conformance.implementations.scripts import (
 PRIORITY = 20
 """The priority of settings of a project."""
 
-_JOB = re.compile(r'"JOBDIR": directory \+ "/(\w+)"')
+_JOB = re.compile(r"""["']JOBDIR["']: directory \+ ["']/(\w+)["']""")
 
 
 class ComponentDriver(CrawlerDriver):

@@ -1,11 +1,13 @@
 """The suite of asynchronous queues."""
 
 MODULES: tuple[str, ...] = (
+    "fixtures",
     "construction",
     "putting",
     "getting",
     "bounds",
     "persistence",
+    "crash",
     "damage",
     "served",
     "machine",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from queue_conformance.faults.crash import Say, die
+from queue_conformance.faults.crash import Say
+from queue_conformance.implementations.quoted.kills import die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, Left, drained, in_another_process

@@ -2,7 +2,7 @@
 
 from queue_conformance.specification import Kind
 
-MODULES = ("answers", "fingerprints", "log", "files", "persistence", "crash", "shared", "machine")
+MODULES = ("fixtures", "answers", "fingerprints", "log", "files", "persistence", "crash", "shared", "machine")
 """The modules of the suite, in the order in which their checks are run."""
 
 FILTERS = frozenset({Kind.DUPEFILTER})

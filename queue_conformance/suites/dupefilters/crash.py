@@ -6,13 +6,16 @@ import random
 from contextlib import suppress
 from typing import Any
 
+from queue_conformance.engine.crash import crash_sweep
+from queue_conformance.engine.killpoints import When
 from queue_conformance.faults import crash, disk
-from queue_conformance.faults.crash import Kill, Say, When
+from queue_conformance.faults.crash import Say
 from queue_conformance.faults.disk import DiskFault
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import files_in
 from queue_conformance.implementations.drivers.dupefilter import OpenFilter
 from queue_conformance.implementations.quoted import running
+from queue_conformance.implementations.quoted.kills import die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.accidents import is_accident, must_not_be_accident
@@ -28,9 +31,6 @@ LOSS = "dupefilter.crash.loss"
 COUNTS = (1, 10, 100)
 """Requests after which a process is killed."""
 
-LINES = 25
-"""Lines of the implementation, in the call that a process is killed in, that are tried at most."""
-
 PLACES = 24
 """Places at which a file is cut."""
 
@@ -41,60 +41,30 @@ FRESH = range(1000, 1030)
 # --- SIGKILL ---------------------------------------------------------------------------------------------------------
 
 
-@check(LOSS, kinds=FILTERS)
-def crash_safe_filters_lose_nothing(bench: Bench) -> None:
-    for count in COUNTS:
-        with bench.collecting():
-            lost = _lost(bench, count)
-            _expect_no_loss(bench, count, lost, Kill())
-    for line in range(1, LINES + 1):
-        with bench.collecting():
-            kill = Kill(When.LINE, line)
-            found = _lost(bench, 4, kill)
-            if found is None:
-                return
-            # Whether the one that was in flight is remembered, nobody was told.
-            _expect_no_loss(bench, 4, [number for number in found if number != 3], kill)
+WORKLOADS = tuple(" ".join(f"seen:{number}" for number in range(count)) for count in COUNTS)
 
 
-def _expect_no_loss(bench: Bench, count: int, lost: list[int] | None, kill: Kill) -> None:
-    if lost is None:
-        raise NotExercised("the process was not killed")
-    driver, construction = bench.driver, bench.driver.construction("job")[0]
-    sure = count if kill.when is When.AFTER else count - 1
-    last = f"dupefilter.request_seen(Request('https://example.com/{count - 1}'))"
-    body = [
-        "child = os.fork()",
-        "if child == 0:",
-        f"    dupefilter, spider = {construction}",
-        f"    for n in range({sure}):",
-        "        dupefilter.request_seen(Request(f'https://example.com/{n}'))",
-        *([f"    with kill_at_line({driver.class_name}, {kill.number}): {last}"] if kill.when is When.LINE else []),
-        "    os.kill(os.getpid(), signal.SIGKILL)",
-        "os.waitpid(child, 0)",
-        f"dupefilter, spider = {construction}",
-        f"lost = [n for n in range({sure}) if not dupefilter.request_seen(Request(f'https://example.com/{{n}}'))]",
-        "assert not lost, f'lost after SIGKILL: {lost}'",
-    ]
-    bench.examined[LOSS] += 1
-    if lost:
-        bench.restart()
-        where = "after it" if kill.when is When.AFTER else f"at its line {kill.number}"
-        bench.recorder.note(f"dupefilter, spider = {construction}")
-        bench.recorder.note(f"seen = {bench.driver.requests(0, count).asked('dupefilter')}")
-        bench.recorder.steps[-1].source += f"  # SIGKILL {where}"
-        bench.recorder.note(f"dupefilter, spider = {construction}")
-        expected = "every request seen that was answered before SIGKILL"
-        bench.fail(LOSS, expected, f"{len(lost)} of {sure} not seen", [], body=body)
+@crash_sweep(LOSS, kinds=FILTERS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 60)
+def sigkill_makes_a_filter_forget_nothing(crash, open_filter, request_of, about, rule):
+    @crash.child
+    def died():
+        dupefilter = open_filter()
+        for operation in crash:
+            dupefilter.request_seen(request_of(operation.number))
+
+    with about(rule):
+        dupefilter = open_filter()
+        for number in died.stored:
+            seen = dupefilter.request_seen(request_of(number))
+            assert seen, "every request seen that was answered before SIGKILL"
 
 
-def _lost(bench: Bench, count: int, kill: Kill | None = None) -> list[int] | None:
+def _lost(bench: Bench, count: int) -> list[int] | None:
     """Kill a process that has seen some requests, and return the numbers of those that are not seen any more.
 
     Args:
         bench: where the check works.
         count: how many requests; their numbers begin at 0.
-        kill: where in the call with the last one; by default after it.
 
     Returns:
         The numbers, or ``None`` if the process was not killed.
@@ -105,22 +75,20 @@ def _lost(bench: Bench, count: int, kill: Kill | None = None) -> list[int] | Non
     if not crash.AVAILABLE:
         raise NotExercised("this platform cannot fork")
     bench.restart()
-    *first, last = bench.driver.requests(0, count).values
+    requests = bench.driver.requests(0, count).values
     bench.driver.job()
 
-    def live(say: Say) -> None:
+    def live(_say: Say) -> None:
         dupefilter = bench.open()
-        for request in first:
+        for request in requests:
             dupefilter.raw.request_seen(request)
-        place = kill or Kill()
-        place.strike(bench.implementation.cls, bench.driver.directory, lambda: dupefilter.raw.request_seen(last), say)
+        die()
 
     if not crash.run(live, time_limit=bench.time_limit).hit:
         return None
     bench.recorder.restart()
     dupefilter = bench.open(owner=LOSS)
-    seen = [dupefilter.raw.request_seen(request) for request in (*first, last)]
-    return [number for number, answer in enumerate(seen) if not answer]
+    return [number for number, request in enumerate(requests) if not dupefilter.raw.request_seen(request)]
 
 
 # --- Damaged files ---------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def durability(sweep: Sweep) -> Iterable[str]:
         yield f"after a crash it raises {raised[0]}{others}"
 
 
-@crash_sweep(TORN, workloads=lambda bench: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=64)
+@crash_sweep(TORN, workloads=lambda bench: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda bench: 64)
 @crash_sweep(PUSH, POP, workloads=workloads, masked={POP: PUSH}, note=durability)  # what loses a push loses it in a pop
 @crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, note=durability)
 def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, bench):

@@ -18,7 +18,9 @@ WORKLOADS = (
 """Start requests, priorities, slots, and requests that the disk queue refuses."""
 
 
-@crash_sweep(SAFE, NO_LIMBO, kinds=SCHEDULERS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=120)
+@crash_sweep(
+    SAFE, NO_LIMBO, kinds=SCHEDULERS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 120
+)
 def sigkill_costs_no_request(crash, open_scheduler, fresh, urls, about, bench):
     # Queues that can refuse a request, and a filter that forgets nothing.
     settings = {**settings_of(bench), "DUPEFILTER_CLASS": "LastingFilter"} if bench.offers("configurable") else {}

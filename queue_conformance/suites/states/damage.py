@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from queue_conformance.faults import crash
-from queue_conformance.faults.crash import Say, die
+from queue_conformance.faults.crash import Say
 from queue_conformance.implementations.drivers.component import files_in
 from queue_conformance.implementations.drivers.spiderstate import Run
 from queue_conformance.implementations.quoted import running
+from queue_conformance.implementations.quoted.kills import die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
