@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from gallery import breaks
@@ -98,6 +99,15 @@ class FearsToLeaveItsDirectory(SlotPriorityQueue):
         super().push(request)
 
 
+@breaks("pq.slot.names", right=RIGHT)
+class KeepsZeroBytes(SlotPriorityQueue):
+    """It replaces what means something in a path, but not what cannot be in one."""
+
+    def _path_of(self, slot):
+        readable = re.sub(r"[/.]", "_", slot)
+        return f"{self._key}/{readable[:50]}-{super()._path_of(slot)[-32:]}"
+
+
 @breaks("pq.slot.long-names", right=RIGHT)
 class NamesDirectoriesInFull(SlotPriorityQueue):
     """It names the directory of a slot by the whole name, as long as that may be."""
@@ -121,7 +131,8 @@ class LeavesItsDirectory(SlotPriorityQueue):
     """It puts the name of a slot into a path as it is."""
 
     def _path_of(self, slot):
-        return f"{self._key}/{slot[:50]}-{super()._path_of(slot)[-32:]}"
+        readable = slot.replace("\0", "_")
+        return f"{self._key}/{readable[:50]}-{super()._path_of(slot)[-32:]}"
 
 
 @breaks("pq.scale.buckets", right=RIGHT)

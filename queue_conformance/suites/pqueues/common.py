@@ -29,6 +29,7 @@ NAMES = (
     "'a:80'",
     "'exämple.com'",
     "'日本語'",
+    r"'a\0b'",
 )
 """Slots that the downloader can produce, from hosts and from ``download_slot``, as Python expressions."""
 
