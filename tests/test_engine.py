@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 import pytest
 from kit import FIFO_MEMORY, bench
+from scrapy import Request
 
 from queue_conformance import suites
 from queue_conformance.engine.check import NotCovered, Uncertain, check, run_case
@@ -15,6 +16,7 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
@@ -132,6 +134,16 @@ def another_queue(open_queue, item):
     other = open_queue("1")
     other.push(item(2), priority=-1)
     assert other.pop() in (item(1), item(3))
+
+
+def what_is_opened_in_passing(open_queue, item):
+    open_queue("1").push(item(2))
+    assert len(open_queue("1")) == 1
+
+
+def named_by_a_case(queue):
+    for name, method in [("priority", "append"), ("other", "popleft")]:
+        queue.push(**{"item": 1, name: getattr(deque(), method).__name__})
 
 
 def items_without_equality(queue):
@@ -261,6 +273,23 @@ def raises(queue):
                 "other.push(b'item 2', priority=-1)",
                 "popped = other.pop()",
                 "assert popped in (b'item 1', b'item 3'), f'got {popped!r}'",
+            ],
+        ),
+        (
+            what_is_opened_in_passing,
+            "expected 1, got 0",
+            [
+                "Stack(directory + '/1').push(b'item 2')",
+                "length = len(Stack(directory + '/1'))",
+                "assert length == 1, f'got {length!r}'",
+            ],
+        ),
+        (
+            named_by_a_case,
+            None,
+            [
+                "queue.push(item=1, priority=deque().append.__name__)",
+                "queue.push(item=1, other=deque().popleft.__name__)",
             ],
         ),
         (
@@ -468,3 +497,59 @@ def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(a
         run_case(made, "queue.push.accept", instrument(tolerates), {"arguments": arguments})
     written = f"with {context}:\n    queue.push(*{arguments!r})"
     assert failed.value.body[1:] == [written, "length = len(queue)", "assert length == 9, f'got {length!r}'"]
+
+
+def says_something(note, number):
+    note("numbers", f"have {number}")
+
+
+def test_notes_on_one_topic_are_one_line():
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made:
+        made.notes.append("something else")
+        for number in range(2):
+            run_case(made, "queue.push.accept", instrument(says_something), {"number": number})
+            made.notes.append(f"number {number}")
+        assert made.notes == ["something else", "numbers have 0, have 1", "number 0", "number 1"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "shown"),
+    [
+        (True, "request.meta['changed'] = 1"),
+        (False, "queue.push(Request('https://example.com/1'))"),
+    ],
+)
+def test_lines_are_shown_where_operations_do_not_say_what_a_name_means(changed, shown):
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+        run_case(made, "queue.push.accept", instrument(pushes), {"changed": changed})
+    assert shown in made.violation(failed.value).operations
+
+
+def pushes(queue, request, changed):
+    pushed = request()
+    if changed:
+        request = Request("https://example.com/2")
+        queue.push(request)
+        request.meta["changed"] = 1
+    else:
+        queue.push(pushed)
+    assert len(queue) == 9
+
+
+lambdas = {
+    "one": lambda: [name * 2 for name in (1, 2)],
+    "two": lambda left, right: left + (lambda: right)(),
+}
+
+
+def test_what_a_lambda_returns_is_an_expression():
+    assert body_of(lambdas["one"]) == "[name * 2 for name in (1, 2)]"
+    assert body_of(lambdas["two"]) == "left + (lambda: right)()"
+
+
+def test_it_must_be_the_only_one_in_its_line():
+    first, _ = lambda: 1, lambda: 2
+    with pytest.raises(LookupError, match="2 lambdas begin in line"):
+        body_of(first)

@@ -229,6 +229,18 @@ def directory(context: Context) -> str:
 
 
 @fixture
+def note(context: Context) -> Callable[[str, str], None]:
+    """``note("after close", "push raises nothing")``: a remark for the report; those on one topic are one line."""
+    notes = context.bench.notes
+
+    def noted(topic: str, text: str) -> None:
+        known = next((number for number, each in enumerate(notes) if each.startswith(f"{topic} ")), len(notes))
+        notes[known:] = [f"{notes[known]}, {text}", *notes[known + 1 :]] if known < len(notes) else [f"{topic} {text}"]
+
+    return noted
+
+
+@fixture
 def turns(context: Context) -> Callable[[int], Iterator[int]]:
     """``for turn in turns(50)``: count, and end sooner where a turn takes long; ten turns are needed."""
 

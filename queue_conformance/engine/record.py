@@ -144,9 +144,22 @@ class Record:
             OperationRaised: if it raises.
         """
         name = self.target or "queue"
-        if self._frames:
-            self._frames[-1].construction = source
-        return Subject(self.operate(f"{name} = {source}", rule, build), name, self, rules)
+        made: Subject = self.make(source, rule, lambda: Subject(build(), name, self, rules), name)
+        return made
+
+    def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "") -> Any:
+        """Let a fixture make something that scripts make too, with the expression ``source``.
+
+        Raises:
+            OperationRaised: if that raises.
+        """
+        frame = self._frames[-1] if self._frames else None
+        if frame is not None:
+            frame.construction = source
+        made = self.operate(f"{self.target or name} = {source}", rule, function)
+        if frame is not None:
+            frame.constructed = made
+        return made
 
     def written(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
         """Return arguments as Python, short forms of those that nobody can write included."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 
 def parse(source: str) -> ast.Module:
@@ -35,3 +39,30 @@ def normal(source: str) -> str:
 def names_in(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str]:
     """Return the names that a tree reads, or assigns."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
+
+
+def body_of(function: Callable[..., Any]) -> str:
+    """Return the expression that a lambda returns, as it is written.
+
+    Raises:
+        LookupError: if several begin in its line, or none.
+    """
+    code = function.__code__
+    lambdas = _lambdas(code.co_filename).get(code.co_firstlineno, [])
+    if len(lambdas) != 1:
+        raise LookupError(f"{len(lambdas)} lambdas begin in line {code.co_firstlineno} of {code.co_filename}")
+    return ast.unparse(lambdas[0].body)
+
+
+@cache
+def _lambdas(path: str) -> dict[int, list[ast.Lambda]]:
+    """Return the lambdas of a module that are in no other one, by the lines in which they begin."""
+    found: dict[int, list[ast.Lambda]] = {}
+    waiting: list[ast.AST] = [parse(Path(path).read_text("utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found

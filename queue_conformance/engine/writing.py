@@ -60,10 +60,23 @@ class Frame:
         values: by the numbers of expressions, the value, and the numbers of operations before and after.
         raised: whether something was raised in it.
         failed: whether the assertion in it failed.
-        construction: the expression that builds the subject which it asks a fixture for.
+        construction: the expression that makes what it asks a fixture for, such as the subject.
+        constructed: what that made, or ``None``.
     """
 
-    __slots__ = ("_record", "began", "construction", "ended", "failed", "names", "node", "raised", "source", "values")
+    __slots__ = (
+        "_record",
+        "began",
+        "constructed",
+        "construction",
+        "ended",
+        "failed",
+        "names",
+        "node",
+        "raised",
+        "source",
+        "values",
+    )
 
     def __init__(self, record: Record, node: ast.AST, source: Source, names: Mapping[str, Any], began: int) -> None:
         self._record = record
@@ -74,6 +87,7 @@ class Frame:
         self.values: dict[int, tuple[Any, int, int]] = {}
         self.raised = self.failed = False
         self.construction = ""
+        self.constructed: Any = None
 
     def __enter__(self) -> None:
         pass
@@ -279,7 +293,7 @@ class _Folding(ast.NodeTransformer):
         if source is not None:
             return expression(source)
         made = type(node)(**{name: self._copied(value) for name, value in ast.iter_fields(node)})
-        return ast.copy_location(made, node)
+        return ast.copy_location(_plain(made), node)
 
     def _copied(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -290,12 +304,7 @@ class _Folding(ast.NodeTransformer):
         """Return what is written instead of an expression, if its value has a form of its own."""
         if isinstance(node, ast.Name):
             return self._of_name(node.id) if isinstance(node.ctx, ast.Load) else None
-        if (
-            self._frame.construction
-            and node is not self._frame.node
-            and isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-        ):
+        if self._frame.construction and self._constructs(node):
             return self._frame.construction
         if _number(node) not in self._frame.values or not self._kept.isdisjoint(names_in(node)):
             return None
@@ -303,6 +312,15 @@ class _Folding(ast.NodeTransformer):
         if isinstance(value, Subject):
             return str(value.name)
         return self._sources.of(value) if before == after and not self._writer.looks_around(self._frame, node) else None
+
+    def _constructs(self, node: ast.expr) -> bool:
+        """Whether an expression is the call of a fixture that made something; one that raised has no value."""
+        made = self._frame.constructed
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and self._frame.values.get(_number(node), (made,))[0] is made
+        )
 
     def _of_name(self, name: str) -> str | None:
         if name in self._kept or name in self._bound:
@@ -327,6 +345,25 @@ class _Folding(ast.NodeTransformer):
                 return expression(f"{left} is not None and {form} {compared}")
         found: ast.expr = self.visit(node)
         return found
+
+
+def _plain(node: ast.AST) -> ast.AST:
+    """Return ``f(a=1)`` for ``f(**{'a': 1})``, and ``x.a`` for ``getattr(x, 'a')``."""
+    if not isinstance(node, ast.Call):
+        return node
+    match node:
+        case ast.Call(ast.Name("getattr"), [left, ast.Constant(str(name))]) if name.isidentifier():
+            return ast.Attribute(left, name, ast.Load())
+    keywords: list[ast.keyword] = []
+    for keyword in node.keywords:
+        match keyword:
+            case ast.keyword(None, ast.Dict(names, values)) if all(isinstance(name, ast.Constant) for name in names):
+                pairs = zip(names, values, strict=True)
+                keywords += [ast.keyword(str(name.value), value) for name, value in pairs if isinstance(name, ast.Constant)]
+            case _:
+                keywords.append(keyword)
+    node.keywords = keywords
+    return node
 
 
 def _operations(frame: Frame, node: ast.AST) -> Iterator[ast.expr]:

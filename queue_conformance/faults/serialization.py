@@ -1,81 +1,99 @@
-"""Requests that cannot be serialized, as sources: each is a reason of its own."""
+"""What cannot be serialized: each is a reason of its own."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+import os
+import socket
+import threading
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+from parsel import Selector
+from scrapy import Request
+
+from queue_conformance.engine.syntax import body_of
+from queue_conformance.implementations.quoted.example import (
+    DemandingRequest,
+    OtherSpider,
+    RaisesInGetstate,
+    RaisesInReduce,
+    Unrelated,
+    local_request,
+    module_function,
+    nameless,
+    nested,
+    with_attribute,
+)
 
 
-class Cause(NamedTuple):
-    """Why a request cannot be serialized.
+class Cause:
+    """Why something cannot be serialized.
 
-    Attributes:
+    Args:
         name: what it is, for messages.
-        source: a Python expression for the request.
+        make: makes it: a lambda whose body is what scripts write, or a partial application of what scripts quote.
     """
 
-    name: str
-    source: str
+    def __init__(self, name: str, make: Callable[..., Any]) -> None:
+        self.name = name
+        self.make = make
 
+    def __call__(self, *arguments: Any) -> Any:
+        return self.make(*arguments)
 
-def _in_meta(name: str, value: str) -> Cause:
-    return Cause(name, f"Request('https://example.com/1', meta={{'value': {value}}})")
+    @cached_property
+    def source(self) -> str:
+        """The expression that makes it."""
+        if isinstance(self.make, partial):
+            return f"{self.make.func.__name__}({', '.join(map(repr, self.make.args))})"
+        return body_of(self.make)
 
 
 COMMON = (
-    _in_meta("a lambda in meta", "lambda: None"),
-    _in_meta("a lock in meta", "threading.Lock()"),
-    _in_meta("a generator in meta", "(n for n in ())"),
-    _in_meta("an open file in meta", "open(os.devnull)"),
-    _in_meta("a socket in meta", "socket.socket()"),
-    _in_meta("a parsel Selector in meta", "Selector(text='<p>text</p>')"),
-    Cause("a lambda in cb_kwargs", "Request('https://example.com/1', cb_kwargs={'value': lambda: None})"),
+    Cause("a lambda", lambda: nameless),
+    Cause("a lock", lambda: threading.Lock()),
+    Cause("a generator", lambda: (n for n in "")),
+    Cause("an open file", lambda: open(os.devnull)),  # noqa: SIM115
+    Cause("a socket", lambda: socket.socket()),
+    Cause("a parsel Selector", lambda: Selector(text="<p>text</p>")),
 )
-"""What authors meet."""
+"""Values that authors meet."""
 
-_ERRORS = (
-    "RuntimeError('no')",
-    "KeyError('no')",
-    "IndexError('no')",
-    "OSError('no')",
-    "OverflowError('no')",
-    "ZeroDivisionError('no')",
-    "AssertionError('no')",
-    "NotImplementedError('no')",
-    "StopIteration('no')",
-    "EOFError('no')",
-    "RecursionError('no')",
-    "UnicodeDecodeError('utf-8', b'x', 0, 1, 'no')",
-    "TypeError('no')",
-    "AttributeError('no')",
-    "ValueError('no')",
+ERRORS = (
+    *(error("no") for error in (RuntimeError, KeyError, IndexError, OSError, OverflowError, ZeroDivisionError, AssertionError)),
+    *(error("no") for error in (NotImplementedError, StopIteration, EOFError, RecursionError)),
+    UnicodeDecodeError("utf-8", b"x", 0, 1, "no"),
+    *(error("no") for error in (TypeError, AttributeError, ValueError)),
 )
 
 DEPTH = 100_000
 """Lists in lists, more than any recursive serializer can follow."""
 
 UNUSUAL = (
-    _in_meta("lists nested too deeply", f"nested({DEPTH})"),
-    *(_in_meta(f"a {error.partition('(')[0]} in __reduce__", f"RaisesInReduce({error})") for error in _ERRORS),
-    *(_in_meta(f"a {error.partition('(')[0]} in __getstate__", f"RaisesInGetstate({error})") for error in _ERRORS),
+    Cause("lists nested too deeply", partial(nested, DEPTH)),
+    *(Cause(f"a {type(error).__name__} in __reduce__", partial(RaisesInReduce, error)) for error in ERRORS),
+    *(Cause(f"a {type(error).__name__} in __getstate__", partial(RaisesInGetstate, error)) for error in ERRORS),
 )
-"""What serializers meet in the objects of others."""
+"""Values that serializers meet in the objects of others."""
 
 FOREIGN_CALLBACKS = (
-    Cause("a lambda", "lambda response: None"),
-    Cause("a function of a module", "module_function"),
-    Cause("a functools.partial", "functools.partial(spider.parse)"),
-    Cause("a method of another object", "Unrelated().parse"),
-    Cause("a method of another spider class", "OtherSpider().parse"),
-    Cause("a builtin function", "print"),
+    Cause("a lambda", lambda spider: nameless),
+    Cause("a function of a module", lambda spider: module_function),
+    Cause("a functools.partial", lambda spider: functools.partial(spider.parse)),
+    Cause("a method of another object", lambda spider: Unrelated().parse),
+    Cause("a method of another spider class", lambda spider: OtherSpider().parse),
+    Cause("a builtin function", lambda spider: print),
 )
-"""Callables that are not methods of the running spider; their sources are those of the callable."""
+"""Callables that are not methods of the running spider."""
 
 NOT_REBUILDABLE = (
-    Cause("a request of a class inside a function", "local_request('https://example.com/1')"),
-    Cause("a request whose __init__ needs more than its attributes", "DemandingRequest('https://example.com/1', secret='x')"),
+    Cause("a request of a class inside a function", lambda: local_request("https://example.com/1")),
     Cause(
-        "a priority that is no int any more",
-        "with_attribute(Request('https://example.com/1'), 'priority', 'high')",
+        "a request whose __init__ needs more than its attributes",
+        lambda: DemandingRequest("https://example.com/1", secret="x"),
     ),
+    Cause("a priority that is no int any more", lambda: with_attribute(Request("https://example.com/1"), "priority", "high")),
 )
 """Requests that serialize, but that no class can be called with again."""

@@ -48,6 +48,7 @@ _IMPORTS: Mapping[str, str] = {
     "contextmanager": "from contextlib import contextmanager",
     "ctypes": "import ctypes",
     "datetime": "import datetime",
+    "deepcopy": "from copy import deepcopy",
     "deferred_from_coro": "from scrapy.utils.defer import deferred_from_coro",
     "errno": "import errno",
     "faulthandler": "import faulthandler",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
@@ -309,7 +311,7 @@ class Bench:
             rule=failure.rule,
             expected=failure.expected,
             actual=failure.actual,
-            operations=tuple(with_loops(list(map(show, steps)))),
+            operations=tuple(_operations(steps, failure.body)),
             script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
             program=failure.program,
             cause=failure.cause,
@@ -327,6 +329,15 @@ _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
     ("queue.len.count", "queue.len.pop-none", "queue.ctor.stored-length"), "queue.len.truth"
 )
 """What an operation breaks that fails, by the rule that does not apply where no number is right for longer than a moment."""
+
+
+def _operations(steps: list[Step], body: Sequence[str] | None) -> list[str]:
+    """Return what was done as it is shown: lines of the script where the operations alone leave open what a name means."""
+    with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
+        script, operations = parse("\n".join(body or [])), parse("\n".join(step.source for step in steps))
+        if names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store):
+            return list(body or [])
+    return with_loops(list(map(show, steps)))
 
 
 def must_raise(source: str, names: str) -> list[str]:

@@ -94,6 +94,9 @@ class Unrelated:
 def module_function(response): ...
 
 
+nameless = lambda *arguments: None  # noqa: E731
+
+
 def local_request(url):
     class LocalRequest(Request):
         pass
@@ -111,6 +114,36 @@ def nested(depth):
     for _ in range(depth):
         value = [value]
     return value
+
+
+def give_spider(crawler, cls, prepare=None):
+    """Give a crawler another spider, as one that resumes a crawl has."""
+    crawler.spider = cls.from_crawler(crawler)
+    if prepare:
+        prepare(crawler.spider)
+    return crawler.spider
+
+
+def owner_of(request, argument):
+    """Return the object whose method a callback or errback is."""
+    return getattr(getattr(request, argument, None), "__self__", None)
+
+
+def name_of(request, argument):
+    """Return the name of a callback or errback."""
+    return getattr(getattr(request, argument, None), "__name__", None)
+
+
+def fields(request):
+    """Return the class of a request, and its attributes but for callbacks."""
+    kept = [name for name in getattr(request, "attributes", ()) if name not in ("callback", "errback")]
+    return {"class": type(request).__name__, **{name: getattr(request, name) for name in kept}}
+
+
+def types_in(request):
+    """Return the types of the values that a request carries."""
+    values = {**getattr(request, "meta", {}), **getattr(request, "cb_kwargs", {})}
+    return {name: type(value).__name__ for name, value in values.items()}
 
 
 def same(left, right):

@@ -34,12 +34,6 @@ def emptied(queue, most):
     return list(itertools.islice(iter(queue.pop, None), most))
 
 
-def keys(items):
-    """Return what tells items apart, sorted: the URLs of requests, bytes as they are, of anything else its type."""
-    found = [item if isinstance(item, bytes) else getattr(item, "url", type(item).__name__) for item in items]
-    return sorted(found, key=repr)
-
-
 def content(item):
     """Return the bytes that an item carries."""
     return getattr(item, "body", item)

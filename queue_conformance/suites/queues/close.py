@@ -3,7 +3,7 @@
 import os
 
 from queue_conformance.engine.check import NotCovered, check
-from queue_conformance.implementations.quoted.support import Held, emptied, keys, names_below
+from queue_conformance.implementations.quoted.support import Held, contents, names_below
 
 TURNS = 50
 """Times that a queue is opened, used and closed to find what close leaves behind."""
@@ -52,7 +52,7 @@ def an_empty_queue_removes_its_files(open_queue, item, directory):
 
 
 @check("queue.close.twice", presupposes="push:0 reopen pop", stored=(2, 0))
-def a_second_close_is_harmless(bench, open_queue, item, stored, about, rule):
+def a_second_close_is_harmless(bench, open_queue, item, drain, stored, about, rule):
     queue = open_queue()
     for number in range(stored):
         queue.push(item(number))
@@ -60,33 +60,29 @@ def a_second_close_is_harmless(bench, open_queue, item, stored, about, rule):
     with about(rule):
         queue.close()
         if bench.offers("persistent"):
-            queue = open_queue()
-            assert keys(emptied(queue, 3)) == keys([item(number) for number in range(stored)])
-            queue.close()
+            assert drain(open_queue()) == contents([item(number) for number in range(stored)])
 
 
 @check("queue.close.use-after", presupposes="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
-def use_after_close_damages_nothing(bench, open_queue, item, misuse, tolerated, about, rule):
+def use_after_close_damages_nothing(bench, open_queue, item, drain, misuse, tolerated, note, about, rule):
     if misuse == "peek" and not bench.offers("peek"):
         raise NotCovered("it has no peek")
     queue = open_queue()
     queue.push(item(0))
     queue.push(item(1))
     queue.close()
-    allowed = [keys([item(0), item(1)])]
+    allowed = [contents([item(0), item(1)])]
     with about(rule):
         with tolerated() as refused:
             if misuse == "push":
                 queue.push(item(2))
-                allowed.append(keys([item(0), item(1), item(2)]))
+                allowed.append(contents([item(0), item(1), item(2)]))
             elif misuse == "pop":
                 popped = queue.pop()
-                allowed.append([key for key in allowed[0] if key not in keys([popped])])
+                allowed.append([key for key in allowed[0] if key not in contents([popped])])
             elif misuse == "peek":
                 queue.peek()
             else:
                 len(queue)
-        bench.notes.append(f"{misuse} after close raises {type(refused.raised).__name__ if refused else 'nothing'}")
-        queue = open_queue()
-        assert keys(emptied(queue, 4)) in allowed
-        queue.close()
+        note("after close", f"{misuse} raises {type(refused.raised).__name__ if refused else 'nothing'}")
+        assert drain(open_queue()) in allowed

@@ -45,6 +45,11 @@ def serialization_errors(bench: Bench) -> tuple[type[BaseException], ...]:
     return (ValueError, _NAMED, *([claimed] if claimed else []))
 
 
+def serialization_names(bench: Bench) -> tuple[str, ...]:
+    """Return the names of the classes that count as the serialization error."""
+    return tuple(error.__name__ for error in serialization_errors(bench))
+
+
 def fallback_names(bench: Bench) -> tuple[str, ...]:
     """Return the names of the classes for which the documented scheduler falls back to memory."""
     claimed = bench.implementation.errors.get("serialization-error")

@@ -7,23 +7,24 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from scrapy import Request
+from scrapy import Request, Spider
 
 from queue_conformance.engine.check import Context, fixture
 from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.serialization import Cause
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.loading import LoadError, load_class
-from queue_conformance.implementations.quoted import support
+from queue_conformance.implementations.quoted import example, support
 from queue_conformance.implementations.quoted.support import Bulk, key
 from queue_conformance.implementations.recording import OperationRaised, Timed
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
-from queue_conformance.suites.queues import pair
-from queue_conformance.suites.queues.fallback import consequence, fallback_names, transient_names
+from queue_conformance.suites.queues import fallback, pair
 from queue_conformance.suites.queues.faults import IMPATIENCE, backend_of
 
 RULES = {
@@ -171,7 +172,7 @@ def backend(context: Context) -> Backend:
 @fixture
 def transient(context: Context) -> tuple[str, ...]:
     """The names of the error which says that the server is away."""
-    return transient_names(context.bench)
+    return fallback.transient_names(context.bench)
 
 
 @fixture
@@ -246,11 +247,48 @@ def spider(context: Context) -> Any:
 
 @fixture
 def fate(context: Context) -> Callable[[BaseException], str]:
-    """``fate(error)``: what comes of a request for which push raised that, as a clause."""
-    return partial(consequence, context.bench)
+    """``fate(error)``: what comes of a request for which push raised that, as a clause, unless another case said it."""
+    bench = context.bench
+    return lambda error: "" if context.rule in bench.broken else fallback.consequence(bench, error)
+
+
+@fixture
+def use_spider(context: Context) -> Callable[[type[Spider]], Any]:
+    """``spider = use_spider(ExampleSpider)``: give the crawler another spider; queues that are opened later belong to it."""
+
+    def used(cls: type[Spider]) -> Any:
+        driver = context.bench.driver
+        prepare = f", {driver.prepare_name}" if driver.prepare_name else ""
+        source = f"give_spider(crawler, {cls.__name__}{prepare})"
+        give = partial(example.give_spider, driver.crawler, cls, driver.implementation.prepare)
+        spider = context.record.make(source, driver.constructor_rule, give, "spider")
+        driver.use_spider(spider)
+        return context.sources.give(spider, "spider")
+
+    return used
+
+
+@fixture
+def made(context: Context) -> Callable[..., Any]:
+    """``made(cause)``: what a cause or a lambda makes; scripts make it anew wherever it is used."""
+    return lambda cause, *arguments: context.sources.give(
+        cause(*arguments), cause.source if isinstance(cause, Cause) else body_of(cause)
+    )
+
+
+@fixture
+def serialization_errors(context: Context) -> tuple[type[BaseException], ...]:
+    """The classes that count as the serialization error."""
+    return fallback.serialization_errors(context.bench)
+
+
+@fixture
+def serialization(context: Context) -> tuple[str, ...]:
+    """The names of the serialization error, for :func:`uncertain`."""
+    return fallback.serialization_names(context.bench)
 
 
 @fixture
 def fallbacks(context: Context) -> tuple[str, ...]:
     """The names of the errors for which the scheduler falls back to memory."""
-    return fallback_names(context.bench)
+    return fallback.fallback_names(context.bench)

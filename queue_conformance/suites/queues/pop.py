@@ -8,10 +8,9 @@ from scrapy import Request
 
 from queue_conformance.engine.check import NotCovered, check
 from queue_conformance.implementations.capabilities import Order
-from queue_conformance.implementations.quoted.support import StoppedClock, emptied, keys, seconds
+from queue_conformance.implementations.quoted.support import StoppedClock, contents, seconds
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
-from queue_conformance.suites.queues.fallback import serialization_errors
 
 SEVERAL = "push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"
 
@@ -65,7 +64,7 @@ def order_does_not_depend_on_the_clock(open_queue, item, moments, about, rule):
 
 
 @check("queue.pop.exactly-once", name="pop.clock", presupposes=SEVERAL, moments=CLOCKS)
-def no_item_is_lost_by_the_clock(bench, open_queue, item, moments, about, rule):
+def no_item_is_lost_by_the_clock(bench, open_queue, item, drain, moments, about, rule):
     if bench.implementation.capabilities.order is not Order.NONE:
         raise NotCovered("its order shows it")
     with about(rule):
@@ -74,8 +73,7 @@ def no_item_is_lost_by_the_clock(bench, open_queue, item, moments, about, rule):
             for number, moment in enumerate(moments):
                 clock.moment = moment
                 queue.push(item(number))
-        assert keys(emptied(queue, 5)) == keys([item(number) for number in range(4)])
-        queue.close()
+        assert drain(queue) == contents([item(number) for number in range(4)])
 
 
 @check("queue.pop.no-wait", kinds=REQUESTS_ONLY)
@@ -89,7 +87,7 @@ def an_empty_queue_answers_at_once(queue, about):
 
 
 @check("queue.pop.priority", kinds=REQUESTS_ONLY, reopens=(False, True))
-def requests_come_by_priority(bench, open_queue, request, reopens, tolerated, about, rule):
+def requests_come_by_priority(bench, open_queue, request, reopens, tolerated, serialization_errors, about, rule):
     if reopens and not bench.offers("persistent"):
         raise NotCovered("it stores nothing")
     queue = open_queue()
@@ -97,7 +95,7 @@ def requests_come_by_priority(bench, open_queue, request, reopens, tolerated, ab
     for priorities, kept in ((0, 5, -5, 5, 1, -7, 0, 2**53, -(2**53)), 8), ((10, 9, -1), 0):
         for priority in priorities:
             new = request(priority=priority)
-            with tolerated(*serialization_errors(bench)) as refused:
+            with tolerated(*serialization_errors) as refused:
                 queue.push(new)
             stored += [] if refused else [new]
         if reopens and not kept:
@@ -131,13 +129,13 @@ BEYOND = (
 
 
 @check("queue.pop.priority-range", kinds=REQUESTS_ONLY, priorities=BEYOND)
-def any_two_priorities_are_told_apart(bench, open_queue, request, priorities, tolerated, about, rule):
+def any_two_priorities_are_told_apart(bench, open_queue, request, priorities, tolerated, serialization_errors, about, rule):
     stored = []
     with about(rule):
         queue = open_queue()
         for priority in priorities:
             new = request(priority=priority)
-            with tolerated(*serialization_errors(bench)) as refused:
+            with tolerated(*serialization_errors) as refused:
                 queue.push(new)
             stored += [] if refused else [new]
         while stored:

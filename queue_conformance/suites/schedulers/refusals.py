@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
+from typing import NamedTuple
+
+from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import Trouble
@@ -19,17 +21,34 @@ UNSEEN = "scheduler.enqueue.refused-not-seen"
 NUMBER = 1
 """The number in the URL of each cause."""
 
+
+class Refused(NamedTuple):
+    """A request that may be refused.
+
+    Attributes:
+        name: why, for messages.
+        source: a Python expression for the request.
+    """
+
+    name: str
+    source: str
+
+
+def _with(name: str, arguments: str) -> Refused:
+    return Refused(name, f"Request('https://example.com/{NUMBER}', {arguments})")
+
+
+VALUES = tuple(_with(f"{cause.name} in meta", f"meta={{'value': {cause.source}}}") for cause in (*COMMON, *UNUSUAL))
 CALLBACKS = tuple(
-    Cause(f"{cause.name} as {argument}", f"Request('https://example.com/{NUMBER}', {argument}={cause.source})")
+    _with(f"{cause.name} as {argument}", f"{argument}={cause.source}")
     for cause in FOREIGN_CALLBACKS
     for argument in ("callback", "errback")
 )
 
-
-LARGE = Cause("a body of 1 MB", f"Request('https://example.com/{NUMBER}', method='POST', body=b'x' * 1_000_000)")
+LARGE = _with("a body of 1 MB", "method='POST', body=b'x' * 1_000_000")
 """Nothing is wrong with it, but some stores refuse it."""
 
-CAUSES = (*COMMON, *CALLBACKS, *[cause for cause in UNUSUAL if "MemoryError" not in cause.name], LARGE)
+CAUSES = (*VALUES, _with("a lambda in cb_kwargs", "cb_kwargs={'value': lambda: None}"), *CALLBACKS, LARGE)
 
 
 @check(ANSWERS, kinds=SCHEDULERS)
@@ -40,7 +59,7 @@ def there_is_an_answer_to_every_request(bench: Bench) -> None:
                 _answers(bench, cause, job)
 
 
-def _answers(bench: Bench, cause: Cause, job: str | None) -> None:
+def _answers(bench: Bench, cause: Refused, job: str | None) -> None:
     """Enqueue a request beside an ordinary one: what is accepted comes out, and what is rejected does not."""
     scheduler = bench.open(settings_of(bench) if job and bench.offers("configurable") else {}, job=job)
     scheduler.enqueue(bench.driver.fresh(0))
@@ -70,7 +89,7 @@ def _answers(bench: Bench, cause: Cause, job: str | None) -> None:
 def what_was_refused_is_not_remembered(bench: Bench) -> None:
     refused = 0
     for job in jobs(bench):
-        for cause in (COMMON[0], CALLBACKS[0]):
+        for cause in (VALUES[0], CALLBACKS[0]):
             with case(bench):
                 scheduler = bench.open(job=job)
                 bench.recorder.note("accepted = False")
