@@ -102,6 +102,16 @@ class ReplyCut(ConnectionFault):
         self.backend.cut_reply(self.number)
 
 
+class CutBetween(ConnectionFault):
+    """The server answers a number of times; then the connection ends at the next request, and new ones are refused."""
+
+    name = "cut between commands"
+    number: int
+
+    def harm(self) -> None:
+        self.backend.cut_after(self.number)
+
+
 class Stalled(ConnectionFault):
     """Nothing passes until the end; then all of it does."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.drivers.base import Item
@@ -27,6 +28,7 @@ from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, ru
 if TYPE_CHECKING:
     from queue_conformance.suites.programs import Program
 
+F = TypeVar("F", bound=Fault)
 T = TypeVar("T")
 
 
@@ -108,6 +110,12 @@ class Bench:
         for thing in things:
             yield thing
             self.flight.count()
+
+    @contextmanager
+    def under(self, fault: F) -> Iterator[F]:
+        """Record a block with a fault, and let it happen meanwhile."""
+        with self.recorder.block(f"with {fault.source}:"), fault:
+            yield fault
 
     def open(self, *arguments: Any, **options: Any) -> Any:
         """Build a queue; see the driver."""

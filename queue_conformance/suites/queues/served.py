@@ -14,8 +14,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken, TooSlow
 from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop, without_empty_pops
 from queue_conformance.suites.queues.attribution import FAULTS, SPREAD
-from queue_conformance.suites.queues.fallback import is_transient
-from queue_conformance.suites.queues.faulting import Fault, expect_transient, hurt, patiently, recover
+from queue_conformance.suites.queues.fallback import consequence, is_transient, transient_names
 from queue_conformance.suites.queues.faults import IMPATIENCE
 from queue_conformance.suites.queues.pair import NOTHING_PEEKED, QueuePair
 
@@ -41,36 +40,40 @@ class ServedQueuePair(QueuePair):
 
     def refuse(self, _item: int = 0) -> None:
         """End every connection and refuse new ones."""
-        hurt(self.bench, Fault("refuse"))
+        self._tell("refuse")
 
     def reset(self, _item: int = 0) -> None:
         """End every connection."""
-        hurt(self.bench, Fault("reset"))
+        self._tell("reset")
 
     def cut_reply(self, after: int) -> None:
         """Cut the next reply."""
-        hurt(self.bench, Fault("cut_reply", after))
+        self._tell("cut_reply", after)
         self._cuts_replies = True
 
     def cut_request(self, after: int) -> None:
         """Cut the next request."""
-        hurt(self.bench, Fault("cut_request", after))
+        self._tell("cut_request", after)
 
     def stall(self, _item: int = 0) -> None:
         """Pass nothing any more, until the end of the fault: then all of it is done."""
-        hurt(self.bench, Fault("stall"))
+        self._tell("stall")
         self._cuts_replies = True
 
     def slow(self, _item: int = 0) -> None:
         """Delay everything a little: all must go on as before."""
-        self.bench.recorder.note("backend.slow(0.002)")
-        self.backend.slow(0.002)
+        self._tell("slow", 0.002)
 
     def recover(self, _item: int = 0) -> None:
         """End the fault."""
         if self.backend.faulty:
-            recover(self.bench)
+            self._tell("recover")
         self._cuts_replies = False
+
+    def _tell(self, method: str, *arguments: float) -> None:
+        """Call a method of the backend, as a step."""
+        self.bench.recorder.note(f"backend.{method}({', '.join(map(repr, arguments))})")
+        getattr(self.backend, method)(*arguments)
 
     # --- Operations --------------------------------------------------------------------------------------------------
 
@@ -91,7 +94,7 @@ class ServedQueuePair(QueuePair):
         except OperationRaised as raised:
             stalled = self.backend.proxy.stalled
             sent = stalled or proxy.requested > requested or proxy.cuts > cuts
-            expect_transient(self.bench, _rule_of_push(sent), raised)
+            _expect_transient(self.bench, _rule_of_push(sent), raised)
             self._failed.add("push")
             if stalled:
                 self.model.push_late(number)
@@ -108,7 +111,7 @@ class ServedQueuePair(QueuePair):
 
     def _push_in_peace(self, push: Callable[[], object]) -> None:
         try:
-            patiently(self.bench, push)
+            _patiently(self.bench, push)
         except OperationRaised as raised:
             if self._failed and is_transient(self.bench, raised.error):
                 self._raised("queue.push.retry", raised)
@@ -257,6 +260,49 @@ class ServedQueuePair(QueuePair):
 
     def _rest_is_complete(self, number: int) -> bool:
         return not self._failed and super()._rest_is_complete(number)
+
+
+def _patiently(bench: Bench, operation: Callable[[], Any]) -> Any:
+    """Repeat an operation until it works: a queue may take a moment to find out that its server is back.
+
+    Returns:
+        What it returned.
+
+    Raises:
+        OperationRaised: if it still raises after a while, or raises what is not transient.
+    """
+    deadline = bench.flight.now + bench.patience
+    while True:
+        try:
+            return operation()
+        except OperationRaised as raised:
+            if not is_transient(bench, raised.error):
+                raise
+            if bench.flight.now > deadline:
+                bench.patience = IMPATIENCE
+                raise
+        del bench.recorder.steps[-1]
+        time.sleep(0.02)
+
+
+def _expect_transient(bench: Bench, rule: str, raised: OperationRaised) -> None:
+    """Examine a rule which says that a push raises the transient error.
+
+    Raises:
+        RuleBroken: if it is another one.
+    """
+    bench.examined[rule] += 1
+    if is_transient(bench, raised.error):
+        return
+    names = transient_names(bench)
+    actual = f"{describe(raised.error)} raised{consequence(bench, raised.error)}"
+    tail = [
+        "try:",
+        f"    {raised.step.source}",
+        "except Exception as error:",
+        f"    assert {{cls.__name__ for cls in type(error).__mro__}} & {set(names)!r}, repr(error)",
+    ]
+    bench.fail(rule, names[-1], actual, tail, replaces=True, final=True)
 
 
 def _throw(failure: RuleBroken) -> NoReturn:

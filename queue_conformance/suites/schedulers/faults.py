@@ -11,13 +11,13 @@ from scrapy import Request
 
 from queue_conformance.engine.killpoints import evenly
 from queue_conformance.faults import disk
+from queue_conformance.faults.outages import CutBetween
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import Patient
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
-from queue_conformance.suites.queues.faulting import Fault, hurt, recover
 from queue_conformance.suites.queues.faults import IMPATIENCE, backend_of
 from queue_conformance.suites.schedulers.resuming import expect_resumable
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, fill, short
@@ -86,14 +86,11 @@ def _between_commands(bench: Bench, operation: str, number: int) -> None:
     scheduler = bench.open(job="job")
     fill(bench, scheduler, *STORED)
     bench.recorder.note("accepted, popped = False, None")
-    has_hit = hurt(bench, Fault("cut_after", number))
     result = None
-    try:
+    with suppress(OperationRaised), bench.under(CutBetween(backend_of(bench), number)) as fault:
         result = _operate(bench, scheduler, operation)
-    except OperationRaised:
-        bench.recorder.steps[-1].tolerated = True
-    recover(bench)
-    if not has_hit():
+    bench.recorder.steps[-1].tolerated = True
+    if not fault.hit:
         return
     bench.recorder.note("patient = Patient(scheduler)")
     patient = OpenScheduler(Patient(scheduler.raw, bench.patience), "patient", bench.recorder, scheduler.crawler)
@@ -127,8 +124,9 @@ def _on_a_bad_disk(bench: Bench, fault: disk.DiskFault, *, reopen: bool) -> None
     fill(bench, scheduler, *STORED)
     bench.recorder.note("accepted, popped = False, None")
     accepted = None
-    with suppress(OperationRaised), bench.recorder.block(f"with suppress(Exception), {fault.source}:"), fault:
+    with suppress(OperationRaised), bench.under(fault):
         accepted = scheduler.enqueue(bench.driver.fresh(LAST), KEEPS)
+    bench.recorder.steps[-1].tolerated = True
     if reopen:
         scheduler.close(owner=KEEPS)
         scheduler = bench.open(job="job", owner=KEEPS)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from queue_conformance.faults.outages import Refused, Stalled
 from queue_conformance.implementations.quoted.misbehaving import Trouble, drain
 from queue_conformance.implementations.quoted.processes import in_processes
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.queues.faulting import Fault, hurt, recover
 from queue_conformance.suites.queues.faults import backend_of
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened
@@ -21,14 +21,14 @@ from queue_conformance.suites.schedulers.storing import opened
 @check("scheduler.ctor.fail-early", kinds=SCHEDULERS)
 def an_unreachable_server_is_found_early(bench: Bench) -> None:
     rule = "scheduler.ctor.fail-early"
-    hurt(bench, Fault("refuse"))
     try:
-        bench.open(job="job", owner=rule)
+        with bench.under(Refused(backend_of(bench))):
+            bench.open(job="job", owner=rule)
     except OperationRaised:
         bench.examined[rule] += 1
         return
     for step in bench.recorder.steps:
-        step.refusable = step.source.startswith(("scheduler = ", "opened = "))
+        step.refusable = step.source.lstrip().startswith(("scheduler = ", "opened = "))
     tail = ["raise AssertionError('built and opened, though its server cannot be reached')"]
     bench.fail(rule, "an exception", "built and opened, though its server cannot be reached", tail, final=True)
 
@@ -48,13 +48,11 @@ def a_temporary_problem_is_no_end(bench: Bench) -> None:
                 expect_left(bench, "scheduler.next.outage", scheduler, numbers, ordered=False, blamed=True)
     if bench.backend is None and bench.offers("configurable"):
         return
-    backend_of(bench)
     with case(bench):
         scheduler = bench.open(job="job")
         fill(bench, scheduler, 0, 3, 8)
-        hurt(bench, Fault("refuse"))
-        _during(bench, scheduler)
-        recover(bench)
+        with bench.under(Refused(backend_of(bench))):
+            _during(bench, scheduler)
         expect_left(bench, "scheduler.next.outage", scheduler, (0, 3, 8), ordered=False, blamed=True)
 
 
@@ -70,7 +68,6 @@ def _during(bench: Bench, scheduler: Any) -> None:
 @check("scheduler.next.frozen", kinds=SCHEDULERS)
 def nothing_waits_for_a_server_that_says_nothing(bench: Bench) -> None:
     rule = "scheduler.next.frozen"
-    backend_of(bench)
     slowest = 0.0
     operations: dict[str, Callable[[Any], Any]] = {
         "next": lambda scheduler: scheduler.next(rule),
@@ -81,13 +78,11 @@ def nothing_waits_for_a_server_that_says_nothing(bench: Bench) -> None:
         bench.restart()
         scheduler = bench.open(job="job")
         fill(bench, scheduler, 0)
-        has_hit = hurt(bench, Fault("stall"))
         started = time.monotonic()
-        with suppress(OperationRaised):  # then it did not wait
+        with suppress(OperationRaised), bench.under(Stalled(backend_of(bench))) as fault:  # what raises did not wait
             operate(scheduler)
         slowest = max(slowest, time.monotonic() - started)
-        bench.examined[rule] += has_hit()
-        recover(bench)
+        bench.examined[rule] += fault.hit
     bench.notes.append(f"answers after {slowest:.1f} s at most while the server says nothing")
 
 

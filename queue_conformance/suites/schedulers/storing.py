@@ -131,7 +131,7 @@ def _really_failing(bench: Bench, fault: disk.DiskFault) -> None:
     """Let the disk of the queues in the author's settings fail."""
     scheduler = bench.open(job="job")
     large = bench.driver.evaluate(f'Request("{bench.driver.url(1)}", body=b"x" * 100_000)')
-    with bench.recorder.block(f"with {fault.source}:"), fault:
+    with bench.under(fault):
         failed = _fails(scheduler, large)
     if failed:
         _again(bench, scheduler, large)
