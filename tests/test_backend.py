@@ -14,7 +14,7 @@ from queue_conformance import examine
 from queue_conformance.faults import leftovers, servers
 from queue_conformance.faults.backend import VARIABLE, Backend
 from queue_conformance.faults.leftovers import keys_of
-from queue_conformance.faults.network import redirected
+from queue_conformance.faults.redirection import redirected
 from queue_conformance.faults.servers import ServerError, ask, check_name
 
 HAS_REDIS = servers.redis_executable() is not None

@@ -11,7 +11,9 @@ from kit import FIFO_MEMORY, bench
 from scrapy import Request
 
 from queue_conformance import suites
-from queue_conformance.engine.check import NotCovered, Uncertain, check, run_case
+from queue_conformance.engine.check import check, run_case
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.fixtures import Uncertain
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources

@@ -3,63 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial, wraps
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, NoReturn, Self
+from typing import Any
 
+import queue_conformance.engine.fixtures  # noqa: F401  registers those of every kind
 from queue_conformance import suites
 from queue_conformance.engine.cases import FaultMissed, run_cases
+from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
 from queue_conformance.engine.instrument import Source, instrument
-from queue_conformance.engine.record import Failed, Record
-from queue_conformance.engine.sources import Sources
-from queue_conformance.engine.writing import INDENT, Block
+from queue_conformance.engine.record import Failed
 from queue_conformance.faults.fault import Fault, Missed
-from queue_conformance.implementations.recording import OperationRaised, Step, describe
+from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken, rule_broken
 from queue_conformance.suites.programs import program
-
-
-class Context:
-    """What fixtures are made from.
-
-    Attributes:
-        bench: where the check works.
-        record: what was done.
-        sources: how values are written.
-        rules: the rules that an assertion is about, innermost last.
-        failed: the blocks that failed, although the check went on.
-    """
-
-    def __init__(self, bench: Bench, rule: str) -> None:
-        self.bench = bench
-        self.rules = [rule]
-        self.failed: list[Uncertain] = []
-        self.sources = Sources(str(bench.driver.directory))
-        self.record = Record(bench.recorder, self.sources, bench.driver.key, self.held)
-
-    @property
-    def rule(self) -> str:
-        """The rule that an assertion is about."""
-        return self.rules[-1]
-
-    def held(self, rule: str = "") -> None:
-        """Note that what an assertion says holds."""
-        self.bench.examined[rule or self.rule] += 1
-
-
-Fixture = Callable[[Context], Any]
-_fixtures: dict[str, Fixture] = {}
-
-
-def fixture(function: Fixture) -> Fixture:
-    """Register what gives checks the parameter of its name; a generator goes on after a check that ended well."""
-    _fixtures[function.__name__] = function
-    return function
 
 
 def check(
@@ -138,7 +98,7 @@ def run_case(
     try:
         with ExitStack() as stack:
             wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
-            known = {**_fixtures, **fixtures}
+            known = {**REGISTERED, **fixtures}
             given: dict[str, Any] = {name: case[name] if name in case else _enter(stack, known[name](context)) for name in wanted}
             context.record.silent.update(map(id, given.values()))
             function(**given, __record__=context.record, __source__=source)
@@ -166,249 +126,3 @@ def _enter(stack: ExitStack, made: Any) -> Any:
 def _ended(made: Iterator[Any]) -> Iterator[Any]:
     yield next(made)
     next(made, None)
-
-
-def broken(context: Context, failed: Failed, steps: list[Step], last: Block | None = None) -> RuleBroken:
-    """Return the broken rule that a failed assertion is about, with what was done, up to the end of a block if one is given."""
-    rule = context.bench.judged(failed.rule or context.rule)
-    lines = context.record.lines(last)
-    return rule_broken(rule)(rule, expected=failed.expected, actual=failed.actual, steps=steps, tail=[], body=lines)
-
-
-BUDGET = 20.0
-"""Seconds after which no further turn of many begins; only slow implementations come near."""
-
-FEWEST = 10
-"""Turns without which a check says nothing."""
-
-NotCovered = NotExercised
-"""Raised by a check that could not come to the point in this case; the text says why."""
-
-
-# --- Fixtures of every kind ------------------------------------------------------------------------------------------
-
-
-@fixture
-def about(context: Context) -> Callable[[str], Block]:
-    """``with about(rule)``: what fails inside, also by raising, fails this rule."""
-
-    class About(Block):
-        def __init__(self, rule: str) -> None:
-            self.rule = rule
-
-        def __enter__(self) -> None:
-            context.rules.append(self.rule)
-            self.blamed = context.bench.recorder.blame(self.rule)
-            self.blamed.__enter__()
-
-        def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-            self.blamed.__exit__(kind, error, trace)
-            context.rules.pop()
-            if isinstance(error, Failed):
-                error.rule = error.rule or self.rule
-
-    return About
-
-
-@fixture
-def bench(context: Context) -> Bench:
-    """Where the check works, for what no fixture does."""
-    return context.bench
-
-
-@fixture
-def rule(context: Context) -> str:
-    """The rule that the check is about."""
-    return context.rule
-
-
-@fixture
-def directory(context: Context) -> str:
-    """The scratch directory below which the implementation stores."""
-    return str(context.bench.driver.directory)
-
-
-@fixture
-def note(context: Context) -> Callable[[str, str], None]:
-    """``note("after close", "push raises nothing")``: a remark for the report; those on one topic are one line."""
-    notes = context.bench.notes
-
-    def noted(topic: str, text: str) -> None:
-        known = next((number for number, each in enumerate(notes) if each.startswith(f"{topic} ")), len(notes))
-        notes[known:] = [f"{notes[known]}, {text}", *notes[known + 1 :]] if known < len(notes) else [f"{topic} {text}"]
-
-    return noted
-
-
-@fixture
-def turns(context: Context) -> Callable[[int], Iterator[int]]:
-    """``for turn in turns(50)``: count, and end sooner where a turn takes long; ten turns are needed."""
-
-    def counted(count: int) -> Iterator[int]:
-        flight, notes = context.bench.flight, context.bench.notes
-        end = flight.now + BUDGET
-        for turn in range(count):
-            if flight.now > end:
-                if turn < FEWEST:
-                    raise NotExercised(f"{FEWEST} turns take more than {BUDGET:g} s")
-                notes.append(f"{context.rule}: {turn} of {count} turns, because they take more than {BUDGET:g} s")
-                return
-            yield turn
-
-    return counted
-
-
-@fixture
-def raises(context: Context) -> Callable[..., Block]:
-    """``with raises(TypeError)``: the operation inside raises that."""
-
-    class Raises(Block):
-        error: BaseException
-
-        def __init__(self, *errors: type[BaseException], because: str = "") -> None:
-            self.errors = errors
-            self.names = " or ".join(error.__name__ for error in errors)
-            self.because = because
-
-        def __enter__(self) -> Raises:
-            return self
-
-        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-            if error is None:
-                self._fail(f"returned {describe(context.bench.recorder.steps[-1].result)}")
-            if not isinstance(error, OperationRaised):
-                return False
-            if not isinstance(error.error, self.errors):
-                self._fail(f"{describe(error.error)} raised")
-            self.error = error.error
-            context.bench.examined[context.rule] += 1
-            return True
-
-        def _fail(self, actual: str) -> NoReturn:
-            raise Failed(f"{self.names}{self.because}", actual) from None
-
-        def written(self, body: str, named: bool) -> str:
-            caught = f"({self.names.replace(' or ', ', ')})" if len(self.errors) > 1 else self.names
-            message = f"{self.names} expected, but the call returned"
-            return (
-                f"try:\n{textwrap.indent(body, INDENT)}\n"
-                f"except {caught}:\n    pass  # right\n"
-                f"else:\n    raise AssertionError({message!r})"
-            )
-
-    return Raises
-
-
-@fixture
-def tolerated(context: Context) -> Callable[..., Block]:
-    """``with tolerated() as refused``: the operation inside may raise; then ``refused`` is true. Nothing may ``when=False``."""
-
-    class Tolerated(Block):
-        def __init__(self, *errors: type[BaseException], when: bool = True) -> None:
-            self.errors = (errors or (Exception,)) if when else ()
-            self.raised: BaseException | None = None
-
-        def __bool__(self) -> bool:
-            return self.raised is not None
-
-        def __enter__(self) -> Tolerated:
-            return self
-
-        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-            if isinstance(error, OperationRaised) and isinstance(error.error, self.errors):
-                self.raised = error.error
-            return self.raised is not None
-
-        def written(self, body: str, named: bool) -> str:
-            if not self.errors:
-                return body
-            return f"with {'suppress(Exception)' if self.raised else 'or_exit()'}:\n{textwrap.indent(body, INDENT)}"
-
-    return Tolerated
-
-
-@fixture
-def uncertain(context: Context) -> Callable[..., Uncertain]:
-    """``with uncertain() as refused, fault``: the operation inside returns or raises; then ``refused`` is true."""
-    return partial(Uncertain, context)
-
-
-class Uncertain(Block):
-    """A block in which an operation may raise, or not; scripts allow for both.
-
-    Args:
-        context: of the check.
-        rule: the rule that what is raised is about, if not the one of the check.
-        only: the names of exceptions; unless it is empty, what is raised must be one of them, or derived from one.
-        never: the names of exceptions that may not be raised.
-        expected: what may be raised, in words.
-        consequence: tells what comes of an exception that may not be raised, as a clause.
-        soft: whether the check goes on after what may not be raised.
-
-    Attributes:
-        raised: what the operation raised, or ``None``.
-    """
-
-    raised: BaseException | None = None
-    failed: Failed | None = None
-
-    def __init__(
-        self,
-        context: Context,
-        rule: str = "",
-        only: Sequence[str] = (),
-        never: Sequence[str] = (),
-        expected: str = "",
-        consequence: Callable[[BaseException], str] = lambda error: "",
-        soft: bool = False,
-    ) -> None:
-        self._context = context
-        self._ends = not soft
-        self._consequence = consequence
-        self.rule = rule
-        self.only, self.never = only, never
-        self.expected = expected or " or ".join(only)
-
-    def __bool__(self) -> bool:
-        return self.raised is not None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        if not isinstance(error, OperationRaised) or not isinstance(error.error, Exception):
-            return False
-        self.raised = error.error
-        names = {cls.__name__ for cls in type(error.error).__mro__}
-        if (self.only and names.isdisjoint(self.only)) or not names.isdisjoint(self.never):
-            self.failed = Failed(self.expected, f"{describe(error.error)} raised{self._consequence(error.error)}")
-            self.failed.rule = self.rule
-            if self._ends:
-                raise self.failed from None
-            self._steps = list(self._context.bench.recorder.steps)
-            self._context.failed.append(self)
-        else:
-            self._context.held(self.rule)
-        return True
-
-    def failure(self) -> RuleBroken:
-        """Return how the block failed, if the check went on after it."""
-        assert self.failed is not None
-        self._ends = True
-        try:
-            return broken(self._context, self.failed, self._steps, self)
-        finally:
-            self._ends = False
-
-    def written(self, body: str, named: bool) -> str:
-        """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
-        if self.failed and self._ends:
-            wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
-            ends = f"names = {{cls.__name__ for cls in type(error).__mro__}}\n    assert names {wanted}, repr(error)"
-            return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n    {ends}"
-        if not named:
-            return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}"
-        if not self:
-            return f"with or_exit():\n{textwrap.indent(body, INDENT)}"
-        ends = "pass\nelse:\n    sys.exit()  # it was done, which is right too"
-        return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"

@@ -30,7 +30,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from queue_conformance import suites
-from queue_conformance.engine.check import Context, NotCovered, run_case
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.context import Context, NotCovered
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
 from queue_conformance.faults import crash as process

@@ -16,7 +16,8 @@ from types import TracebackType
 from uuid import uuid4
 
 from queue_conformance.faults import servers
-from queue_conformance.faults.network import FaultProxy, redirected
+from queue_conformance.faults.network import FaultProxy
+from queue_conformance.faults.redirection import redirected
 from queue_conformance.faults.servers import RedisServer, ask
 
 VARIABLE = "QUEUE_CONFORMANCE_SERVER"

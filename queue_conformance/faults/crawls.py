@@ -25,7 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, NoReturn
 
-from queue_conformance.faults import network
+from queue_conformance.faults.redirection import DIRECT
 from queue_conformance.implementations.quoted.site import Site, make_project
 from queue_conformance.isolation import fork
 from queue_conformance.stopwatch import Stopwatch
@@ -119,7 +119,7 @@ class Project:
         self._name = name
         self.site = Site(dict(pages))
         self._address = ("127.0.0.1", int(self.site.server_port))
-        network.DIRECT.add(self._address)
+        DIRECT.add(self._address)
         make_project(str(directory), name)
 
     def crawl(self, settings: Mapping[str, object], stop: Stop = FREELY) -> Crawled:
@@ -155,7 +155,7 @@ class Project:
 
     def close(self) -> None:
         """Stop the site."""
-        network.DIRECT.discard(self._address)
+        DIRECT.discard(self._address)
         self.site.shutdown()
         self.site.server_close()
 

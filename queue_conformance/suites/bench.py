@@ -392,22 +392,15 @@ _OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", 
 def _message(expected: str, assertion: str) -> str:
     """Return the source of the message of an assertion, which shows the value that it is about."""
     variable = assertion.split()[0].partition("(")[0].partition(".")[0]
-    if variable in (
-        "popped",
-        "peeked",
-        "length",
-        "truth",
-        "left",
-        "accepted",
-        "pending",
-        "got",
-        "size",
-        "limit",
-        "outcome",
-        "result",
-    ):
+    if variable in _SHOWN:
         return f'f"expected {_escaped(expected)}, got {{{variable}!r}}"'
     return repr(f"expected {expected}")
+
+
+_SHOWN = frozenset(
+    ["popped", "peeked", "length", "truth", "left", "accepted", "pending", "got", "size", "limit", "outcome", "result"]
+)
+"""Variables whose values say more than the assertion."""
 
 
 def _escaped(text: str) -> str:

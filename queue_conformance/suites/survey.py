@@ -17,7 +17,8 @@ from typing import Any
 
 from queue_conformance import isolation
 from queue_conformance.faults import crawls, servers
-from queue_conformance.faults.network import connected, redirected
+from queue_conformance.faults.network import connected
+from queue_conformance.faults.redirection import redirected
 from queue_conformance.implementations import BUILT_BY_AUTHORS, Implementation
 from queue_conformance.implementations.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, nearest
 from queue_conformance.implementations.drivers import make_driver

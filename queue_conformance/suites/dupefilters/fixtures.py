@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from queue_conformance.engine.check import Context, fixture
+from queue_conformance.engine.context import Context, fixture
 from queue_conformance.engine.subject import Subject
 
 RULES = {"request_seen": "dupefilter.seen.first", "log": "dupefilter.log.first", "close": "dupefilter.close.releases"}

@@ -1,6 +1,7 @@
 """Checks that only queuelib's contract knows: chunks, clear, paths."""
 
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.quoted.support import bytes_below, names_below
 from queue_conformance.suites.queues.construction import BYTES_ONLY
 

@@ -2,7 +2,8 @@
 
 import os
 
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.quoted.support import Held, contents, names_below
 
 TURNS = 50

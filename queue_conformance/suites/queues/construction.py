@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.quoted.support import contents, names_below
 from queue_conformance.specification import Kind
 from queue_conformance.suites.queues.preflight import satisfies_base_queue

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 from queue_conformance.engine.cases import Attempt
-from queue_conformance.engine.check import NotCovered
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoPermission, NoSpace, SizeLimit, Sizes

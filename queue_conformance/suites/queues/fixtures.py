@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy import Request, Spider
 
-from queue_conformance.engine.check import Context, fixture
+from queue_conformance.engine.context import Context, fixture
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend

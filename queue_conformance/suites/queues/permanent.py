@@ -1,6 +1,7 @@
 """What a queue does when its storage is gone for good: it raises, and nobody falls back."""
 
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.quoted.support import key
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 from queue_conformance.suites.queues.faults import files_that_may_not_grow, garbage, replaced_storage

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from scrapy import Request
 
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.capabilities import Order
 from queue_conformance.implementations.quoted.support import StoppedClock, contents, seconds
 from queue_conformance.suites.bench import Bench

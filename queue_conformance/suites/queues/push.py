@@ -2,7 +2,8 @@
 
 from scrapy import Request
 
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.quoted.support import content
 from queue_conformance.suites.queues.construction import BYTES_ONLY, REQUESTS_ONLY
 

@@ -11,7 +11,8 @@ from scrapy.http import JsonRequest, XmlRpcRequest
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance import suites
-from queue_conformance.engine.check import NotCovered, check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.implementations.equality import difference, is_ordinary
 from queue_conformance.implementations.quoted.example import (

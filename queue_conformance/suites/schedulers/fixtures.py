@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from queue_conformance.engine.check import Context, fixture
+from queue_conformance.engine.context import Context, fixture
 from queue_conformance.engine.subject import Subject
 from queue_conformance.implementations.drivers.scheduler import traits
 from queue_conformance.implementations.quoted.misbehaving import opened_for

@@ -1,0 +1,73 @@
+"""Let the connections that Python code of this process opens go to a proxy."""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import socket
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from queue_conformance.faults.network import Address
+
+DIRECT: set[Address] = set()
+"""Addresses of the kit's own, which :func:`redirected` leaves alone."""
+
+
+@contextlib.contextmanager
+def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Iterator[None]:
+    """Let every connection that Python code of this process opens by TCP go to another address.
+
+    Works for blocking clients, asyncio and Twisted; clients in C do not see it. A connection to this process itself, such as
+    the pair of sockets that wakes a loop, is left alone.
+
+    Args:
+        to: where they go, or ``None`` to leave them alone and only look.
+        seen: gets the addresses that were asked for, each once.
+    """
+
+    listeners: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def listen(self: socket.socket, *backlog: int) -> None:
+        _socket.socket.listen(self, *backlog)
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            listeners.add(self)
+
+    def own_ports() -> set[int]:
+        ports = set()
+        for known in tuple(listeners):
+            with contextlib.suppress(OSError):  # closed, or closed by its number in a process that was forked
+                ports.add(known.getsockname()[1])
+        return ports
+
+    def target(end: socket.socket, address: Any) -> Any:
+        if end.family not in (socket.AF_INET, socket.AF_INET6) or end.type != socket.SOCK_STREAM:
+            return address
+        asked = (str(address[0]), int(address[1]))
+        if asked in DIRECT or asked[1] in own_ports():
+            return address
+        if asked not in seen and asked != to:
+            seen.append(asked)
+        if to is None:
+            return address
+        return to if end.family == socket.AF_INET else (f"::ffff:{to[0]}", to[1], 0, 0)
+
+    def connect(self: socket.socket, address: Any) -> None:
+        _socket.socket.connect(self, target(self, address))
+
+    def connect_ex(self: socket.socket, address: Any) -> int:
+        return _socket.socket.connect_ex(self, target(self, address))
+
+    patches = {"connect": connect, "connect_ex": connect_ex, "listen": listen}
+    before = {name: vars(socket.socket).get(name) for name in patches}
+    for name, patch in patches.items():
+        setattr(socket.socket, name, patch)
+    try:
+        yield
+    finally:
+        for name, method in before.items():
+            if method is None:
+                delattr(socket.socket, name)
+            else:
+                setattr(socket.socket, name, method)
