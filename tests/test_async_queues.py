@@ -8,6 +8,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, run_script
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.entrances.stateful import state_machine
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
@@ -17,7 +18,7 @@ from queue_conformance.loops import RealLoop, SimulatedLoop
 from queue_conformance.models.asyncqueue import AsyncQueueModel
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
-from queue_conformance.suites.aqueues.pair import player, run
+from queue_conformance.suites import runner_of
 from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.programs import program
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -138,7 +139,7 @@ def test_a_program_is_an_interleaving_that_can_be_played_again():
 
 def test_programs_contain_every_operation():
     with bench(ASYNC_DISK) as found:
-        names = {operation.name for operation in player(found).table}
+        names = {operation.name for operation in runner_of(found).table}
     assert {"start_put", "start_get", "tick", "run_job", "deliver", "cancel_get", "cancel_put", "limit", "reopen"} <= names
 
 

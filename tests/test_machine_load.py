@@ -11,11 +11,12 @@ from hypothesis.errors import FlakyFailure
 from kit import FIFO_MEMORY, alone, bench, broken, examine, implementation
 
 from queue_conformance import isolation, stopwatch
+from queue_conformance.engine.generation import explore
 from queue_conformance.faults import crash
 from queue_conformance.isolation import Answer, FlightRecorder
 from queue_conformance.specification import load
 from queue_conformance.stopwatch import Stopwatch
-from queue_conformance.suites import Check, machine, player_of
+from queue_conformance.suites import Check, runner_of
 from queue_conformance.suites.dupefilters import files
 from queue_conformance.suites.execution import Conditions, execute
 from queue_conformance.suites.outcomes import Outcome, TooSlow
@@ -248,7 +249,7 @@ def shortest(path, ticks):
             where.examples, flight = 15, where.flight
             time.monotonic = time.perf_counter = lambda now=[0.0]: now.__setitem__(0, now[0] + ticks) or now[0]
             isolation.monotonic = lambda: 5.0
-            machine.explore(player_of(where), ())
+            explore(runner_of(where))
             return flight.tally.done, {rule: failure.program for rule, failure in where.broken.items()}
 
     return alone(found)
@@ -263,5 +264,5 @@ def test_a_search_that_takes_too_long_ends_and_says_so(monkeypatch):
     with bench(FIFO_MEMORY) as where:
         times = itertools.count(1.0, 5.0)
         monkeypatch.setattr(FlightRecorder, "now", property(lambda flight: next(times)))
-        machine.explore(player_of(where), ())
+        explore(runner_of(where))
         assert where.notes[-1].startswith("machine: no more than ")

@@ -8,12 +8,12 @@ from packaging.version import Version
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.implementations.drivers.crawling import make_crawler
 from queue_conformance.implementations.drivers.priorityqueue import MARKED, PLACES
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.pqueues.pair import run
 from queue_conformance.suites.programs import program
 from queue_conformance.verdicts import RunVerdict, Verdict
 

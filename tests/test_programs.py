@@ -4,9 +4,9 @@ import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench, broken, examine, run_script
 
 from gallery import QCRAWL, exhibits, memory
+from queue_conformance.engine.generation import explore
 from queue_conformance.implementations.loading import path_of
-from queue_conformance.suites import player_of
-from queue_conformance.suites.machine import explore
+from queue_conformance.suites import runner_of
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
 from queue_conformance.suites.programs import Operation, decode, encode, program
 
@@ -16,7 +16,7 @@ EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 r
 def failure_of(path, text):
     """Play a program and return the failure that it ends in."""
     with bench(path) as found, pytest.raises(RuleBroken) as caught:
-        player_of(found).play(program(text))
+        runner_of(found).run(program(text))
     return caught.value
 
 
@@ -41,14 +41,14 @@ def test_causes_of_one_rule_are_told_apart(tmp_path):
 
 def test_a_program_that_a_check_prescribes_is_shortened():
     with bench("gallery.memory.AcceptsFour") as found, pytest.raises(RuleBroken) as caught:
-        player_of(found).show(program("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))
-    assert caught.value.program == program("push:0 push:1 push:2 push:3 push:4")
+        runner_of(found).show(program("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))
+    assert caught.value.program == program("push:0") * 5
 
 
 @pytest.mark.parametrize("path", [FIFO_DISK, LIFO_DISK, FIFO_BYTES, PRIORITY, TURNS])
 def test_a_right_implementation_plays_everything(path):
     with bench(path) as found:
-        player_of(found).play(program(EVERYTHING))
+        runner_of(found).run(program(EVERYTHING))
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_a_failure_keeps_its_program():
 
 def test_what_an_experiment_examines_does_not_count():
     with bench(FIFO_MEMORY) as found:
-        assert player_of(found).passes(program("push:0 pop"))
+        assert runner_of(found).passes(program("push:0 pop"))
         assert not found.examined
 
 
 def test_a_program_examines_what_it_came_to():
     with bench(FIFO_DISK) as found:
-        player_of(found).play(program("push:0 push:1 reopen pop"))
+        runner_of(found).run(program("push:0 push:1 reopen pop"))
         assert found.examined["queue.persist.reopen"] == 2
         assert found.examined["queue.pop.order-reopen"] == 1
         assert not found.examined["queue.peek.equals-pop"]
@@ -105,7 +105,7 @@ def test_a_program_examines_what_it_came_to():
 
 def test_the_machine_keeps_the_shortest_failure_of_each_rule():
     with bench("gallery.memory.LosesTheEighth") as found:
-        explore(player_of(found), needed=("push", "pop"))
+        explore(runner_of(found))
         assert set(found.broken) == {"queue.pop.exactly-once"}
         failure = found.broken["queue.pop.exactly-once"]
         assert [operation.name for operation in failure.program] == ["push"] * 8
@@ -113,17 +113,17 @@ def test_the_machine_keeps_the_shortest_failure_of_each_rule():
 
 def test_the_machine_counts_what_it_played():
     with bench(FIFO_MEMORY) as found:
-        explore(player_of(found), needed=("push", "pop"))
+        explore(runner_of(found))
         assert found.notes[0].startswith("machine: 100 programs; ")
         assert " pop" in found.notes[0]
 
 
 def test_a_machine_that_never_popped_proves_nothing():
     with bench(FIFO_MEMORY) as found:
-        player = player_of(found)
-        player.table = [Operation("push", 0, 0)]
+        runner = runner_of(found)
+        runner.table = {Operation("push", 0, 0): 1}
         with pytest.raises(NotExercised, match="no program contained pop"):
-            explore(player, needed=("push", "pop"))
+            explore(runner)
 
 
 class Falsy:
@@ -158,7 +158,7 @@ class FalsyAndCounting(Falsy, memory.PeekCounts): ...
 def test_a_failure_that_most_programs_meet_hides_no_other_one(cls, rule, seed):
     with bench(path_of(cls)) as found:
         found.seed = seed
-        explore(player_of(found), needed=())
+        explore(runner_of(found))
         assert set(found.broken) == {"queue.len.truth", rule}
 
 
@@ -208,7 +208,7 @@ EIGHT = program(" ".join(f"push:{n % 4}" for n in range(9)))
 def test_the_machine_replays_what_failed_before():
     with bench("gallery.memory.LosesTheEighth") as found:
         found.replay = EIGHT
-        explore(player_of(found), needed=("push", "pop"))
+        explore(runner_of(found))
         assert set(found.broken) == {"queue.pop.exactly-once"}
 
 
@@ -216,16 +216,16 @@ def test_the_machine_replays_what_failed_before():
 def test_a_program_that_this_machine_does_not_know_says_nothing(text):
     with bench(FIFO_MEMORY) as found:
         found.replay = program(text)
-        explore(player_of(found), needed=("push", "pop"))
+        explore(runner_of(found))
         assert not found.broken
 
 
 def test_an_error_of_the_kit_is_not_taken_for_a_broken_rule():
     with bench(FIFO_MEMORY) as found:
-        player = player_of(found)
-        player.table = [Operation("no_such_operation")]
-        with pytest.raises(AttributeError, match="no_such_operation"):
-            explore(player, needed=())
+        runner = runner_of(found)
+        runner.table = {Operation("no_such_operation"): 1}
+        with pytest.raises(KeyError, match="no_such_operation"):
+            explore(runner)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -233,7 +233,7 @@ def test_the_same_seed_draws_the_same_programs(seed):
     def notes():
         with bench(FIFO_MEMORY) as found:
             found.seed = seed
-            explore(player_of(found), needed=())
+            explore(runner_of(found))
             return found.notes
 
     assert notes() == notes()

@@ -15,11 +15,11 @@ import pytest
 from kit import FIFO_MEMORY, alone, bench
 
 from queue_conformance import isolation
+from queue_conformance.engine.generation import explore
 from queue_conformance.entrances import progress
 from queue_conformance.entrances.progress import PlainLines, Progress, StatusLine, describe, duration
 from queue_conformance.isolation import FlightRecorder, Tally
-from queue_conformance.suites import checks_of, player_of
-from queue_conformance.suites.machine import explore
+from queue_conformance.suites import checks_of, runner_of
 
 LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 programs, [\d .]+/s, about \d+ s left")
 
@@ -57,14 +57,14 @@ def test_a_new_count_begins_at_nothing():
 def test_the_machine_counts_the_programs_that_it_plays():
     with bench(FIFO_MEMORY) as found:
         found.examples = 30
-        explore(player_of(found), needed=())
+        explore(runner_of(found))
         assert (found.flight.tally.unit, found.flight.tally.goal) == ("programs", 30)
         assert found.flight.tally.done == 30
 
 
 def test_after_a_failure_the_machine_promises_no_end():
     with bench("gallery.memory.PeeksAtTheNewest") as found:
-        explore(player_of(found), needed=())
+        explore(runner_of(found))
         assert (found.flight.tally.unit, found.flight.tally.goal) == ("programs after the first failure", 0)
         assert found.flight.tally.done > 0
 

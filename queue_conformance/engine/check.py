@@ -50,7 +50,7 @@ def check(
             if not known:
                 known.append(instrument(function))
             if presupposes:
-                suites.player_of(bench).show(program(presupposes))
+                suites.runner_of(bench).show(program(presupposes))
                 bench.restart()
             if not cases:
                 run_case(bench, rules[0], known[0], {})

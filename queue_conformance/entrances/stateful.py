@@ -29,7 +29,7 @@ from queue_conformance.implementations.loading import path_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.options import Common, UsageError
 from queue_conformance.reports.secrets import Secrets
-from queue_conformance.suites import player_of
+from queue_conformance.suites import runner_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, served
 from queue_conformance.suites.outcomes import RuleBroken
@@ -51,8 +51,8 @@ class QueueMachine(RuleBasedStateMachine):
         self._stack = contextlib.ExitStack()
         directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         implementation, backend = self._stack.enter_context(served(self.implementation, directory))
-        self._player = player_of(Bench(implementation, directory, FlightRecorder(), backend=backend))
-        self._play = self._player.begin()
+        self._runner = runner_of(Bench(implementation, directory, FlightRecorder(), backend=backend))
+        self._run = self._runner.begin()
         self._failed = False
 
     def perform(self, name: str, queue: int = 0, item: int = 0) -> None:
@@ -66,13 +66,13 @@ class QueueMachine(RuleBasedStateMachine):
         Raises:
             RuleBroken: at a difference, attributed to the rule that is broken.
         """
-        self._guarded(lambda: self._play.step(Operation(name, queue, item)))
+        self._guarded(lambda: self._run.step(Operation(name, queue, item)))
 
     def teardown(self) -> None:
         """Compare everything that is left, and close."""
         try:
             if not self._failed:
-                self._guarded(self._play.finish)
+                self._guarded(self._run.finish)
         finally:
             self._stack.close()
 
@@ -81,7 +81,7 @@ class QueueMachine(RuleBasedStateMachine):
             function()
         except RuleBroken as failure:
             self._failed = True
-            told = self._player.attribute(self._play, failure)
+            told = self._runner.attribute(self._run, failure)
             told.args = (Secrets(self.implementation.settings).text(str(told)),)
             raise told from None
 
@@ -118,7 +118,7 @@ def state_machine(
         found = survey(path, target.settings, target.claims, conditions, cls=given)
         implementation = found.implementation(given)
         with served(implementation, Path(directory)) as (reached, backend):
-            table = player_of(Bench(reached, Path(directory), FlightRecorder(), backend=backend)).table
+            table = runner_of(Bench(reached, Path(directory), FlightRecorder(), backend=backend)).table
     members: dict[str, Any] = {"implementation": implementation}
     for name in dict.fromkeys(operation.name for operation in table):
         members[name] = _rule_of(name, [operation for operation in table if operation.name == name])

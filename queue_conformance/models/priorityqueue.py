@@ -82,6 +82,10 @@ class PriorityQueueModel:
                 return place
         raise LookupError(number)
 
+    def shares(self, number: int) -> bool:
+        """Whether others are stored in the bucket of an item."""
+        return len(self._buckets[self.place_of(number)]) > 1
+
     def contains(self, number: int) -> bool:
         """Whether an item is stored."""
         return any(number in bucket for bucket in self._buckets.values())

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from queue_conformance.specification import Kind
 
 if TYPE_CHECKING:
+    from queue_conformance.engine.runner import Runner
     from queue_conformance.suites.bench import Bench
-    from queue_conformance.suites.programs import Player
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ PACKAGES: Mapping[Kind, tuple[str, ...]] = {
 """The packages with the checks of each kind.
 
 Each has ``MODULES``, the names of its modules with checks in the order in which these are run. The first one of a kind
-also has the modules ``preflight`` (see :mod:`queue_conformance.suites.preflight`) and ``pair``, whose ``player(bench)``
-returns what plays programs.
+also has the modules ``preflight`` (see :mod:`queue_conformance.suites.preflight`) and ``pair``, whose ``LOCKSTEP`` has the
+commands of the kind.
 """
 
 _registered: dict[tuple[str, frozenset[Kind]], Check] = {}
@@ -93,11 +93,11 @@ def check(
 
 
 def checks_of(kind: Kind) -> list[Check]:
-    """Return the checks that can drive a kind, in the order in which they are run."""
+    """Return the checks that can drive a kind, in the order in which they are run: the machines last."""
     for package in PACKAGES[kind]:
         for module in import_module(f"{__name__}.{package}").MODULES:
             import_module(f"{__name__}.{package}.{module}")
-    return [found for found in _registered.values() if kind in found.kinds]
+    return sorted((found for found in _registered.values() if kind in found.kinds), key=lambda check: check.is_machine)
 
 
 def part_of(kind: Kind, module: str) -> ModuleType:
@@ -105,7 +105,8 @@ def part_of(kind: Kind, module: str) -> ModuleType:
     return import_module(f"{__name__}.{PACKAGES[kind][0]}.{module}")
 
 
-def player_of(bench: Bench) -> Player:
-    """Return what plays the programs of the bench's kind."""
-    player: Player = part_of(bench.implementation.kind, "pair").player(bench)
-    return player
+def runner_of(bench: Bench, **options: Any) -> Runner:
+    """Return what runs command sequences of the bench's kind; see :class:`~queue_conformance.engine.lockstep.Runner`."""
+    from queue_conformance.engine.runner import Runner
+
+    return Runner(bench, part_of(bench.implementation.kind, "pair").LOCKSTEP, **options)

@@ -175,9 +175,9 @@ class Bench:
         Raises:
             RuleBroken: if it is not kept.
         """
-        self.examined[rule] += 1
         if not ok:
             self.fail(rule, expected, actual, [f"assert {assertion}, {_message(expected, assertion)}"], final=final)
+        self.examined[rule] += 1
 
     def fail(
         self,

@@ -23,7 +23,7 @@ from queue_conformance.implementations.loading import LoadError
 from queue_conformance.implementations.recording import OperationRaised, Recorder, TakesTooLong, describe
 from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError
 from queue_conformance.specification import Rule, load
-from queue_conformance.suites import Check, player_of
+from queue_conformance.suites import Check, runner_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.confirmation import confirmed
 from queue_conformance.suites.faults import AtFault, blaming, fault_in
@@ -433,7 +433,7 @@ def _shorten(implementation: Implementation, conditions: Conditions, fatality: F
     def ends(program: Program) -> bool:
         nonlocal best, replays
         replays -= 1
-        ended = on_bench(implementation, limited, lambda bench: player_of(bench).passes(program))
+        ended = on_bench(implementation, limited, lambda bench: runner_of(bench).passes(program))
         if isinstance(ended, Answer) or ended.owner != how.owner:
             return False
         best = ended

@@ -84,6 +84,11 @@ class RuleBroken(Exception):
             return f"{operation} raised {type(last.error).__name__}"
         return f"{operation}: {self.actual if self.actual in _PLAIN else 'another result'}"
 
+    @property
+    def finding(self) -> tuple[str, str]:
+        """What it is the same failure by: its rule, and its cause."""
+        return self.rule, self.cause
+
     def add(self, other: RuleBroken) -> None:
         """Keep another failure of the same rule, if its cause is another one."""
         if other.cause not in {self.cause, *(known.cause for known in self.others)} and len(self.others) < CAUSES - 1:

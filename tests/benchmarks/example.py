@@ -1,16 +1,16 @@
-"""What one program of the machine costs, and how much of that is Hypothesis, the kit, and the queue itself."""
+"""What one program of the machine costs, and how much of that is generation, the kit, and the queue itself."""
 
 import sys
 import time
 from pathlib import Path
+from random import Random
 
 sys.path[:0] = [str(Path(__file__).parent.parent)]
 
-from hypothesis import given, seed  # noqa: E402
 from kit import bench  # noqa: E402
 
-from queue_conformance.suites import player_of  # noqa: E402
-from queue_conformance.suites.machine import explore, our_settings, programs, repeatable  # noqa: E402
+from queue_conformance.engine.generation import explore, generate  # noqa: E402
+from queue_conformance.suites import runner_of  # noqa: E402
 
 EXAMPLES = 400
 PATHS = ("scrapy.squeues.FifoMemoryQueue", "scrapy.squeues.PickleFifoDiskQueue", "scrapy.squeues.PickleFifoSQLiteQueue")
@@ -21,11 +21,11 @@ def main() -> None:
     for path in PATHS:
         with bench(path) as found:
             found.examples = EXAMPLES
-            player = player_of(found)
-            drawn, drawing = draw(player.table)
+            runner = runner_of(found)
+            drawn, drawing = draw(runner)
             queue_alone = of_queue(found, drawn)
             started = time.process_time()
-            explore(player, needed=())
+            explore(runner)
             everything = time.process_time() - started
         each = 1000 / EXAMPLES
         print(
@@ -35,19 +35,11 @@ def main() -> None:
         )
 
 
-def draw(table):
-    """Return the programs of a machine, and the seconds that it takes to draw them."""
-    drawn = []
-
-    @seed(0)
-    @our_settings(EXAMPLES)
-    @given(programs(table))
-    def keep(operations):
-        drawn.append(operations)
-
+def draw(runner):
+    """Return the sequences of a machine, and the seconds that it takes to generate them."""
     started = time.process_time()
-    with repeatable():
-        keep()
+    random = Random(0)
+    drawn = [generate(random, runner.table) for _ in range(EXAMPLES)]
     return drawn, time.process_time() - started
 
 
@@ -58,18 +50,18 @@ def of_queue(found, drawn) -> float:
         found.restart()
         queues = {}
         for operation in operations:
-            if operation.queue not in queues:
-                queues[operation.queue] = found.driver.construction(str(operation.queue))[1]()
-            queue = queues[operation.queue]
+            if operation.subject not in queues:
+                queues[operation.subject] = found.driver.construction(str(operation.subject))[1]()
+            queue = queues[operation.subject]
             if operation.name == "push":
-                queue.push(found.driver.item(operation.item + 100 * operation.queue).value)
+                queue.push(found.driver.item(operation.argument + 100 * operation.subject).value)
             elif operation.name in ("pop", "peek"):
                 getattr(queue, operation.name)()
             elif operation.name in ("length", "truth"):
                 len(queue)
             elif operation.name == "reopen":
                 queue.close()
-                queues[operation.queue] = found.driver.construction(str(operation.queue))[1]()
+                queues[operation.subject] = found.driver.construction(str(operation.subject))[1]()
         for queue in queues.values():
             while queue.pop() is not None:
                 pass

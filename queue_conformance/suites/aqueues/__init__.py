@@ -10,6 +10,6 @@ MODULES: tuple[str, ...] = (
     "crash",
     "damage",
     "served",
-    "machine",
+    "pair",
 )
 """The modules of the suite, in the order in which their checks are run."""

@@ -16,6 +16,8 @@ from queue_conformance.suites.outcomes import NotExercised
 
 ASYNC = frozenset({Kind.ASYNC_QUEUE})
 
+REAL = "it works on the stock event loop alone, so time is real and waits are bounded: {} at moments that are not under control"
+
 
 class Left(NamedTuple):
     """What is left in a queue.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.implementations.drivers.asyncqueue import Pending
 from queue_conformance.implementations.quoted.consumers import each
 from queue_conformance.suites import check
-from queue_conformance.suites.aqueues.common import ASYNC, expect_outcome, finish, stays
-from queue_conformance.suites.aqueues.pair import run
+from queue_conformance.suites.aqueues.common import ASYNC, REAL, expect_outcome, finish, stays
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.programs import program
@@ -54,9 +54,6 @@ def cancelled_gets_lose_nothing(bench: Bench) -> None:
             run(bench, program(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size"))
     if not simulated:
         bench.notes.append(REAL.format("gets were cancelled"))
-
-
-REAL = "it works on the stock event loop alone, so time is real and waits are bounded: {} at moments that are not under control"
 
 
 @check("aqueue.get.concurrent", kinds=ASYNC)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
+from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.implementations.drivers.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import OperationRaised, Remark
 from queue_conformance.implementations.scripts import lines_of, quoted
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
 from queue_conformance.models.asyncqueue import AsyncQueueModel
-from queue_conformance.suites.aqueues.attribution import GET_ENDS, PUT_RETURNS
+from queue_conformance.suites.aqueues.attribution import GET_ENDS, LOST, PUT_RETURNS
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import shown_by
 
@@ -25,25 +26,24 @@ _MOMENT = f"loop.advance({MOMENT})"
 MOMENTS = 60
 """How many moments a script tries for a cancellation where time is real."""
 
-LOST = "aqueue.put.accept"
-"""The rule that is broken if a request is lost and no experiment says why."""
 
+class Judge(Lockstep):
+    """Accounts for the tasks of one queue, and compares what came of them with its model."""
 
-class Judge:
-    """Accounts for the tasks of one queue, and compares what came of them with its oracle.
+    after: ClassVar[Mapping[str, str]] = {
+        "reopen": "aqueue.persist.reopen",
+        "full": "aqueue.put.failed-no-trace",
+        "cancel": "aqueue.get.cancel-safe",
+        "cancel_put": "aqueue.put.cancelled-no-trace",
+    }
 
-    Args:
-        bench: where the check works.
-    """
-
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
+    def __init__(self, bench: Bench, number: int) -> None:
+        super().__init__(bench, number)
         self.driver = bench.driver
         self.model = AsyncQueueModel(higher_first=bench.driver.higher_first)
         self._queue: Any = None
         self._tasks: list[Pending] = []
         self._count = 0
-        self._seen: set[str] = set()
         self._from = ""
         self._getters: dict[int, str] = {}
         self._puts: list[str] = []
@@ -148,7 +148,7 @@ class Judge:
             if len(task.crowd) >= self.model.limit:
                 self.model.fail_put(number)
                 self.bench.examined["aqueue.bound.full-signal"] += 1
-                self._seen.add("full")
+                self.events.add("full")
                 return
             if not closed:
                 self._fail_task("aqueue.bound.usable", task, f"room for {self.model.limit}", "returned")
@@ -259,7 +259,7 @@ class Judge:
         self.model.take(number)
         if better:
             self._lost_or(lambda: self._fail_among("aqueue.order.priority", first, value, variable))
-        if "reopen" in self._seen and "aqueue.order.fifo" not in self.bench.broken:
+        if "reopen" in self.events and "aqueue.order.fifo" not in self.bench.broken:
             self._lost_or(lambda: self._fail_among("aqueue.order.fifo", first, value, variable))
         if self.model.most > self.model.least:
             return  # nothing shows whether the one that should have come is lost, but taking out everything
@@ -272,13 +272,7 @@ class Judge:
         examined["aqueue.get.concurrent"] += 1
         examined["aqueue.put.rebuildable"] += 1
         examined["aqueue.get.closed-drains"] += self.model.closed
-        for event, rule in {
-            "reopen": "aqueue.persist.reopen",
-            "full": "aqueue.put.failed-no-trace",
-            "cancel": "aqueue.get.cancel-safe",
-            "cancel_put": "aqueue.put.cancelled-no-trace",
-        }.items():
-            examined[rule] += event in self._seen
+        self.cover_after()
 
     def _check_lost(self) -> None:
         """Look whether a request is lost, which may well be the reason of another failure."""

@@ -1,46 +1,55 @@
-"""An asynchronous queue and its oracle, side by side; programs decide when each task goes on."""
+"""The commands of asynchronous queues, in lockstep with a model; sequences decide when each task goes on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.implementations.drivers.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Remark
 from queue_conformance.loops import table_of
-from queue_conformance.suites.aqueues.attribution import EXPERIMENTS
-from queue_conformance.suites.aqueues.judgement import LOST, MOMENT, Judge
+from queue_conformance.suites.aqueues.attribution import ABLATIONS, LOST
+from queue_conformance.suites.aqueues.common import ASYNC, REAL
+from queue_conformance.suites.aqueues.judgement import MOMENT, Judge
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Operation, Play, Player, Program, drop
 
 DELAY = 2 * MOMENT
 """Seconds by which a server is delayed while moments are counted, so that some of them lie between any two of its answers."""
 
 
-class AsyncQueuePair(Judge):
-    """One queue and its oracle; the operations of programs are its methods.
+def simulated(*arguments: int) -> Callable[[Bench], Sequence[int]]:
+    """Return the arguments of a command that is generated only where the kit drives the loop."""
+    return lambda bench: arguments if bench.driver.simulated else ()
+
+
+class AsyncQueueLockstep(Judge):
+    """One queue and its model.
 
     ``put`` and ``get`` run to their end. ``start_put`` and ``start_get`` only make a task: how far it comes is told by
     ``tick``, ``run_job`` and ``deliver``, and ``cancel_put`` and ``cancel_get`` cancel it there.
-
-    Args:
-        bench: where the check works.
-        number: which of the queues that are open side by side this is; only one is used.
-
-    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
     """
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        super().__init__(bench)
+    needed = ("put", "get")
+    ablations = ABLATIONS
+    covers = ("aqueue.persist.reopen",)
 
-    # --- Operations that run to their end ----------------------------------------------------------------------------
+    @classmethod
+    def prepare(cls, bench: Bench) -> int:
+        if bench.driver.simulated:
+            return super().prepare(bench)
+        bench.notes.append(REAL.format("tasks went on"))
+        bench.examples = min(bench.examples, 15)
+        return 45
 
-    def limit(self, size: int) -> None:
-        """Give the queue a bound, if it is not open yet."""
-        if self._queue is None and self.bench.offers("bounded"):
-            self.model.limit = size
+    @classmethod
+    def failed(cls, bench: Bench) -> None:
+        bench.driver.hurried = True  # where time is real, it waits no longer than needed
 
+    # --- Commands that run to their end ----------------------------------------------------------------------------
+
+    @command("aqueue.put.accept", arguments=range(len(PRIORITIES)))
     def put(self, kind: int) -> None:
         """Put a new request; its kind decides its priority."""
         queue, item = self.queue, self._new_item(kind)
@@ -55,7 +64,14 @@ class AsyncQueuePair(Judge):
         self.bench.examined[LOST] += 1
         self.bench.examined["aqueue.bound.usable"] += bool(self.model.limit)
 
-    def get(self, _item: int = 0) -> None:
+    @command("aqueue.bound.limit", "aqueue.bound.full-signal", "aqueue.bound.usable", arguments=(1, 2), needs=["bounded"])
+    def limit(self, size: int) -> None:
+        """Give the queue a bound, if it is not open yet."""
+        if self._queue is None:
+            self.model.limit = size
+
+    @command("aqueue.order.priority", "aqueue.order.fifo", "aqueue.get.blocks", "aqueue.get.concurrent", weight=3)
+    def get(self, _argument: int = 0) -> None:
         """Get a request, where there is one."""
         self._quiesce()
         if self._waiting():
@@ -71,14 +87,15 @@ class AsyncQueuePair(Judge):
         self._from = ""
         self._judge(value, "got", ordered=True)
 
-    def size(self, _item: int = 0) -> None:
+    @command("aqueue.size")
+    def size(self, _argument: int = 0) -> None:
         """Compare ``size``."""
         self._quiesce()
         if self.model.closed:
             return
         size, least, most = self.queue.size(), self.model.least, self.model.most
         self.bench.examined["aqueue.size"] += 1
-        self.bench.examined["aqueue.bound.limit"] += "full" in self._seen
+        self.bench.examined["aqueue.bound.limit"] += "full" in self.events
         if type(size) is int and least <= size <= most:
             return
         expected = f"{least}" if least == most else f"{least} to {most}"
@@ -86,7 +103,8 @@ class AsyncQueuePair(Judge):
             self._expect_stored(size)
         self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size")
 
-    def clear(self, _item: int = 0) -> None:
+    @command("aqueue.clear")
+    def clear(self, _argument: int = 0) -> None:
         """Clear."""
         self._quiesce()
         if not self.model.closed:
@@ -95,11 +113,12 @@ class AsyncQueuePair(Judge):
                 self.bench.recorder.steps.pop()
             self.queue.clear()
             self.model.clear()
-            self._seen.add("clear")
+            self.events.add("clear")
             size = self.queue.size()
             self.bench.expect("aqueue.clear", size == 0, "size 0", size, "size == 0", final=True)
 
-    def close(self, _item: int = 0) -> None:
+    @command("aqueue.get.close-wakes", "aqueue.get.closed-drains", "aqueue.put.closed")
+    def close(self, _argument: int = 0) -> None:
         """Close: what waits ends, what is put is ignored, what is left can still be got."""
         self._quiesce()
         if not self.model.closed:
@@ -109,19 +128,19 @@ class AsyncQueuePair(Judge):
                 task.closed = True
             self._quiesce()
 
-    def reopen(self, _item: int = 0) -> None:
+    @command(weight=2, needs=["persistent"])
+    def reopen(self, _argument: int = 0) -> None:
         """Close, and build a persistent queue again."""
-        if not self.bench.offers("persistent"):
-            return
         self._cancel_all()
         self.close()
         self._tasks.clear()
         self.model.closed = False
         self._open("aqueue.persist.reopen")
-        self._seen.add("reopen")
+        self.events.add("reopen")
 
     # --- Tasks -------------------------------------------------------------------------------------------------------
 
+    @command(arguments=simulated(*range(len(PRIORITIES))))
     def start_put(self, kind: int) -> None:
         """Begin to put a new request."""
         if not self.model.closed:
@@ -140,12 +159,14 @@ class AsyncQueuePair(Judge):
         self._tasks.append(pending)
         self._puts.append(pending.variable)
 
-    def start_get(self, _item: int = 0) -> None:
+    @command(arguments=simulated(0), weight=4)
+    def start_get(self, _argument: int = 0) -> None:
         """Begin to get a request."""
         self._tasks.append(self.queue.start_get())
         self._tasks[-1].crowd = {number for number, entry in self.model.entries.items() if entry.certain}
 
-    def tick(self, _item: int = 0) -> None:
+    @command(arguments=simulated(0), weight=4)
+    def tick(self, _argument: int = 0) -> None:
         """Run what is ready; on the stock loop, let a moment pass."""
         loop = self.driver.loop
         if self.driver.simulated:
@@ -155,19 +176,23 @@ class AsyncQueuePair(Judge):
                 self.bench.backend.proxy.slow(DELAY)  # too little for a fault: a client that gives up is still excused
             self._drive(f"loop.advance({MOMENT})", lambda: loop.advance(MOMENT))
 
+    @command(arguments=simulated(0, 1))
     def run_job(self, number: int) -> None:
         """Let a thread of an executor do its work."""
         self._drive(f"loop.run_job({number})", lambda: self.driver.loop.run_job(number), needed=not_run(self.driver.loop))
 
+    @command(arguments=simulated(0, 1))
     def deliver(self, number: int) -> None:
         """Let the result of a thread reach the loop."""
         loop = self.driver.loop
         self._drive(f"loop.deliver({number})", lambda: loop.deliver(number), needed=any(job.ran for job in loop.jobs))
 
+    @command(arguments=simulated(0, 1))
     def cancel_get(self, number: int) -> None:
         """Cancel one of the tasks that get."""
         self._cancel([task for task in self._tasks if task.number is None], number)
 
+    @command(arguments=simulated(0, 1))
     def cancel_put(self, number: int) -> None:
         """Cancel one of the tasks that put: the request may be stored, or not."""
         self._cancel([task for task in self._tasks if task.number is not None], number)
@@ -182,7 +207,7 @@ class AsyncQueuePair(Judge):
             chosen.cancelled = True
             if chosen.number is None:
                 self._cancelled.append(chosen.variable)
-            self._seen.add("cancel" if chosen.number is None else "cancel_put")
+            self.events.add("cancel" if chosen.number is None else "cancel_put")
 
     def _cancel_all(self) -> None:
         """Cancel what waits to get, before the end."""
@@ -197,12 +222,12 @@ class AsyncQueuePair(Judge):
             self.bench.recorder.call(source, "aqueue.get.blocks", function)
             self.bench.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
 
-    def settle(self, _item: int = 0) -> None:
+    @command(arguments=simulated(0))
+    def settle(self, _argument: int = 0) -> None:
         """Let everything happen that can, and compare."""
         self._quiesce()
 
     def finish(self) -> None:
-        """Take out and judge everything that is left, and close."""
         if self._queue is None:
             return
         self._cancel_all()
@@ -238,50 +263,6 @@ def not_run(loop: Any) -> bool:
     return any(not job.ran for job in loop.jobs)
 
 
-def operations(bench: Bench) -> list[Operation]:
-    """Return what programs are drawn from, simple operations first."""
-    kinds = range(len(PRIORITIES))
-    table = [*(Operation("put", 0, kind) for kind in kinds), *[Operation("get")] * 3, Operation("size")]
-    if bench.driver.simulated:
-        table += [*(Operation("start_put", 0, kind) for kind in kinds), *[Operation("start_get")] * 4]
-        table += [*[Operation("tick")] * 4, Operation("settle")]
-        table += [Operation(name, 0, number) for name in ("run_job", "deliver", "cancel_get", "cancel_put") for number in (0, 1)]
-    table += [Operation("clear"), Operation("close")]
-    if bench.offers("bounded"):
-        table += [Operation("limit", 0, 1), Operation("limit", 0, 2)]
-    if bench.offers("persistent"):
-        table += [Operation("reopen")] * 2
-    return table
+LOCKSTEP = AsyncQueueLockstep
 
-
-class AsyncPlayer(Player):
-    """Plays programs; where time is real, it waits no longer than needed once something is known to be broken."""
-
-    def attribute(self, play: Play, failure: RuleBroken) -> RuleBroken:
-        self.bench.driver.hurried = True
-        found = super().attribute(play, failure)
-        return found.as_rule(LOST, final=False) if LOST in self.known and self._is_no_matter_of_bounds(play, found) else found
-
-    def _is_no_matter_of_bounds(self, play: Play, failure: RuleBroken) -> bool:
-        """Whether what a bounded queue has dropped, as it seems, is lost without a bound, too."""
-        if failure.rule != "aqueue.bound.full-signal":
-            return False
-        excused, self.excused = self.excused, frozenset()
-        try:
-            return not self.passes(drop("limit")(play))
-        finally:
-            self.excused = excused
-
-
-def player(bench: Bench) -> Player:
-    """Return what plays programs of :class:`AsyncQueuePair`."""
-    return AsyncPlayer(bench, AsyncQueuePair, EXPERIMENTS, operations(bench))
-
-
-def run(bench: Bench, operations: Program) -> None:
-    """Play one program on a bench.
-
-    Raises:
-        RuleBroken: for a difference, attributed to a rule.
-    """
-    player(bench).show(operations)
+machine(AsyncQueueLockstep, ASYNC)

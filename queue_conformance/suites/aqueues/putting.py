@@ -10,14 +10,14 @@ from typing import Any
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
+from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.implementations.drivers.asyncqueue import UNSAID, Given
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.strategies import TEXT
-from queue_conformance.suites import check
+from queue_conformance.suites import check, runner_of
 from queue_conformance.suites.aqueues.common import ASYNC
-from queue_conformance.suites.aqueues.pair import player, run
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.machine import our_settings, repeatable
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.programs import program
 
@@ -160,7 +160,7 @@ def equal_priorities_come_in_order(bench: Bench) -> None:
     short = program("put:0 put:0 put:0 get put:0 put:0 get get get get")
     with bench.collecting():
         run(bench, short)
-    if bench.broken and any(player(bench).passes(short) for _ in range(5)):
+    if bench.broken and any(runner_of(bench).passes(short) for _ in range(5)):
         bench.broken.clear()  # the order is right by chance: more requests show that more surely
     run(bench, program("put:0 " * 12 + "get get get put:0 put:0"))
     if bench.offers("persistent"):

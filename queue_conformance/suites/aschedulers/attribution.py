@@ -1,45 +1,43 @@
-"""Which rule a failing program on a scheduler breaks."""
+"""Which rule a failing command sequence of asynchronous schedulers belongs to."""
 
 from __future__ import annotations
 
-from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Play, Player, Program, always, drop
+from queue_conformance.engine.ablation import Ablation, drop, replace
+from queue_conformance.engine.runner import Run
+from queue_conformance.engine.sequences import Commands
 
 LOST = "ascheduler.get.no-lost-wakeup"
 """The rule on requests that wait beside a consumer."""
 
 
-def _without_duplicates(play: Play) -> Program:
+CLOSES = (
+    "ascheduler.add.closed",
+    "ascheduler.get.closed",
+    *(f"ascheduler.close.{what}" for what in ("waiters", "queue", "join")),
+)
+JOINS = ("ascheduler.join", "ascheduler.close.join")
+
+
+def _without_duplicates(run: Run) -> Commands:
     """Leave out the adds of what was added before."""
-    seen: set[int] = set()
+    added: set[int] = set()
     kept = []
-    for operation in play.played:
-        if operation.name == "reopen":
-            seen.clear()
-        if operation.name != "add" or operation.item not in seen:
-            kept.append(operation)
-        if operation.name == "add":
-            seen.add(operation.item)
+    for command in run.commands:
+        if command.name == "reopen":
+            added.clear()
+        if command.name != "add" or command.argument not in added:
+            kept.append(command)
+        if command.name == "add":
+            added.add(command.argument)
     return tuple(kept)
 
 
-def _over_memory(play: Play) -> Program:
-    """Let all queues be those that answer at once."""
-    return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
-
-
-def _after_cancelling(player: Player, play: Play, _failure: RuleBroken) -> str | None:
-    """Blame cancellations, unless the same fails without the consumers."""
-    return "ascheduler.add.direct-cancel" if player.passes(drop("cancel", "get")(play)) else None
-
-
-def _after_joining(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return None if ".join" in failure.rule else "ascheduler.idle-running"
-
-
-EXPERIMENTS = (
-    Experiment(_without_duplicates, always("ascheduler.add.dedupe")),
-    Experiment(_over_memory, lambda _player, _play, failure: failure.rule if "close" in failure.rule else LOST),
-    Experiment(drop("cancel"), _after_cancelling),
-    Experiment(drop("join"), _after_joining),
+ABLATIONS = (
+    Ablation(_without_duplicates, "ascheduler.add.dedupe"),
+    # Over a queue that answers at once nothing is lost; what close does stays what it is.
+    Ablation(replace("reopen", argument=0), lambda _runner, _run, failure: failure.rule, of=CLOSES),
+    Ablation(replace("reopen", argument=0), LOST, unless=CLOSES),
+    # Cancellations, unless the same fails without the consumers.
+    Ablation((drop("cancel"), drop("cancel", "get")), "ascheduler.add.direct-cancel"),
+    Ablation(drop("join"), "ascheduler.idle-running", unless=JOINS),
 )

@@ -1,16 +1,16 @@
-"""A scheduler and its oracle, side by side, on a loop that programs drive: the program is the interleaving."""
+"""The commands of asynchronous schedulers, in lockstep with a model; the sequence is the interleaving."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.loops import outcome_of
 from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
-from queue_conformance.suites.aschedulers.attribution import EXPERIMENTS, LOST
-from queue_conformance.suites.aschedulers.scene import Scene, request
+from queue_conformance.suites.aschedulers.attribution import ABLATIONS, LOST
+from queue_conformance.suites.aschedulers.scene import KINDS, Scene, request
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import Operation, Player
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
 """The priorities of the items that programs add."""
@@ -44,19 +44,15 @@ class Running:
     after: frozenset[int] | None = None
 
 
-class SchedulerPair:
-    """A scheduler and its oracle; the operations of programs are its methods.
+class AsyncSchedulerLockstep(Lockstep):
+    """A scheduler and its model."""
 
-    Args:
-        bench: where the check works.
-        number: which of several that are open side by side this is; only one is used.
-
-    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
-    """
+    needed = ("add", "get", "cancel", "join", "close", "reopen")
+    ablations = ABLATIONS
+    covers = ("ascheduler.close.queue", "ascheduler.close.join", "ascheduler.close.waiters", "ascheduler.add.closed")
 
     def __init__(self, bench: Bench, number: int) -> None:
-        self.bench = bench
-        self.examined = bench.examined
+        super().__init__(bench, number)
         self.scene = Scene(bench, "ascheduler.join")
         self._started = 0
         self._begin()
@@ -72,13 +68,19 @@ class SchedulerPair:
         self.puts = 0
         self.at_rest = True
 
-    # --- Operations --------------------------------------------------------------------------------------------------
+    # --- Commands --------------------------------------------------------------------------------------------------
 
+    @command(
+        *("ascheduler.add.forms", "ascheduler.add.dedupe", "ascheduler.add.direct", "ascheduler.add.direct-fifo"),
+        arguments=range(len(PRIORITIES)),
+        weight=2,
+    )
     def add(self, item: int) -> None:
         """Begin to add an item."""
         self._add(f"scheduler.add({request(item, priority=PRIORITIES[item])})", item, False)
 
-    def retry(self, _item: int = 0) -> None:
+    @command("ascheduler.retry", weight=2)
+    def retry(self, _argument: int = 0) -> None:
         """Add a copy of the request that was handed out last, as the retry mechanism does, while all else is at rest."""
         self.settle()
         if not self.handed or self.model.unsure:
@@ -117,7 +119,8 @@ class SchedulerPair:
         self.puts = self.bench.driver.value("len(queue.puts)")
         self.adds.append(began)
 
-    def get(self, _item: int = 0) -> None:
+    @command("ascheduler.get.order", "ascheduler.get.waits", "ascheduler.get.closed", LOST, weight=10)
+    def get(self, _argument: int = 0) -> None:
         """Begin to get a request."""
         alone = self.at_rest and not self.gets
         began = self._start("consumer", "scheduler.get()")
@@ -125,13 +128,15 @@ class SchedulerPair:
             began.alone, began.after = True, frozenset(self.model.next())
         self.gets.append(began)
 
-    def join(self, _item: int = 0) -> None:
+    @command("ascheduler.join", weight=2)
+    def join(self, _argument: int = 0) -> None:
         """Begin to join."""
         began = self._start("joining", "scheduler.join()")
         began.may_end = self._may_be_idle()
         self.joins.append(began)
 
-    def close(self, _item: int = 0) -> None:
+    @command(weight=2)
+    def close(self, _argument: int = 0) -> None:
         """Begin to close; what is being added may come too late."""
         for adding in self.adds:
             if adding.item >= 0 and self.model.waiting[adding.item]:
@@ -140,6 +145,7 @@ class SchedulerPair:
         self.model.closed = True
         self._let_joins_end()
 
+    @command("ascheduler.add.direct-cancel", arguments=range(3), weight=2)
     def cancel(self, number: int) -> None:
         """Cancel a consumer that has not ended."""
         if self.gets:
@@ -148,7 +154,8 @@ class SchedulerPair:
             self.scene.do(f"{chosen.name}.cancel()")
             chosen.cancelled = True
 
-    def done(self, _item: int = 0) -> None:
+    @command("ascheduler.task-done.extra", "ascheduler.task-done.early", weight=6)
+    def done(self, _argument: int = 0) -> None:
         """Mark a request as done; if none is being processed, that is refused."""
         if self.model.processing:
             self._interfere()
@@ -160,32 +167,37 @@ class SchedulerPair:
             rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
             self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("loop.call(scheduler.task_done)", rule))
 
-    def tick(self, _item: int = 0) -> None:
+    @command(weight=10)
+    def tick(self, _argument: int = 0) -> None:
         """Run one iteration of the loop."""
         self.scene.do("loop.tick()")
         self.at_rest = False
         self._look()
 
-    def wait(self, _item: int = 0) -> None:
+    @command(weight=4)
+    def wait(self, _argument: int = 0) -> None:
         """Let a moment pass, half of what slow queues need."""
         self.scene.do("loop.advance(0.05)")
         self.at_rest = False
         self._look()
 
-    def settle(self, _item: int = 0) -> None:
+    @command(weight=4)
+    def settle(self, _argument: int = 0) -> None:
         """Run until nothing can happen any more, and compare."""
         self.scene.do("loop.settle()")
         self._look()
         self._compare_tasks()
         self.at_rest = True
 
-    def qsize(self, _item: int = 0) -> None:
+    @command("ascheduler.qsize", weight=2)
+    def qsize(self, _argument: int = 0) -> None:
         """Compare ``qsize`` when all is at rest."""
         self.settle()
         self.scene.do("size = loop.run(scheduler.qsize())")
         self._expect_size("ascheduler.qsize", "size")
 
-    def stats(self, _item: int = 0) -> None:
+    @command("ascheduler.stats.keys", "ascheduler.stats.pending", weight=2)
+    def stats(self, _argument: int = 0) -> None:
         """Compare the statistics when all is at rest."""
         self.settle()
         self.scene.stats()
@@ -201,6 +213,7 @@ class SchedulerPair:
             rule = "ascheduler.add.closed" if self.model.ignored else "ascheduler.stats.keys"
             self._expect(rule, f"seen {number}", f"stats['seen'] == {number}", "stats['seen']")
 
+    @command(arguments=range(len(QUEUES)))
     def reopen(self, number: int) -> None:
         """Finish, and begin again over another queue."""
         self.finish()
@@ -221,7 +234,7 @@ class SchedulerPair:
         self.join()
         self.settle()
 
-    # --- Judgement ---------------------------------------------------------------------------------------------------
+    # --- Comparisons ---------------------------------------------------------------------------------------------------
 
     def _start(self, kind: str, call: str) -> Running:
         self._started += 1
@@ -261,7 +274,7 @@ class SchedulerPair:
             if not joining.may_end and not self._may_be_idle():
                 left = f"{self.model.queued} queued, {self.model.processing} being processed"
                 self.bench.expect("ascheduler.join", False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
-            self.examined["ascheduler.join"] += 1
+            self.covered["ascheduler.join"] += 1
         for closing in [running for running in self.closing if running.task.done()]:
             self.closing.remove(closing)
             kind, value = outcome_of(closing.task)
@@ -279,7 +292,7 @@ class SchedulerPair:
                 size = self.scene.do("size = loop.run(scheduler.qsize())")
                 rule = "ascheduler.get.closed" if size >= self.model.queued else LOST
                 self._expect_one_of(rule, name, getting.after, "CancelledError")
-            self.examined["ascheduler.get.closed"] += not getting.cancelled
+            self.covered["ascheduler.get.closed"] += not getting.cancelled
             return
         if kind == "raised":
             self.bench.expect("ascheduler.add.forms", False, "a request", f"{value!r} raised", f"{name}.exception() is None")
@@ -292,7 +305,7 @@ class SchedulerPair:
             self.bench.fail(rule, expected, value, [f"raise AssertionError({name}.result())"])
         if getting.alone and getting.after and item not in getting.after:
             self._expect_one_of("ascheduler.get.order", name, getting.after, value)
-        self.examined["ascheduler.get.order"] += bool(getting.alone and getting.after)
+        self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
         assert item is not None
         self.model.deliver(item)
         self.handed.append(name)
@@ -315,7 +328,7 @@ class SchedulerPair:
         for name in passed[:1]:
             rule = "ascheduler.add.direct-fifo"
             self.bench.expect(rule, False, f"{name} gets the request", actual, f"{name}.done()", final=True)
-        self.examined["ascheduler.add.direct-fifo"] += 1
+        self.covered["ascheduler.add.direct-fifo"] += 1
 
     def _compare_tasks(self) -> None:
         """Compare what still waits when all is at rest with what may wait."""
@@ -328,7 +341,7 @@ class SchedulerPair:
             if self.model.queued or self.model.closed or getting.cancelled:
                 expected = f"{getting.name} ends, as {self._why()}"
                 self.scene.expect_done(getting.name, expected, rule=rule)
-        self.examined[LOST] += 1
+        self.covered[LOST] += 1
         if self.model.idle and not self.model.unsure:
             for joining in self.joins:
                 rule = "ascheduler.close.join" if self.model.closed and self._stored() else "ascheduler.join"
@@ -355,30 +368,6 @@ class SchedulerPair:
         return number
 
 
-WEIGHTS = {
-    "get": 5,
-    "done": 3,
-    "tick": 5,
-    "wait": 2,
-    "settle": 2,
-    "join": 1,
-    "qsize": 1,
-    "stats": 1,
-    "retry": 1,
-    "close": 1,
-}
-"""How often operations without an item are drawn, simple ones first."""
+LOCKSTEP = AsyncSchedulerLockstep
 
-
-def operations() -> list[Operation]:
-    """Return what programs are drawn from, simple operations first."""
-    table = [Operation("add", 0, item) for item in range(len(PRIORITIES))]
-    for name, weight in WEIGHTS.items():
-        table += [Operation(name)] * weight
-    table += [Operation("cancel", 0, number) for number in range(3)]
-    return [*table, *table, *[Operation("reopen", 0, number) for number in range(len(QUEUES))]]
-
-
-def player(bench: Bench) -> Player:
-    """Return what plays programs of :class:`SchedulerPair`."""
-    return Player(bench, SchedulerPair, EXPERIMENTS, operations())
+machine(AsyncSchedulerLockstep, KINDS)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.specification import Kind
 from queue_conformance.suites import COLLECTIONS, check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.collections.pair import run
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.preflight import satisfies_base_queue
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.clock import NOON, stopped_clock
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.dupefilters.pair import run
 from queue_conformance.suites.programs import program
 
 FIRST = "dupefilter.seen.first"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, RuleBroken
 from queue_conformance.suites.pqueues.common import KINDS, NAMES, in_slot
-from queue_conformance.suites.pqueues.pair import run
 from queue_conformance.suites.programs import program
 
 
@@ -25,7 +25,12 @@ def four_methods_are_enough(bench: Bench) -> None:
     )
     for operations in programs:
         try:
-            run(bench, program(operations), lambda driver: driver.furnish("BareQueue", "BareQueue", keeps=False), lifo=False)
+            run(
+                bench,
+                program(operations),
+                furnish=lambda driver: driver.furnish("BareQueue", "BareQueue", keeps=False),
+                lifo=False,
+            )
         except RuleBroken as failure:
             # Anything else than a missing method is judged by the other checks.
             raise failure.as_rule(rule) if "'BareQueue' object" in failure.actual else failure from None

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from queue_conformance.engine.lockstep import run, run_each
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, drain, expect_all
-from queue_conformance.suites.pqueues.pair import run, run_each
 from queue_conformance.suites.programs import program
 
 
@@ -37,7 +37,7 @@ def only_empty_queues_are_given_up(bench: Bench) -> None:
         "push:1 push:3 pop_none pop",
     )
     for text in texts:
-        run(bench, program(text), lambda driver: driver.furnish(keeps=False))
+        run(bench, program(text), furnish=lambda driver: driver.furnish(keeps=False))
     if not bench.examined[rule]:
         raise NotExercised("no downstream queue was asked while it says None")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.lockstep import run_each
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS
-from queue_conformance.suites.pqueues.pair import run_each
 from queue_conformance.suites.programs import program
 
 

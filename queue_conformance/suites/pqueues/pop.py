@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.lockstep import run, run_each
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS, need_start_queues
-from queue_conformance.suites.pqueues.pair import run, run_each
 from queue_conformance.suites.programs import program
 
 
@@ -20,7 +20,7 @@ def higher_priorities_come_first(bench: Bench) -> None:
 def the_downstream_queue_orders_equal_priorities(bench: Bench) -> None:
     text = "push:0 push:0 push:0 pop push:0 push:0 pop pop pop pop"
     run(bench, program(text))
-    run(bench, program(text), lambda driver: driver.furnish("FifoQueue", "FifoQueue", keeps=False), lifo=False)
+    run(bench, program(text), furnish=lambda driver: driver.furnish("FifoQueue", "FifoQueue", keeps=False), lifo=False)
 
 
 @check("pq.pop.tie-start-last", kinds=KINDS)

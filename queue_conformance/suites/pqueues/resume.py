@@ -8,6 +8,7 @@ from typing import Any
 
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
+from queue_conformance.engine.lockstep import run, run_each
 from queue_conformance.implementations.drivers.priorityqueue import MARKED, PriorityQueueDriver
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.priorityqueue import Place
@@ -16,7 +17,6 @@ from queue_conformance.suites.accidents import is_accident, must_not_be_accident
 from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, drain, expect_all, need_resuming, saved
-from queue_conformance.suites.pqueues.pair import run, run_each
 from queue_conformance.suites.programs import program
 
 
@@ -30,7 +30,7 @@ def everything_is_there_after_resuming(bench: Bench) -> None:
     run_each(bench, map(program, texts))
     for text in texts:
         with bench.collecting():
-            run(bench, program(text), PriorityQueueDriver.furnish_disk)
+            run(bench, program(text), furnish=PriorityQueueDriver.furnish_disk)
 
 
 @check("pq.resume.stale", kinds=KINDS)

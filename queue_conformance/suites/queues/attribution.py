@@ -1,19 +1,11 @@
-"""Which rule a failing program of queues belongs to: the experiments of this suite."""
+"""Which rule a failing command sequence of queues belongs to."""
 
 from __future__ import annotations
 
+from queue_conformance.engine.ablation import Ablation, but_last, drop, returned
+from queue_conformance.engine.runner import Run
+from queue_conformance.engine.sequences import Commands
 from queue_conformance.implementations.capabilities import Order
-from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import (
-    Experiment,
-    Play,
-    Player,
-    Program,
-    always,
-    drop,
-    without_empty_pops,
-    without_reopening,
-)
 
 ORDER_RULES = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
 """The rule of each order."""
@@ -23,106 +15,71 @@ SPREAD = 100
 
 
 FAULTS = ("refuse", "reset", "cut_reply", "cut_request", "stall", "slow")
-"""The operations that hurt the connection, of all queues at once."""
+"""The commands that hurt the connection, of all queues at once."""
 
 
-def _only_failing_queue(play: Play) -> Program:
-    if play.at is None:
-        return tuple(play.played)
-    queue = play.at.queue
+def only_failing_queue(run: Run) -> Commands:
+    """Leave out what is done to the other queues."""
+    if run.at is None:
+        return tuple(run.commands)
+    queue = run.at.subject
     everywhere = (*FAULTS, "recover")
-    mine = (o._replace(queue=queue) if o.name in everywhere else o for o in play.played)
-    return tuple(o for o in mine if o.queue == queue)
+    mine = (c._replace(subject=queue) if c.name in everywhere else c for c in run.commands)
+    return tuple(c for c in mine if c.subject == queue)
 
 
-def _distinct(play: Play) -> Program:
+def without_reopening(run: Run) -> Commands:
+    """Replace reopenings by what is left of them without the close: a look at the length."""
+    kept = (c._replace(name="length") if c.name in ("reopen", "open") else c for c in run.commands)
+    return tuple(command for command in kept if command.name != "close")
+
+
+def _distinct(run: Run) -> Commands:
     """Give every pushed item a number of its own, if an item is pushed twice."""
-    pushed = [(o.queue, o.item) for o in play.played if o.name == "push"]
+    pushed = [(c.subject, c.argument) for c in run.commands if c.name == "push"]
     if len(set(pushed)) == len(pushed):
-        return tuple(play.played)
-    return tuple(o._replace(item=index % SPREAD) if o.name == "push" else o for index, o in enumerate(play.played))
+        return tuple(run.commands)
+    return tuple(c._replace(argument=place % SPREAD) if c.name == "push" else c for place, c in enumerate(run.commands))
 
 
-def _without_earlier_pops(play: Play) -> Program:
+def _without_earlier_pops(run: Run) -> Commands:
     """Leave out the pops that come before the last reopening."""
-    last = max((i for i, o in enumerate(play.played) if o.name in ("reopen", "open", "close")), default=0)
-    return tuple(o for i, o in enumerate(play.played) if i > last or o.name != "pop")
+    last = max((place for place, c in enumerate(run.commands) if c.name in ("reopen", "open", "close")), default=0)
+    return tuple(c for place, c in enumerate(run.commands) if place > last or c.name != "pop")
 
 
-def _needs_reopening(player: Player, play: Play) -> bool:
-    reduced = without_reopening(play)
-    return reduced != tuple(play.played) and player.passes(reduced, play.queues)
-
-
-def _without_earlier_peeks(play: Play) -> Program:
-    last = len(play.played) - 1
-    return tuple(o for i, o in enumerate(play.played) if o.name != "peek" or i == last)
-
-
-def _after_peek(player: Player, play: Play, _failure: RuleBroken) -> str | None:
-    """The peeks matter: do they only matter because a push follows?"""
-    operations = play.played
+def _without_pushes_after_peek(run: Run) -> Commands:
     peeked: set[int] = set()
-    following = set()
-    for index, operation in enumerate(operations):
-        if operation.name == "push" and operation.queue in peeked:
-            following.add(index)
-        elif operation.name == "peek":
-            peeked.add(operation.queue)
-        elif operation.name in ("pop", "clear", "close", "open", "reopen"):
-            peeked.discard(operation.queue)
-    reduced = tuple(o for index, o in enumerate(operations) if index not in following)
-    if following and player.passes(reduced, play.queues):
-        return "queue.peek.then-push"
-    return None if operations[-1].name == "peek" else "queue.peek.no-effect"
+    kept = []
+    for command in run.commands:
+        if command.name == "push" and command.subject in peeked:
+            continue
+        if command.name == "peek":
+            peeked.add(command.subject)
+        elif command.name in ("pop", "clear", "close", "open", "reopen"):
+            peeked.discard(command.subject)
+        kept.append(command)
+    return tuple(kept)
 
 
-def _after_duplicates(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return None if failure.rule in ORDER_RULES.values() else "queue.push.duplicates"
+ORDERS = tuple(ORDER_RULES.values())
+COUNTS = ("queue.len.count", "queue.len.truth", "queue.ctor.stored-length")
+LOST = ("queue.pop.exactly-once",)
 
-
-def _after_refused(player: Player, play: Play, _failure: RuleBroken) -> str:
-    return "queue.close.keeps" if _needs_reopening(player, play) else "queue.push.failed-no-trace"
-
-
-def _after_other_queues(player: Player, play: Play, _failure: RuleBroken) -> str:
-    """Other queues matter: are they mixed up when they are opened again, or are they one store anyway?"""
-    isolation = "queue.ctor.key-isolation"
-    return isolation if isolation in player.known or not _needs_reopening(player, play) else "queue.ctor.key-identity"
-
-
-def _after_measuring(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return None if failure.rule in _COUNT_RULES else "queue.len.count"
-
-
-def _after_reopening(player: Player, play: Play, failure: RuleBroken) -> str | None:
-    if failure.rule in ORDER_RULES.values():
-        return "queue.pop.order-reopen"
-    if failure.rule in _COUNT_RULES:
-        return "queue.ctor.stored-length"
-    if failure.rule != "queue.pop.exactly-once":
-        return None
-    earlier = _without_earlier_pops(play)
-    return (
-        "queue.persist.partial"
-        if len(earlier) < len(play.played) and player.passes(earlier, play.queues)
-        else "queue.persist.reopen"
-    )
-
-
-def _after_empty_pops(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return "queue.len.pop-none" if failure.rule in _COUNT_RULES else None
-
-
-_COUNT_RULES = ("queue.len.count", "queue.len.truth", "queue.ctor.stored-length")
-
-EXPERIMENTS = (
-    Experiment(_only_failing_queue, _after_other_queues, alone=True),
-    Experiment(drop("push_refused"), _after_refused),
-    Experiment(drop("clear"), always("queuelib.clear")),
-    Experiment(_distinct, _after_duplicates),
-    Experiment(_without_earlier_peeks, _after_peek),
-    Experiment(drop("length", "truth"), _after_measuring),
-    Experiment(without_reopening, _after_reopening),
-    Experiment(without_empty_pops, _after_empty_pops),
+ABLATIONS: tuple[Ablation, ...] = (
+    # Other queues matter: are they mixed up when they are opened again, or are they one store anyway?
+    Ablation((only_failing_queue, without_reopening), "queue.ctor.key-identity", alone=True),
+    Ablation(only_failing_queue, "queue.ctor.key-isolation", alone=True),
+    Ablation((drop("push_refused"), without_reopening), "queue.close.keeps"),
+    Ablation(drop("push_refused"), "queue.push.failed-no-trace"),
+    Ablation(drop("clear"), "queuelib.clear"),
+    Ablation(_distinct, "queue.push.duplicates", unless=ORDERS),
+    Ablation((but_last("peek"), _without_pushes_after_peek), "queue.peek.then-push"),
+    Ablation(drop("peek"), "queue.peek.no-effect"),
+    Ablation(drop("length", "truth"), "queue.len.count", unless=COUNTS),
+    Ablation(without_reopening, "queue.pop.order-reopen", of=ORDERS),
+    Ablation(without_reopening, "queue.ctor.stored-length", of=COUNTS),
+    Ablation((without_reopening, _without_earlier_pops), "queue.persist.partial", of=LOST),
+    Ablation(without_reopening, "queue.persist.reopen", of=LOST),
+    Ablation(returned("pop", None), "queue.len.pop-none", of=COUNTS),
 )

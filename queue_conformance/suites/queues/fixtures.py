@@ -10,6 +10,7 @@ from typing import Any
 from scrapy import Request, Spider
 
 from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend
@@ -227,7 +228,7 @@ def keys_of(context: Context) -> Callable[[Iterable[int]], list[Any]]:
 @fixture
 def play(context: Context) -> Callable[[str], None]:
     """``play(program)``: compare with a model, operation by operation."""
-    return lambda text: pair.run(context.bench, program(text))
+    return lambda text: run(context.bench, program(text))
 
 
 @fixture

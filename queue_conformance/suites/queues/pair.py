@@ -1,295 +1,21 @@
-"""A queue and its oracle, side by side; each operation runs on both, and every difference breaks a rule."""
+"""The commands of queues, in lockstep with a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
 
+from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.implementations.drivers.base import VARIABLES, Item
-from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, describe
 from queue_conformance.models.queue import QueueModel
 from queue_conformance.specification import Kind
+from queue_conformance.suites import QUEUES
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken, shown_by
-from queue_conformance.suites.programs import Operation, Player, Program
-from queue_conformance.suites.queues.attribution import EXPERIMENTS, ORDER_RULES, SPREAD
+from queue_conformance.suites.outcomes import shown_by
+from queue_conformance.suites.queues.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.suites.queues.fallback import serialization_errors
-
-
-class QueuePair:
-    """One queue and its oracle; the operations of programs are its methods.
-
-    Args:
-        bench: where the check works.
-        number: which of the queues that are open side by side this is.
-
-    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
-    """
-
-    def __init__(self, bench: Bench, number: int) -> None:
-        self.bench = bench
-        self.number = number
-        self.model = QueueModel(bench.implementation.capabilities.order)
-        self.queue: Any = bench.open(str(number), VARIABLES[number])
-        self._examined = bench.examined
-        self._is_open = True
-        self._popped: set[int] = set()
-        self._cleared: set[int] = set()
-        self._peeked: Any = NOTHING_PEEKED
-        self._seen: set[str] = set()
-
-    # --- Operations --------------------------------------------------------------------------------------------------
-
-    def push(self, item: int) -> bool:
-        """Push an item of the pool; return whether that went well."""
-        self._ensure_open()
-        number = item + self.number * SPREAD
-        self.queue.push(self.bench.driver.item(number))
-        self._examined["queue.push.accept"] += 1
-        if number in self.model.items:
-            self._seen.add("duplicate")
-        if "peek" in self._seen:
-            self._seen.add("push after peek")
-        self.model.push(number)
-        self._peeked = NOTHING_PEEKED
-        return True
-
-    def push_refused(self, cause: int) -> None:
-        """Push something that must be refused."""
-        self._ensure_open()
-        items = unstorable(self.bench)
-        item, rule, errors = items[cause % len(items)]
-        self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
-        self._seen.add("refused")
-
-    def pop(self, _item: int = 0) -> int | None:
-        """Pop, and judge what came."""
-        self._ensure_open()
-        empty = not self.model.items
-        value = self.queue.pop(owner="queue.pop.empty-none" if empty else "queue.pop.exactly-once")
-        number = self._judge(value, "popped")
-        if number is None:
-            self._seen.add("pop of nothing")
-            return None
-        self._take(value, number)
-        return number
-
-    def _take(self, value: Any, number: int) -> None:
-        """Take out of the oracle what was popped, and compare it with what the last peek showed."""
-        peeked, self._peeked = self._peeked, NOTHING_PEEKED
-        if peeked is not NOTHING_PEEKED and self.bench.driver.identify(peeked) != number:
-            self.bench.fail(
-                "queue.peek.equals-pop",
-                f"the item that peek showed, {describe(peeked)}",
-                value,
-                _same("popped", "peeked"),
-                final=True,
-            )
-        if peeked is not NOTHING_PEEKED:
-            self._examined["queue.peek.equals-pop"] += 1
-        self.model.remove(number)
-        self._popped.add(number)
-        self._credit()
-
-    def peek(self, _item: int = 0) -> None:
-        """Peek, where the queue can, and judge what came."""
-        if not self.bench.offers("peek"):
-            return
-        self._ensure_open()
-        empty = not self.model.items
-        value = self.queue.peek(owner="queue.peek.empty-none" if empty else "queue.peek.equals-pop")
-        number = self.bench.driver.identify(value)
-        allowed = self.model.allowed()
-        if (value is None and not allowed) or (
-            number in allowed and self.bench.driver.same(value, self.bench.driver.item(number))
-        ):
-            self._examined["queue.peek.empty-none"] += not allowed
-            self._peeked = value if allowed else NOTHING_PEEKED
-            self._seen.add("peek")
-            return
-        # Either peek is wrong, or it shows what is wrong with the queue: the next pop tells.
-        popped = self.queue.pop()
-        if self.bench.driver.identify(popped) == number and type(popped) is type(value):
-            with shown_by("pop"):
-                self._judge(popped, "popped")
-        if empty:
-            tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
-            self.bench.fail("queue.peek.empty-none", "None", value, tail, final=True)
-        self.bench.fail(
-            "queue.peek.equals-pop", f"what pop returns next, {describe(popped)}", value, _same("peeked", "popped"), final=True
-        )
-
-    def length(self, _item: int = 0, rule: str = "queue.len.count") -> None:
-        """Compare ``len()``."""
-        self._ensure_open()
-        length = self.queue.length()
-        self._judge_length(length, rule, len(self.model), len(self.model))
-        if "pop of nothing" in self._seen:
-            self._examined["queue.len.pop-none"] += 1
-
-    def truth(self, _item: int = 0) -> None:
-        """Compare ``bool()``."""
-        self._ensure_open()
-        rule = self.queue.rule_of_truth()
-        truth = self.queue.truth(rule)
-        expected = bool(self.model.items)
-        if truth != expected and not self._is_approximate(truth, len(self.model)):
-            self._contents_or(
-                lambda: self.bench.fail(
-                    rule,
-                    str(expected),
-                    truth,
-                    [f"assert truth is {expected}, f'expected {expected}, got {{truth}}'"],
-                )
-            )
-        self._examined["queue.len.truth"] += 1
-
-    def clear(self, _item: int = 0) -> None:
-        """Clear, where the queue can, and compare ``len()``."""
-        if not self.bench.offers("clear"):
-            return
-        self._ensure_open()
-        self.queue.clear()
-        self._cleared |= set(self.model.items)
-        self.model.clear()
-        self._peeked = NOTHING_PEEKED
-        self._seen.add("clear")
-        length = self.queue.length()
-        if self.bench.applies("queuelib.clear"):
-            self.bench.expect("queuelib.clear", length == 0, "len 0", length, "length == 0")
-
-    def close(self, _item: int = 0) -> None:
-        """Close, where that loses nothing; the next operation builds the queue again."""
-        if self._is_open and self.bench.offers("persistent"):
-            self.queue.close()
-            self._is_open = False
-            self._seen.add("close after refused" if "refused" in self._seen else "close")
-            if self._popped and self.model.items:
-                self._seen.add("partial")
-            self._peeked = NOTHING_PEEKED
-
-    def open(self, _item: int = 0) -> None:
-        """Build the queue again, and compare ``len()``."""
-        if self._is_open:
-            return
-        self.queue = self.bench.open(str(self.number), self.queue.variable, owner="queue.persist.reopen")
-        self._is_open = True
-        self._seen.add("reopen")
-        self.length(rule="queue.ctor.stored-length")
-
-    def reopen(self, _item: int = 0) -> None:
-        """Close and build again."""
-        self.close()
-        self.open()
-
-    def finish(self) -> None:
-        """Take out and judge everything that is left, and close."""
-        self._ensure_open()
-        for _ in range(len(self.model) + 1):
-            self.pop()
-        self.queue.close()
-        self._is_open = False
-
-    # --- Judgement ---------------------------------------------------------------------------------------------------
-
-    def _judge_length(self, length: int, rule: str, least: int, most: int) -> None:
-        """Compare a length with what is possible."""
-        if least <= length <= most or self._is_approximate(length, least):
-            self._examined[rule] += 1
-            return
-        expected = f"{least}" if least == most else f"{least} to {most}"
-        condition = f"length == {least}" if least == most else f"{least} <= length <= {most}"
-        if self.bench.offers("shared"):
-            expected, condition = f"above 0, {least} items remain", "length != 0"
-        tail = [f"assert {condition}, f'expected {expected}, got {{length}}'"]
-        self._contents_or(lambda: self.bench.fail(rule, expected, length, tail))
-
-    def _is_approximate(self, length: int, least: int) -> bool:
-        """Whether a length or truth is right enough where others use the queue too: not 0 while something is there."""
-        return self.bench.offers("shared") and (bool(length) or not least)
-
-    def _ensure_open(self) -> None:
-        if not self._is_open:
-            self.open()
-
-    def _judge(self, value: Any, variable: str) -> int | None:
-        """Compare what came out with what may come; return its number."""
-        driver = self.bench.driver
-        allowed = self.model.allowed()
-        if value is None and not allowed:
-            self._examined["queue.pop.empty-none"] += 1
-            return None
-        number: int | None = driver.identify(value)
-        expected = " or ".join(driver.describe_item(n) for n in [*dict.fromkeys(allowed)][:3]) or "None"
-        if number is not None and number in allowed:
-            if driver.same(value, driver.item(number)):
-                return number
-            rule = "queue.pop.roundtrip" if self.bench.offers("serializes") else "queue.pop.exactly-once"
-        elif number is not None and number in self.model.items:
-            rule = ORDER_RULES[self.model.order] if self._rest_is_complete(number) else "queue.pop.exactly-once"
-        elif number is not None and number in self._cleared:
-            rule = "queuelib.clear"
-        elif number is None and value is not None and not allowed:
-            rule = "queue.pop.empty-none"
-        else:
-            rule = "queue.pop.exactly-once"
-        condition = driver.among_source(variable, [driver.item(n) for n in dict.fromkeys(allowed)])
-        tail = [f"assert {condition}, f'expected {_plain(expected)}, got {{{variable}!r}}'"]
-        self.bench.fail(rule, expected, value, tail)
-
-    def _rest_is_complete(self, number: int) -> bool:
-        """Whether an item out of turn is only that, and no item is missing or doubled; nothing of this is recorded."""
-        try:
-            rest = [number, *(self.bench.driver.identify(self.queue.raw.pop()) for _ in range(len(self.model)))]
-        except BaseException:
-            return False
-        return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
-
-    def _contents_or(self, fail: Callable[[], object]) -> None:
-        """Report a wrong count, unless the contents are wrong: then the count may well be right."""
-        failure: RuleBroken | None = None
-        try:
-            fail()
-        except RuleBroken as broken:
-            failure = broken
-        with shown_by("pop"):
-            for _ in range(len(self.model) + 1):
-                self.pop()
-        assert failure is not None
-        raise failure
-
-    def _credit(self) -> None:
-        """Count the rules that a right item examines, by what happened to the queue before."""
-        examined, seen = self._examined, self._seen
-        examined["queue.pop.exactly-once"] += 1
-        several = len(self.model) > 0
-        if several and self.model.order in ORDER_RULES:
-            examined[ORDER_RULES[self.model.order]] += 1
-            if "reopen" in seen:
-                examined["queue.pop.order-reopen"] += 1
-        for event, rule in _EXAMINED_AFTER.items():
-            if event in seen:
-                examined[rule] += 1
-        if self.number:
-            examined["queue.ctor.key-isolation"] += 1
-            if "reopen" in seen:
-                examined["queue.ctor.key-identity"] += 1
-        if "partial" in seen and "reopen" in seen:
-            examined["queue.persist.partial"] += 1
-
-
-NOTHING_PEEKED = object()
-
-_EXAMINED_AFTER = {
-    "duplicate": "queue.push.duplicates",
-    "peek": "queue.peek.no-effect",
-    "push after peek": "queue.peek.then-push",
-    "refused": "queue.push.failed-no-trace",
-    "close after refused": "queue.close.keeps",
-    "reopen": "queue.persist.reopen",
-    "clear": "queuelib.clear",
-}
-"""What a right item shows, by what came before it."""
 
 
 def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException], ...]]]:
@@ -335,51 +61,295 @@ def _refuses(bench: Bench, item: Item) -> bool:
     return False
 
 
-ITEMS = 6
-"""Different items that programs push, to each queue."""
+def causes(bench: Bench) -> range:
+    """Return the numbers of what a push must refuse."""
+    return range(len(unstorable(bench)))
 
 
-def operations(bench: Bench) -> list[Operation]:
-    """Return what programs are drawn from, simple operations first; pushes and pops are the most frequent."""
-    pushes = [Operation("push", 0, item) for item in range(ITEMS)]
-    table = [*pushes, Operation("pop"), Operation("length"), Operation("truth")]
-    if bench.offers("peek"):
-        table.append(Operation("peek"))
-    if bench.offers("persistent"):
-        table.append(Operation("reopen"))
-    if bench.offers("clear"):
-        table.append(Operation("clear"))
-    table += [Operation("push_refused", 0, cause) for cause, _ in enumerate(unstorable(bench))]
-    if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE or bench.offers("persistent"):
-        table += [Operation("push", 1, 0), Operation("push", 1, 1), Operation("pop", 1)]
-    return [*table, *pushes, *[Operation("pop")] * 8]
+class QueueLockstep(Lockstep):
+    """One queue and its model."""
+
+    ablations = ABLATIONS
+    covers: ClassVar[Sequence[str]] = (
+        "queue.pop.fifo",
+        "queue.pop.lifo",
+        "queue.pop.order-reopen",
+        "queue.persist.partial",
+        "queue.ctor.key-identity",
+    )
+    after: ClassVar[Mapping[str, str]] = {
+        "duplicate": "queue.push.duplicates",
+        "peek": "queue.peek.no-effect",
+        "push after peek": "queue.peek.then-push",
+        "refused": "queue.push.failed-no-trace",
+        "close after refused": "queue.close.keeps",
+        "reopen": "queue.persist.reopen",
+        "clear": "queuelib.clear",
+    }
+    pop_rule: ClassVar[str] = "queue.pop.exactly-once"
+    empty_pop_rule: ClassVar[str] = "queue.pop.empty-none"
+    peek_rule: ClassVar[str] = "queue.peek.equals-pop"
+    peek_is_certain: ClassVar[bool] = True
+    empty_peek_rule: ClassVar[str] = "queue.peek.empty-none"
+    length_rule: ClassVar[str] = "queue.len.count"
+    truth_rule: ClassVar[str] = "queue.len.truth"
+    clear_rule: ClassVar[str] = "queuelib.clear"
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        super().__init__(bench, number)
+        self.driver = bench.driver
+        self.model: Any = self.new_model()
+        self.queue: Any = bench.open(str(number), VARIABLES[number])
+        self._is_open = True
+        self._popped = False
+        self._cleared: set[int] = set()
+        self._peeked: Any = NOTHING
+
+    @classmethod
+    def of(cls, bench: Bench) -> type[Lockstep]:
+        if bench.backend is None or not bench.offers("server"):
+            return cls
+        from queue_conformance.suites.queues.served import ServedQueueLockstep
+
+        return ServedQueueLockstep
+
+    @classmethod
+    def table(cls, bench: Bench) -> dict[Command, int]:
+        kind = bench.implementation.kind
+        several = kind is Kind.DOWNSTREAM_QUEUE or (kind is Kind.BYTE_QUEUE and bench.offers("persistent"))
+        return super().table(bench) | dict.fromkeys(commands("1.push:0 1.push:1 1.pop") if several else (), 1)
+
+    def new_model(self) -> Any:
+        """Return the model of an empty queue."""
+        return QueueModel(self.bench.implementation.capabilities.order)
+
+    @property
+    def order_rule(self) -> str | None:
+        """The rule on the order in which items come, if there is one."""
+        return ORDER_RULES.get(self.model.order)
+
+    # --- Commands ----------------------------------------------------------------------------------------------------
+
+    @command("queue.push.accept", arguments=range(6))
+    def push(self, item: int) -> bool:
+        """Push an item of the pool; return whether that went well."""
+        self._ensure_open()
+        number = item + self.number * SPREAD
+        again = number in self.model.items
+        self.store(number)
+        self.covered["queue.push.accept"] += 1
+        self.events |= {"duplicate"} if again else set()
+        self.events |= {"push after peek"} if "peek" in self.events else set()
+        self._peeked = NOTHING
+        return True
+
+    def store(self, number: int) -> None:
+        """Push the item of a number into the queue and into the model."""
+        self.queue.push(self.driver.item(number))
+        self.model.push(number)
+
+    @command("queue.pop.exactly-once", "queue.pop.empty-none", "queue.pop.roundtrip", weight=5)
+    def pop(self, _argument: int = 0) -> int | None:
+        """Pop, and compare what came with the model, and with what the last peek showed."""
+        self._ensure_open()
+        value = self.queue.pop(owner=self.pop_rule if len(self.model) else self.empty_pop_rule)
+        number = self.compare(value, self.model.allowed())
+        if number is None:
+            self.events.add("pop of nothing")
+            return None
+        self.take(value, number)
+        return number
+
+    def take(self, value: Any, number: int) -> None:
+        """Take a right item out of the model."""
+        peeked, self._peeked = self._peeked, NOTHING
+        if peeked is not NOTHING:
+            if self.driver.identify(peeked) != number:
+                self.fail_peek(f"the item that peek showed, {describe(peeked)}", value, "popped", "peeked")
+            self.covered[self.peek_rule] += 1
+        self.cover(number)
+        self.model.remove(number)
+        self._popped = True
+
+    @command("queue.len.count", "queue.len.pop-none")
+    def length(self, _argument: int = 0, rule: str = "") -> None:
+        """Compare ``len()``."""
+        self._ensure_open()
+        self.compare_length(self.queue.length(), rule or self.length_rule, len(self.model), len(self.model))
+        self.covered["queue.len.pop-none"] += "pop of nothing" in self.events
+
+    @command("queue.len.truth")
+    def truth(self, _argument: int = 0) -> None:
+        """Compare ``bool()``."""
+        self._ensure_open()
+        rule, expected = self.queue.rule_of_truth(self.truth_rule, self.length_rule), len(self.model) > 0
+        truth = self.queue.truth(rule)
+        if not self._is_near(truth, len(self.model)):
+            self.contents_or(lambda: self.bench.expect(rule, truth == expected, str(expected), truth, f"truth is {expected}"))
+        self.covered[self.truth_rule] += 1
+
+    @command(needs=["peek"])
+    def peek(self, _argument: int = 0) -> None:
+        """Peek, and compare what came."""
+        self._ensure_open()
+        allowed = self.model.allowed()
+        value = self.queue.peek(owner=self.peek_rule if allowed else self.empty_peek_rule)
+        number = self.driver.identify(value)
+        if (number in allowed and self.driver.same(value, self.driver.item(number))) if allowed else value is None:
+            self.covered[self.empty_peek_rule] += not allowed
+            self._peeked = value if allowed else NOTHING
+            self.events.add("peek")
+            return
+        # Either peek is wrong, or it shows what is wrong with the queue: the next pop tells.
+        popped = self.queue.pop()
+        if self.driver.identify(popped) == number and type(popped) is type(value):
+            with shown_by("pop"):
+                self.compare(popped, allowed)
+        if not allowed:
+            tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
+            self.bench.fail(self.empty_peek_rule, "None", value, tail, final=True)
+        self.fail_peek(f"what pop returns next, {describe(popped)}", value, "peeked", "popped")
+
+    def fail_peek(self, expected: str, value: Any, left: str, right: str) -> NoReturn:
+        """Report that peek and pop show different items."""
+        tail = [
+            f"equal = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
+            f"assert equal, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
+        ]
+        self.bench.fail(self.peek_rule, expected, value, tail, final=self.peek_is_certain)
+
+    @command(needs=["persistent"])
+    def reopen(self, _argument: int = 0) -> None:
+        """Close and build again."""
+        self.close()
+        self.open()
+
+    @command(needs=["persistent"], weight=0)
+    def close(self, _argument: int = 0) -> None:
+        """Close, where that loses nothing; the next command builds the queue again."""
+        if self._is_open:
+            self.end()
+            self.events.add("close after refused" if "refused" in self.events else "close")
+            if self._popped and self.model.items:
+                self.events.add("partial")
+            self._peeked = NOTHING
+
+    @command("queue.persist.reopen", "queue.ctor.stored-length", needs=["persistent"], weight=0)
+    def open(self, _argument: int = 0) -> None:
+        """Build the queue again, and compare ``len()``."""
+        if not self._is_open:
+            self.queue = self.bench.open(str(self.number), self.queue.variable, owner="queue.persist.reopen")
+            self._is_open = True
+            self.events.add("reopen")
+            self.length(rule="queue.ctor.stored-length")
+
+    @command(needs=["clear"])
+    def clear(self, _argument: int = 0) -> None:
+        """Clear, and compare ``len()``."""
+        self._ensure_open()
+        self.queue.clear(owner=self.clear_rule)
+        self._cleared |= set(self.model.items)
+        self.model.clear()
+        self._peeked = NOTHING
+        self.events.add("clear")
+        length = self.queue.length()
+        if self.bench.applies(self.clear_rule):
+            self.bench.expect(self.clear_rule, length == 0, "len 0", length, "length == 0")
+
+    @command("queue.push.bytes-only", "queue.push.callback-foreign", "queue.push.serialization-error", arguments=causes)
+    def push_refused(self, cause: int) -> None:
+        """Push something that must be refused."""
+        self._ensure_open()
+        items = unstorable(self.bench)
+        item, rule, errors = items[cause % len(items)]
+        self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
+        self.events.add("refused")
+
+    def drain(self) -> None:
+        for _ in range(len(self.model) + 1):
+            self.pop()
+
+    def finish(self) -> None:
+        self._ensure_open()
+        self.drain()
+        self.end()
+
+    def end(self) -> object:
+        """Close the queue."""
+        self.queue.close()
+        self._is_open = False
+        return None
+
+    def _ensure_open(self) -> None:
+        if not self._is_open:
+            self.open()
+
+    # --- Comparisons -------------------------------------------------------------------------------------------------
+
+    def compare_length(self, length: int, rule: str, least: int, most: int) -> None:
+        """Compare a length with what is possible."""
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        condition = f"length == {least}" if least == most else f"{least} <= length <= {most}"
+        if self.bench.offers("shared"):
+            expected, condition = f"above 0, {least} items remain", "length != 0"
+        right = least <= length <= most or self._is_near(length, least)
+        self.contents_or(lambda: self.bench.expect(rule, right, expected, length, condition))
+
+    def _is_near(self, length: int, least: int) -> bool:
+        """Whether a length or truth is right enough where others use the queue too: not 0 while something is there."""
+        return self.bench.offers("shared") and (bool(length) or not least)
+
+    def compare(self, value: Any, allowed: Sequence[int], unless: str = "") -> int | None:
+        """Compare what was popped with what may come; return its number.
+
+        Args:
+            value: what was popped.
+            allowed: the numbers of what may come; none of them means nothing.
+            unless: an expression; where it is true, a script accepts what was popped too.
+        """
+        if value is None and not len(self.model):
+            self.covered[self.empty_pop_rule] += 1
+            return None
+        number: int | None = self.driver.identify(value)
+        if number in allowed and self.driver.same(value, self.driver.item(number)):
+            return number
+        items = [self.driver.item(n) for n in dict.fromkeys(allowed)]
+        expected = " or ".join(item.source for item in items[:3]) or "None"
+        accepted = " or ".join(filter(None, (unless, self.driver.among_source("popped", items))))
+        self.bench.expect(self.rule_of(value, number, allowed), False, expected, value, accepted)
+        return None
+
+    def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
+        """Return the rule that is broken by what must not come."""
+        if number is None:
+            return self.pop_rule if value is None or allowed else self.empty_pop_rule
+        if number in allowed:
+            return "queue.pop.roundtrip" if self.bench.offers("serializes") else self.pop_rule
+        if number in self.model.items:
+            return self.order_rule if self.order_rule and self.rest_is_complete(number) else self.pop_rule
+        return self.clear_rule if number in self._cleared else self.pop_rule
+
+    def rest_is_complete(self, number: int) -> bool:
+        """Whether an item out of turn is only that, and no item is missing or doubled; nothing of this is recorded."""
+        try:
+            rest = [number, *(self.driver.identify(self.queue.raw.pop()) for _ in range(len(self.model)))]
+        except BaseException:
+            return False
+        return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
+
+    def cover(self, number: int) -> None:
+        """Note what a right item covers, by what happened to the queue before."""
+        covered, events, several = self.covered, self.events, len(self.model) > 1
+        covered["queue.pop.exactly-once"] += 1
+        if several and self.order_rule:
+            covered[self.order_rule] += 1
+            covered["queue.pop.order-reopen"] += "reopen" in events
+        covered["queue.ctor.key-isolation"] += bool(self.number)
+        covered["queue.ctor.key-identity"] += bool(self.number) and "reopen" in events
+        covered["queue.persist.partial"] += "partial" in events and "reopen" in events
+        self.cover_after()
 
 
-def player(bench: Bench) -> Player:
-    """Return what plays programs: of :class:`QueuePair`, or of what knows faults where a server can be hurt."""
-    if bench.backend is None or not bench.offers("server"):
-        return Player(bench, QueuePair, EXPERIMENTS, operations(bench))
-    from queue_conformance.suites.queues import served
+LOCKSTEP = QueueLockstep
 
-    table = [*operations(bench), *served.operations(bench.examples)]
-    return Player(bench, served.ServedQueuePair, (*served.EXPERIMENTS, *EXPERIMENTS), table)
-
-
-def run(bench: Bench, operations: Program) -> None:
-    """Play one program on a bench.
-
-    Raises:
-        RuleBroken: for a difference, attributed to a rule.
-    """
-    player(bench).show(operations)
-
-
-def _same(left: str, right: str) -> list[str]:
-    return [
-        f"equal = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
-        f"assert equal, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
-    ]
-
-
-def _plain(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", '"').replace("{", "{{").replace("}", "}}")
+machine(QueueLockstep, QUEUES)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.processes import expect_in_another_process
 from queue_conformance.suites.programs import program
-from queue_conformance.suites.queues.pair import run
 
 
 @check("queue.persist.reopen")

@@ -13,6 +13,7 @@ from scrapy.utils.request import request_from_dict
 from queue_conformance import suites
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.implementations.equality import difference, is_ordinary
 from queue_conformance.implementations.quoted.example import (
@@ -29,7 +30,6 @@ from queue_conformance.implementations.quoted.example import (
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.strategies import ODD_VALUES, SHAPES, RequestSource, request_sources
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.machine import our_settings, repeatable
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 

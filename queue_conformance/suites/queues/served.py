@@ -7,23 +7,63 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+from queue_conformance.engine.ablation import Ablation, Change, drop, returned
+from queue_conformance.engine.lockstep import command
+from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.faults.backend import Backend
-from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, describe
 from queue_conformance.models.uncertain import UncertainQueueModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken, TooSlow
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, drop, without_empty_pops
-from queue_conformance.suites.queues.attribution import FAULTS, SPREAD
+from queue_conformance.suites.queues.attribution import ABLATIONS, FAULTS, SPREAD
 from queue_conformance.suites.queues.fallback import consequence, is_transient, transient_names
 from queue_conformance.suites.queues.faults import IMPATIENCE
-from queue_conformance.suites.queues.pair import NOTHING_PEEKED, QueuePair
+from queue_conformance.suites.queues.pair import QueueLockstep
 
 SLOW = 0.2
 """Seconds after which a pop that finds nothing has met a time-out of the client, although nothing was done to the server."""
 
 
-class ServedQueuePair(QueuePair):
-    """One queue behind a server and its oracle, which knows what is uncertain after a fault."""
+LONG = 1000
+"""Examples from which on a server may also stall or be slow: commands meanwhile take as long as the client waits."""
+
+
+def long_runs(bench: Bench) -> range:
+    """Return the arguments of a command that is generated in long runs only."""
+    return range(bench.examples >= LONG)
+
+
+_OF_POPS = ("queue.pop.transient-keeps", "queue.pop.reply-cut")
+_OF_LENGTHS = ("queue.len.last-known", "queue.len.transient-nonzero")
+_OF_PUSHES = "queue.push.failed-no-trace-fault"
+
+
+def _after_faults(runner: Runner, run: Run, failure: RuleBroken) -> str:
+    """Faults matter: is it the pops that failed, or the pushes?"""
+    if failure.rule.startswith("queue.len."):
+        return _OF_LENGTHS[0] if runner.bench.applies(_OF_LENGTHS[0]) else _OF_LENGTHS[1]
+
+    def cures(change: Change) -> bool:
+        return runner.passes(change(run), run.subjects)
+
+    kept, cut = _OF_POPS
+    of_pops = cut if cures(drop("cut_reply", "stall")) else kept
+    if _OF_PUSHES in runner.known and cures(returned("push", False)):
+        return _OF_PUSHES
+    # Without one pop its fault would hit the next one, so all of them go; and lengths, which tell of themselves.
+    if of_pops in runner.known and cures(lambda run: tuple(c for c in run.commands if c.name not in ("pop", "length"))):
+        return of_pops
+    pushed = any(command.name == "push" for command in run.commands)
+    return of_pops if cures(returned("pop", None)) or not pushed else _OF_PUSHES
+
+
+class ServedQueueLockstep(QueueLockstep):
+    """One queue behind a server and its model, which knows what is uncertain after a fault."""
+
+    ablations = (
+        Ablation(drop(*FAULTS), _after_faults, choices=(*_OF_LENGTHS, _OF_PUSHES, *_OF_POPS)),
+        *ABLATIONS,
+    )
 
     def __init__(self, bench: Bench, number: int) -> None:
         assert bench.backend is not None
@@ -32,39 +72,48 @@ class ServedQueuePair(QueuePair):
         self._cuts_replies = False  # whether the server may act without its reply being heard
         self.recover()  # a queue cannot be built while its server is away
         super().__init__(bench, number)
-        self.model: Any = UncertainQueueModel(bench.implementation.capabilities.order)
         self._failed: set[str] = set()  # the operations that failed so far
         self._tracked = 0  # what the queue said last, and what was pushed and popped since then
 
+    def new_model(self) -> Any:
+        return UncertainQueueModel(self.bench.implementation.capabilities.order)
+
     # --- Faults ------------------------------------------------------------------------------------------------------
 
-    def refuse(self, _item: int = 0) -> None:
+    @command()
+    def refuse(self, _argument: int = 0) -> None:
         """End every connection and refuse new ones."""
         self._tell("refuse")
 
-    def reset(self, _item: int = 0) -> None:
+    @command()
+    def reset(self, _argument: int = 0) -> None:
         """End every connection."""
         self._tell("reset")
 
+    @command(arguments=(0, 3))
     def cut_reply(self, after: int) -> None:
         """Cut the next reply."""
         self._tell("cut_reply", after)
         self._cuts_replies = True
 
+    @command(arguments=(0, 20))
     def cut_request(self, after: int) -> None:
         """Cut the next request."""
         self._tell("cut_request", after)
 
-    def stall(self, _item: int = 0) -> None:
+    @command(arguments=long_runs)
+    def stall(self, _argument: int = 0) -> None:
         """Pass nothing any more, until the end of the fault: then all of it is done."""
         self._tell("stall")
         self._cuts_replies = True
 
-    def slow(self, _item: int = 0) -> None:
+    @command(arguments=long_runs)
+    def slow(self, _argument: int = 0) -> None:
         """Delay everything a little: all must go on as before."""
         self._tell("slow", 0.002)
 
-    def recover(self, _item: int = 0) -> None:
+    @command(weight=4)
+    def recover(self, _argument: int = 0) -> None:
         """End the fault."""
         if self.backend.faulty:
             self._tell("recover")
@@ -87,10 +136,10 @@ class ServedQueuePair(QueuePair):
             return True
         number, proxy = item + self.number * SPREAD, self.backend.proxy
         self._ensure_open()
-        self._peeked = NOTHING_PEEKED
+        self._peeked = NOTHING
         requested, cuts = proxy.requested, proxy.cuts
         try:
-            self.queue.push(self.bench.driver.item(number), owner="queue.push.transient-error")
+            self.queue.push(self.driver.item(number), owner="queue.push.transient-error")
         except OperationRaised as raised:
             stalled = self.backend.proxy.stalled
             sent = stalled or proxy.requested > requested or proxy.cuts > cuts
@@ -106,7 +155,7 @@ class ServedQueuePair(QueuePair):
         if proxy.requested == requested or proxy.cuts > cuts:
             self._failed.add("push")
             self._drain_as(_rule_of_push(proxy.cuts > cuts))
-        self._peeked = NOTHING_PEEKED
+        self._peeked = NOTHING
         return True
 
     def _push_in_peace(self, push: Callable[[], object]) -> None:
@@ -137,7 +186,7 @@ class ServedQueuePair(QueuePair):
             self.recover()
             super().push_refused(cause)
 
-    def pop(self, _item: int = 0) -> int | None:
+    def pop(self, _argument: int = 0) -> int | None:
         """Pop; ``None`` is right while the server is away, and loses nothing."""
         if self.model.lost_track:
             return None
@@ -151,10 +200,10 @@ class ServedQueuePair(QueuePair):
                 self._raised("queue.pop.transient-none", raised)
             raise
         if value is None and faulty:
-            self._examined["queue.pop.transient-none"] += 1
+            self.covered["queue.pop.transient-none"] += 1
             self._failed.add("pop")
             self._failed.add("queue.pop.reply-cut" if self._cuts_replies else "queue.pop.transient-keeps")
-            self._peeked = NOTHING_PEEKED
+            self._peeked = NOTHING
             if self.backend.proxy.requested > requested or self.backend.proxy.stalled:
                 self.model.fail_pop()
             return None
@@ -168,15 +217,15 @@ class ServedQueuePair(QueuePair):
             if self._failed and self.backend.proxy.replied == replied:
                 return None  # it has not asked its server, so nothing says whether what failed is stored
             self.model.clear()
-            self._examined["queue.pop.empty-none"] += 1
-            self._seen.add("pop of nothing")
+            self.covered["queue.pop.empty-none"] += 1
+            self.events.add("pop of nothing")
             return None
-        number = self._judge(value, "popped")
+        number = self.compare(value, self.model.allowed())
         assert number is not None
-        self._take(value, number)
+        self.take(value, number)
         self._tracked -= 1
         for rule in self._failed & set(_OF_POPS):
-            self._examined[rule] += 1
+            self.covered[rule] += 1
         return number
 
     def _popped_later(self) -> Any:
@@ -197,18 +246,18 @@ class ServedQueuePair(QueuePair):
             asked = self.backend.proxy.replied > replied
         return value
 
-    def peek(self, _item: int = 0) -> None:
+    def peek(self, _argument: int = 0) -> None:
         """Peek, where the queue can, while all is well and has been."""
         if not self._failed:
             self.recover()
             super().peek()
 
-    def length(self, _item: int = 0, rule: str = "queue.len.count") -> None:
+    def length(self, _argument: int = 0, rule: str = "") -> None:
         """Compare ``len()`` with what is possible."""
         if self.model.lost_track:
             return
         self._ensure_open()
-        faulty = self.backend.faulty
+        rule, faulty = rule or self.length_rule, self.backend.faulty
         try:
             length = self.queue.length(owner=rule)
         except OperationRaised as raised:
@@ -216,30 +265,30 @@ class ServedQueuePair(QueuePair):
                 self._raised("queue.len.transient-no-raise", raised)
             failure = self.bench.unexpected(raised)
             self.bench.recorder.steps.pop()  # first look whether it had a reason
-            self._contents_or(partial(_throw, failure))
+            self.contents_or(partial(_throw, failure))
         least, most = self.model.least, len(self.model)
         if faulty and least:
             self.bench.expect("queue.len.transient-nonzero", length != 0, f"{least}", length, "length != 0", final=True)
-        if "pop of nothing" in self._seen:
-            self._examined["queue.len.pop-none"] += 1
+        if "pop of nothing" in self.events:
+            self.covered["queue.len.pop-none"] += 1
         if faulty:  # a push that failed may be there: the queue may know it, or go on counting without it
             rule, least, most = "queue.len.last-known", min(least, max(0, self._tracked)), max(most, self._tracked)
-        self._judge_length(length, rule, least, most)
+        self.compare_length(length, rule, least, most)
         if not faulty:
             self._tracked = length
 
-    def truth(self, _item: int = 0) -> None:
+    def truth(self, _argument: int = 0) -> None:
         """Compare ``bool()``, while all is well and has been."""
         if not self._failed:
             self.recover()
             super().truth()
 
-    def close(self, _item: int = 0) -> None:
+    def close(self, _argument: int = 0) -> None:
         """Close, after the end of the fault."""
         self.recover()
         super().close()
 
-    def clear(self, _item: int = 0) -> None:
+    def clear(self, _argument: int = 0) -> None:
         """Clear, after the end of the fault."""
         self.recover()
         super().clear()
@@ -251,15 +300,14 @@ class ServedQueuePair(QueuePair):
         self._ensure_open()
         while self.pop() is not None:
             continue
-        self.queue.close()
-        self._is_open = False
+        self.end()
 
-    def _contents_or(self, fail: Callable[[], object]) -> None:
+    def drain(self) -> None:
         self.recover()
-        super()._contents_or(fail)
+        super().drain()
 
-    def _rest_is_complete(self, number: int) -> bool:
-        return not self._failed and super()._rest_is_complete(number)
+    def rest_is_complete(self, number: int) -> bool:
+        return not self._failed and super().rest_is_complete(number)
 
 
 def _patiently(bench: Bench, operation: Callable[[], Any]) -> Any:
@@ -312,44 +360,3 @@ def _throw(failure: RuleBroken) -> NoReturn:
 def _rule_of_push(sent: bool) -> str:
     """Return the rule on a push that failed on its way, or that found no server any more."""
     return "queue.push.transient-error" if sent else "queue.push.transient-after-success"
-
-
-_OF_POPS = ("queue.pop.transient-keeps", "queue.pop.reply-cut")
-
-
-def _without_pops(play: Play) -> Program:
-    """Leave out all pops, because without one of them its fault would hit the next one; and lengths, which tell of themselves."""
-    return tuple(operation for operation in play.played if operation.name not in ("pop", "length"))
-
-
-def _after_faults(player: Player, play: Play, failure: RuleBroken) -> str:
-    """Faults matter: is it the pops that failed, or the pushes?"""
-    if failure.rule.startswith("queue.len."):
-        return "queue.len.last-known" if player.bench.applies("queue.len.last-known") else "queue.len.transient-nonzero"
-    of_pushes, (kept, cut) = "queue.push.failed-no-trace-fault", _OF_POPS
-    of_pops = cut if player.passes(drop("cut_reply", "stall")(play), play.queues) else kept
-    if of_pushes in player.known and player.passes(play.without("push", False), play.queues):
-        return of_pushes
-    if of_pops in player.known and player.passes(_without_pops(play), play.queues):
-        return of_pops
-    pushed = any(operation.name == "push" for operation in play.played)
-    pops_matter = player.passes(without_empty_pops(play), play.queues)
-    return of_pops if pops_matter or not pushed else of_pushes
-
-
-EXPERIMENTS = (Experiment(drop(*FAULTS), _after_faults),)
-
-
-LONG = 1000
-"""Examples from which on a server may also stall or be slow: operations meanwhile take as long as the client waits."""
-
-
-def operations(examples: int) -> list[Operation]:
-    """Return the faults that programs are drawn from, and the end of them.
-
-    Args:
-        examples: how many programs are drawn.
-    """
-    cuts = [Operation("cut_reply", 0, 0), Operation("cut_reply", 0, 3), Operation("cut_request", 0, 0)]
-    waits = [Operation("stall"), Operation("slow")] if examples >= LONG else []
-    return [Operation("refuse"), Operation("reset"), *waits, *cuts, Operation("cut_request", 0, 20), *[Operation("recover")] * 4]

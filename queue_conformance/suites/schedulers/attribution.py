@@ -1,49 +1,39 @@
-"""To which rule a difference in state belongs: found by playing a program again without one of its factors."""
+"""Which rule a failing command sequence of schedulers belongs to."""
 
 from __future__ import annotations
 
+from queue_conformance.engine.ablation import Ablation, drop, replace, returned
+from queue_conformance.engine.runner import Run
+from queue_conformance.engine.sequences import Commands
 from queue_conformance.implementations.drivers.scheduler import traits
-from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Experiment, Play, Player, Program, always, drop
 
 
-def _without_reopening(play: Play) -> Program:
-    return tuple(operation._replace(name="calm") if operation.name == "reopen" else operation for operation in play.played)
-
-
-def _after_reopening(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    if failure.rule == "scheduler.enqueue.duplicate":
-        return "scheduler.resume.seen"
-    return None if failure.rule in ("scheduler.resume.no-dup", "scheduler.len") else "scheduler.resume.all"
-
-
-def _without_repeats(play: Play) -> Program:
-    """Leave out the requests that were rejected."""
-    return play.without("enqueue", False)
-
-
-def _after_repeats(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    counted = failure.rule.endswith(("stats", "-stat", "duplicate", "seen", "bool"))
-    return None if counted else "scheduler.enqueue.false"
-
-
-def _without_fallbacks(play: Play) -> Program:
+def _without_fallbacks(run: Run) -> Commands:
     """Leave out the requests that end up in memory."""
-    kept = (operation for operation in play.played if operation.name != "transient")
-    return tuple(operation for operation in kept if operation.name != "enqueue" or not traits(operation.item).refused)
+    kept = (command for command in run.commands if command.name != "transient")
+    return tuple(command for command in kept if command.name != "enqueue" or not traits(command.argument).refused)
 
 
-def _after_fallbacks(_player: Player, _play: Play, failure: RuleBroken) -> str | None:
-    return "scheduler.enqueue.fallback-once" if failure.rule == "scheduler.enqueue.disk-first" else None
+_COUNTED = (
+    *("scheduler.enqueue.stats", "scheduler.next.stats", "scheduler.enqueue.unserializable-stat"),
+    *("scheduler.enqueue.duplicate", "scheduler.resume.seen", "scheduler.enqueue.bool"),
+)
+"""What shows the rejected requests themselves."""
 
+DUPLICATE = "scheduler.enqueue.duplicate"
 
-EXPERIMENTS = (
-    Experiment(_without_fallbacks, _after_fallbacks),
-    Experiment(_without_repeats, _after_repeats),
-    Experiment(drop("breakage"), always("scheduler.enqueue.other-propagates")),
-    Experiment(drop("transient"), always("scheduler.enqueue.fallback-transient")),
-    Experiment(drop("silence"), always("scheduler.next.outage")),
-    Experiment(drop("pending"), always("scheduler.pending.pure")),
-    Experiment(drop("length"), always("scheduler.len")),
-    Experiment(_without_reopening, _after_reopening),
+ABLATIONS: tuple[Ablation, ...] = (
+    Ablation(_without_fallbacks, "scheduler.enqueue.fallback-once", of=["scheduler.enqueue.disk-first"]),
+    Ablation(returned("enqueue", False), "scheduler.enqueue.false", unless=_COUNTED),
+    Ablation(drop("breakage"), "scheduler.enqueue.other-propagates"),
+    Ablation(drop("transient"), "scheduler.enqueue.fallback-transient"),
+    Ablation(drop("silence"), "scheduler.next.outage"),
+    Ablation(drop("pending"), "scheduler.pending.pure"),
+    Ablation(drop("length"), "scheduler.len"),
+    Ablation(replace("reopen", name="calm"), "scheduler.resume.seen", of=[DUPLICATE]),
+    Ablation(
+        replace("reopen", name="calm"),
+        "scheduler.resume.all",
+        unless=(DUPLICATE, "scheduler.resume.no-dup", "scheduler.len"),
+    ),
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import program
-from queue_conformance.suites.schedulers.pair import run, run_everywhere
+from queue_conformance.suites.schedulers.pair import run_everywhere
 from queue_conformance.suites.schedulers.scenes import FIFO, SCHEDULERS, case, defaults, expect_left, fill, jobs
 from queue_conformance.suites.schedulers.storing import opened
 

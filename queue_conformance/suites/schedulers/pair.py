@@ -1,21 +1,21 @@
-"""A scheduler and its oracle, side by side; each operation runs on both, and every difference breaks a rule."""
+"""The commands of schedulers, in lockstep with a model."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
+from queue_conformance.engine.lockstep import Lockstep, Row, command, machine, run
+from queue_conformance.engine.sequences import Commands
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.scheduler import POOL, REDIRECTED, RETRIED, OpenScheduler, traits
 from queue_conformance.implementations.quoted.misbehaving import Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.scheduler import Place, SchedulerModel
-from queue_conformance.specification import Profile
+from queue_conformance.specification import Kind, Profile
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken, shown_by
-from queue_conformance.suites.programs import Operation, Player, Program
-from queue_conformance.suites.schedulers.attribution import EXPERIMENTS
+from queue_conformance.suites.outcomes import NotApplicable, RuleBroken
+from queue_conformance.suites.schedulers.attribution import ABLATIONS
 from queue_conformance.suites.schedulers.layout import layout_of, order_rule, settings_of
 from queue_conformance.suites.schedulers.scenes import UNLESS_ACCEPTED
 
@@ -26,52 +26,65 @@ MOST_REDIRECTED = 20 * REDIRECTED
 """The highest number of a redirected copy."""
 
 
-class SchedulerPair:
-    """One scheduler and its oracle; the operations of programs are its methods.
+def transient_errors(bench: Bench) -> range:
+    """Return the arguments of the command that needs the transient error."""
+    return range(bench.implementation.profile is Profile.EXTERNAL_QUEUE)
+
+
+class SchedulerLockstep(Lockstep):
+    """One scheduler and its model.
 
     Args:
         bench: where the check works.
-        job: the name of its job directory, or ``None`` for a scheduler that keeps everything in memory.
+        number: which of the schedulers that are open side by side this is; only one is used.
+        job: whether there is a job directory; if not given, where the scheduler can use one.
 
     Attributes:
         on_disk: the scheduler uses queues in memory and on disk, which the settings name.
         keeps_all: it stores everything in one place that outlives it, whatever the settings say.
-
-    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
     """
 
-    def __init__(self, bench: Bench, job: str | None) -> None:
-        self.bench = bench
-        self.job = job
+    needed = ("enqueue", "next")
+    ablations = ABLATIONS
+
+    def __init__(self, bench: Bench, number: int, *, job: bool | None = None) -> None:
+        super().__init__(bench, number)
+        self.job = "job" if (bench.offers("persistent") if job is None else job) else None
         self.configurable = bench.offers("configurable")
-        persistent = bool(job) and bench.offers("persistent")
+        persistent = bool(self.job) and bench.offers("persistent")
         self.on_disk = persistent and self.configurable
         self.keeps_all = persistent and not self.configurable
         self.model = SchedulerModel(traits, layout_of(bench))
         self.settings = settings_of(bench) if self.on_disk else {}
-        self._examined = bench.examined
         self._rejected: set[int] = set()
         self._failed: set[int] = set()
         self._before: set[int] = set()
         self._lost_sight = False
         self._last: tuple[int, Any] | None = None
         self._disorder: RuleBroken | None = None
-        self.scheduler: OpenScheduler = bench.open(self.settings, job=job)
+        self.scheduler: OpenScheduler = bench.open(self.settings, job=self.job)
 
-    # --- Operations --------------------------------------------------------------------------------------------------
+    # --- Commands --------------------------------------------------------------------------------------------------
 
+    @command(
+        *("scheduler.enqueue.true", "scheduler.enqueue.false", "scheduler.enqueue.answers", "scheduler.enqueue.bool"),
+        *("scheduler.enqueue.duplicate", "scheduler.enqueue.dont-filter", "scheduler.enqueue.stats"),
+        arguments=range(len(POOL)),
+    )
     def enqueue(self, number: int) -> bool | None:
         """Enqueue the request of a number, and judge the answer; return whether it was accepted, ``None`` if that failed."""
         return None if self._lost_sight else self._enqueue(number, self.bench.driver.fresh(number))
 
-    def redirect(self, _item: int = 0) -> bool | None:
+    @command()
+    def redirect(self, _argument: int = 0) -> bool | None:
         """Enqueue a copy of what just came, with another URL."""
         if self._lost_sight or self._last is None or (found := self._last[0] + REDIRECTED) > MOST_REDIRECTED:
             return None
         url = self.bench.driver.url(found)
         return self._enqueue(found, Item(self._last[1].replace(url=url), f'popped.replace(url="{url}")', found))
 
-    def retry(self, _item: int = 0) -> bool | None:
+    @command()
+    def retry(self, _argument: int = 0) -> bool | None:
         """Enqueue a copy of what just came, which must not be filtered."""
         if self._lost_sight or self._last is None:
             return None
@@ -92,7 +105,7 @@ class SchedulerPair:
                 if rule := self._rule_of_fallback(number, error, raised.error):
                     raised.owner = rule
                 raise
-            self._examined["scheduler.enqueue.other-propagates"] += 1
+            self.covered["scheduler.enqueue.other-propagates"] += 1
             self.model.fail(number)
             self._failed.add(number)
             return None
@@ -102,7 +115,7 @@ class SchedulerPair:
             actual = f"returned {describe(result)}"
             rule = "scheduler.enqueue.other-propagates"
             self.bench.fail(rule, f"{describe(error)} raised", actual, tail, replaces=True, final=True)
-        self._examined["scheduler.enqueue.answers"] += 1
+        self.covered["scheduler.enqueue.answers"] += 1
         if result is None and self.bench.driver.silent:
             self.model.fail(number)
             self.model.doubtful[number] += 1
@@ -115,7 +128,7 @@ class SchedulerPair:
                 self.model.fail(number)
             return False
         if self.on_disk and traits(number).refused:
-            self._examined["scheduler.enqueue.fallback-serialization"] += 1
+            self.covered["scheduler.enqueue.fallback-serialization"] += 1
         if self.on_disk and traits(number).volatile:
             on_disk = len(Trouble.stored) > stored  # there are queues that can serialize more than others
         else:
@@ -124,7 +137,12 @@ class SchedulerPair:
         self.model.enqueue(number, Place.DISK if on_disk else Place.MEMORY)
         return True
 
-    def next(self, _item: int = 0) -> int | None:
+    @command(
+        *("scheduler.next.none-empty", "scheduler.next.no-spurious-none", "scheduler.next.priority"),
+        *("scheduler.next.roundtrip", "scheduler.next.stats"),
+        weight=9,
+    )
+    def next(self, _argument: int = 0) -> int | None:
         """Take out the next request, and judge what came."""
         if self._lost_sight:
             return None
@@ -153,41 +171,53 @@ class SchedulerPair:
         self._last = number, value
         return number
 
-    def pending(self, _item: int = 0) -> None:
+    @command("scheduler.pending.exact", "scheduler.pending.pure")
+    def pending(self, _argument: int = 0) -> None:
         """Compare ``has_pending_requests()``."""
         if not self._lost_sight:
-            self._examined["scheduler.pending.pure"] += 1
+            self.covered["scheduler.pending.pure"] += 1
             pending, expected = bool(self.scheduler.pending()), bool(self.model.items)
             if self._doubts and not expected:
                 return
-            self._compare("scheduler.pending.exact", pending, expected, f"bool(pending) is {expected}")
+            self.expect_count("scheduler.pending.exact", pending, expected, f"bool(pending) is {expected}")
 
-    def length(self, _item: int = 0) -> None:
+    @command("scheduler.len")
+    def length(self, _argument: int = 0) -> None:
         """Compare ``len()``, where there is one."""
         if not self._lost_sight and self.bench.offers("length"):
             length, expected = self.scheduler.length(), len(self.model)
             if self._doubts and expected < length <= expected + self._doubts:
                 return
-            self._compare("scheduler.len", length, expected, f"length == {expected}")
+            self.expect_count("scheduler.len", length, expected, f"length == {expected}")
 
-    def breakage(self, _item: int = 0) -> None:
+    @command("scheduler.enqueue.other-propagates", needs=["persistent", "configurable"])
+    def breakage(self, _argument: int = 0) -> None:
         """Let the next push into the disk queue raise what nobody knows."""
         self._trouble('RuntimeError("no")')
 
-    def transient(self, _item: int = 0) -> None:
+    @command("scheduler.enqueue.fallback-transient", arguments=transient_errors, needs=["persistent", "configurable"])
+    def transient(self, _argument: int = 0) -> None:
         """Let the next push into the disk queue raise the transient error."""
         self._trouble(self.bench.driver.error("transient-error")[0])
 
-    def silence(self, _item: int = 0) -> None:
+    @command("scheduler.next.outage", needs=["persistent", "configurable"])
+    def silence(self, _argument: int = 0) -> None:
         """Let the next pop of the disk queue return nothing although it holds something."""
         self.bench.recorder.note("Trouble.silences += 1")
         Trouble.silences += 1
 
-    def calm(self, _item: int = 0) -> None:
+    @command(weight=0)
+    def calm(self, _argument: int = 0) -> None:
         """End all trouble."""
         self._no_trouble()
 
-    def reopen(self, _item: int = 0) -> None:
+    @command(
+        *("scheduler.resume.all", "scheduler.resume.seen", "scheduler.resume.no-dup", "scheduler.next.memory-first"),
+        *("scheduler.enqueue.disk-first", "scheduler.enqueue.fallback-serialization", "scheduler.enqueue.unserializable-stat"),
+        weight=2,
+        needs=["persistent"],
+    )
+    def reopen(self, _argument: int = 0) -> None:
         """Stop the crawl and continue it."""
         if self._lost_sight or not self.job:
             return
@@ -207,19 +237,22 @@ class SchedulerPair:
         self._before |= self.model.seen | set(in_memory)
         if self.bench.offers("length") and not self._doubts:
             length, expected = self.scheduler.length("scheduler.resume.all"), len(self.model)
-            self._compare("scheduler.resume.all", length, expected, f"length == {expected}")
-        self._examined["scheduler.resume.all"] += 1
+            self.expect_count("scheduler.resume.all", length, expected, f"length == {expected}")
+        self.covered["scheduler.resume.all"] += 1
+
+    def drain(self) -> None:
+        for _ in range(len(self.model) + self._doubts + 1):
+            self.next()
 
     def finish(self) -> None:
-        """Take out and judge everything that is left, and close.
+        """Take out and compare everything that is left, and close.
 
         Raises:
             RuleBroken: if everything came, but in a wrong order.
         """
         if not self._lost_sight:
             self._no_trouble()
-            for _ in range(len(self.model) + self._doubts + 1):
-                self.next()
+            self.drain()
             self.pending()
             self.length()
             self._count()
@@ -255,7 +288,7 @@ class SchedulerPair:
         """How many more requests may be pending than those that must be."""
         return self.model.doubtful.total()
 
-    # --- Judgement ---------------------------------------------------------------------------------------------------
+    # --- Comparisons ---------------------------------------------------------------------------------------------------
 
     def _judge_answer(self, number: int, result: Any, error: BaseException | None) -> None:
         """Compare what ``enqueue_request`` returned with what it should."""
@@ -277,7 +310,7 @@ class SchedulerPair:
             "scheduler.resume.seen": not accepted and number in self._before,
             "scheduler.enqueue.fallback-transient": error is not None,
         }.items():
-            self._examined[rule] += ok
+            self.covered[rule] += ok
 
     @property
     def _resumed(self) -> bool:
@@ -286,9 +319,8 @@ class SchedulerPair:
     def _rule_of_rejection(self, number: int, error: BaseException | None) -> str:
         url = self.bench.driver.url(number)
         count = self.model.items.count(number)
-        steps = list(self.bench.recorder.steps)
-        stored = self.scheduler.drain().count(url) > count
-        self.bench.recorder.steps[:] = steps
+        with self.aside():
+            stored = self.scheduler.drain().count(url) > count
         if stored:
             return "scheduler.enqueue.bool"
         if number >= RETRIED:  # it was stored before, when it could be filtered
@@ -315,10 +347,10 @@ class SchedulerPair:
     def _judge_none(self, *, silent: bool) -> None:
         """Decide what it means that nothing came."""
         if not self.model.items:
-            self._examined["scheduler.next.none-empty"] += 1
+            self.covered["scheduler.next.none-empty"] += 1
             return
         if silent:
-            self._examined["scheduler.next.outage"] += 1
+            self.covered["scheduler.next.outage"] += 1
             return
         self._expect_on_disk()
         steps = list(self.bench.recorder.steps)
@@ -344,7 +376,7 @@ class SchedulerPair:
     def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> int:
         """Report a request that should not have come now.
 
-        Where Scrapy promises no order, a wrong one is reported when the program has ended: all else can be judged without it.
+        Where Scrapy promises no order, a wrong one is reported when the sequence has ended: all else can be judged without it.
         Then the number of the request is returned.
         """
         self._expect_on_disk()
@@ -375,9 +407,8 @@ class SchedulerPair:
 
     def _lost(self, came: int) -> bool:
         """Whether not everything else comes: then this one came too early only because others are gone."""
-        steps = list(self.bench.recorder.steps)
-        left = Counter(self.scheduler.drain())
-        self.bench.recorder.steps[:] = steps
+        with self.aside():
+            left = Counter(self.scheduler.drain())
         return bool(Counter(map(self.bench.driver.url, self.model.items)) - left - Counter([self.bench.driver.url(came)]))
 
     def _credit(self, number: int, allowed: list[int]) -> None:
@@ -385,26 +416,14 @@ class SchedulerPair:
         others = [n for n in self.model.items if n != number]
         mine = traits(number)
         equal = [n for n in others if traits(n).priority == mine.priority]
-        self._examined["scheduler.enqueue.true"] += 1
-        self._examined["scheduler.next.priority"] += any(traits(n).priority < mine.priority for n in others)
-        self._examined["scheduler.resume.no-dup"] += self._resumed
+        self.covered["scheduler.enqueue.true"] += 1
+        self.covered["scheduler.next.priority"] += any(traits(n).priority < mine.priority for n in others)
+        self.covered["scheduler.resume.no-dup"] += self._resumed
         if not self.configurable:
             return
-        self._examined["scheduler.next.no-spurious-none"] += 1
+        self.covered["scheduler.next.no-spurious-none"] += 1
         in_memory = set(self.model.stored(Place.MEMORY))
-        self._examined["scheduler.next.memory-first"] += number in in_memory and any(n not in in_memory for n in equal)
-
-    def _compare(self, rule: str, actual: object, expected: object, assertion: str) -> None:
-        """Report a wrong count, unless the contents are wrong: then the count may well be right."""
-        try:
-            self.bench.expect(rule, actual == expected, str(expected), actual, assertion)
-        except RuleBroken as failure:
-            steps = list(self.bench.recorder.steps)
-            with shown_by("next"):
-                for _ in range(len(self.model) + self._doubts + 1):
-                    self.next()
-            self.bench.recorder.steps[:] = steps
-            raise failure from None
+        self.covered["scheduler.next.memory-first"] += number in in_memory and any(n not in in_memory for n in equal)
 
     def _count(self) -> None:
         """Compare the statistics of this run."""
@@ -436,40 +455,38 @@ def _must_raise(source: str, name: str) -> list[str]:
     return ["try:", f"    {source}", f"except {name}:", "    pass  # right", "else:", "    raise AssertionError('swallowed')"]
 
 
-def operations(bench: Bench, *, job: bool) -> list[Operation]:
-    """Return what programs are drawn from, simple operations first; enqueue and next are the most frequent."""
-    table = [Operation("enqueue", 0, number) for number in range(len(POOL))]
-    table += [Operation("next"), Operation("pending"), Operation("length"), Operation("redirect"), Operation("retry")]
-    table += [Operation("reopen")] * 2 * job
-    if job and bench.offers("configurable"):
-        table += [Operation("breakage"), Operation("silence")]
-        table += [Operation("transient")] * (bench.implementation.profile is Profile.EXTERNAL_QUEUE)
-    return [*table, *[Operation("next")] * 8]
+class MemoryLockstep(SchedulerLockstep):
+    """A scheduler that keeps everything in memory, although it could use a job directory."""
+
+    ablations = tuple(
+        ablation
+        for ablation in ABLATIONS
+        if ablation.rule in ("scheduler.enqueue.false", "scheduler.pending.pure", "scheduler.len")
+    )
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        super().__init__(bench, number, job=False)
+
+    @classmethod
+    def rows(cls) -> dict[str, Row]:
+        return {name: row for name, row in super().rows().items() if "persistent" not in row.needs}
+
+    @classmethod
+    def prepare(cls, bench: Bench) -> int:
+        if not bench.offers("persistent"):
+            raise NotApplicable("it is all that the machine examines")
+        bench.examples = max(1, bench.examples // 2)
+        return super().prepare(bench)
 
 
-def player(bench: Bench, *, job: bool | None = None) -> Player:
-    """Return what plays programs of :class:`SchedulerPair`.
+LOCKSTEP = SchedulerLockstep
 
-    Args:
-        bench: where the check works.
-        job: whether there is a job directory; if not given, where the scheduler can use one.
-    """
-    with_job = bench.offers("persistent") if job is None else job
-    make: Callable[[Bench, int], SchedulerPair] = lambda b, _number: SchedulerPair(b, "job" if with_job else None)  # noqa: E731
-    return Player(bench, make, EXPERIMENTS, operations(bench, job=with_job))
+machine(SchedulerLockstep, {Kind.SCHEDULER})
+machine(MemoryLockstep, {Kind.SCHEDULER}, name="machine-in-memory")
 
 
-def run(bench: Bench, operations: Program, *, job: bool | None = None) -> None:
-    """Play one program on a bench; see :func:`player`.
-
-    Raises:
-        RuleBroken: for a difference, attributed to a rule.
-    """
-    player(bench, job=job).show(operations)
-
-
-def run_everywhere(bench: Bench, operations: Program) -> None:
-    """Play one program in memory, and with a job directory where there can be one."""
-    run(bench, operations, job=False)
+def run_everywhere(bench: Bench, sequence: Commands) -> None:
+    """Run a fixed sequence in memory, and with a job directory where there can be one."""
+    run(bench, sequence, job=False)
     if bench.offers("persistent"):
-        run(bench, operations, job=True)
+        run(bench, sequence, job=True)

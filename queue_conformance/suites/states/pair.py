@@ -1,16 +1,18 @@
-"""The state of a spider and its oracle, side by side, over several runs of one job."""
+"""The commands on the state of a spider, in lockstep with a model, over several runs of one job."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from queue_conformance.engine.ablation import Ablation, drop, replace
+from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.implementations.drivers.spiderstate import Run
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.state import StateModel
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import Experiment, Operation, Play, Player, Program, always, drop
+from queue_conformance.suites.states import STATES
 
 FRESH = "state.fresh"
 RESTORED = "state.restored"
@@ -28,26 +30,27 @@ VALUES = ("1", "'text'", "(1, 2)", "{'a', 'b'}", "{1: [2, {'three': None}]}", "d
 UNSTORABLE = "lambda: None"
 
 
-class StatePair:
-    """The runs of a job and their oracle; the operations of programs are its methods.
+class StateLockstep(Lockstep):
+    """The runs of a job and their model."""
 
-    Args:
-        bench: where the check works.
-        number: which of the jobs that are open side by side this is; only one is used.
-
-    Every method raises ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
-    """
+    needed = ("put", "reopen")
+    ablations = (
+        Ablation(replace("reopen", argument=0), SAVED),
+        Ablation(replace("grow", name="assign"), MUTATION),
+        Ablation(drop("poison"), KEEPS),
+        Ablation(replace("tear", name="reopen", argument=0), TORN),
+    )
 
     def __init__(self, bench: Bench, number: int) -> None:
-        self.bench = bench
+        super().__init__(bench, number)
         self.model = StateModel()
-        self._events: set[str] = set()
         self.run: Run = bench.open()
-        # A new job that begins with something is shown by a check of its own, where no other program came before.
+        # A new job that begins with something is shown by a check of its own, where no other sequence came before.
         self._lost_track = getattr(self.run.spider, "state", None) != {}
 
-    # --- Operations --------------------------------------------------------------------------------------------------
+    # --- Commands --------------------------------------------------------------------------------------------------
 
+    @command(RESTORED, arguments=range(len(VALUES)))
     def put(self, item: int) -> None:
         """Set a value."""
         name, value = f"key{item % 3}", VALUES[item]
@@ -55,35 +58,40 @@ class StatePair:
         if not self._lost_track:
             self.model.put(name, self.bench.driver.evaluate(value).value)
 
+    @command(arguments=range(3))
     def grow(self, item: int) -> None:
         """Change a value in place."""
         self._do(f"spider.state.setdefault('list', []).append({item})")
         if not self._lost_track:
             self.model.grow("list", item)
 
+    @command(weight=0)
     def assign(self, item: int) -> None:
-        """Make the same change as ``grow``, but not in place; only experiments do that."""
+        """Make the same change as ``grow``, but not in place; only ablations do that."""
         self._do(f"spider.state['list'] = [*spider.state.get('list', []), {item}]")
         if not self._lost_track:
             self.model.grow("list", item)
 
-    def poison(self, _item: int = 0) -> None:
+    @command()
+    def poison(self, _argument: int = 0) -> None:
         """Set a value that cannot be stored; it is gone in the next run."""
         self._do(f"spider.state['poison'] = {UNSTORABLE}")
         self.model.poisoned = True
 
+    @command(arguments=range(len(REASONS)))
     def reopen(self, reason: int) -> None:
         """End the run cleanly, and begin the next one."""
         self._close(REASONS[reason])
         self._open()
 
+    @command(TORN, arguments=(1, 4))
     def tear(self, number: int) -> None:
         """End the run, cut the end of the files, and begin the next run, which may be refused."""
         self._close(REASONS[0])
         job = self.bench.driver.job()
         self.bench.recorder.note(f"cut_files({self.bench.driver.job_source()}, {number})")
         running.cut_files(job, number)
-        self._events.add("tear")
+        self.events.add("tear")
         self.model.damaged()
         try:
             self._open(torn=True)
@@ -97,7 +105,7 @@ class StatePair:
         self.reopen(0)
         self._close(REASONS[0])
 
-    # --- Judgement ---------------------------------------------------------------------------------------------------
+    # --- Comparisons ---------------------------------------------------------------------------------------------------
 
     def _do(self, source: str) -> None:
         if not self._lost_track:
@@ -106,13 +114,13 @@ class StatePair:
     def _close(self, reason: str) -> None:
         if not self._lost_track:
             self.run.finish(reason)
-            self._events.discard("poison")
+            self.events.discard("poison")
             if self.model.poisoned:
-                self._events.add("poison")
+                self.events.add("poison")
                 # Of a run that began with a file that could not be read, nothing says what its failed save leaves.
-                self._lost_track = "tear" in self._events
+                self._lost_track = "tear" in self.events
             else:
-                self._events.discard("tear")
+                self.events.discard("tear")
             self.model.close()
 
     def _open(self, *, torn: bool = False) -> None:
@@ -131,7 +139,7 @@ class StatePair:
             self.bench.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
             self.model.adopt(dict(state))  # whatever could be read
             return
-        if "poison" in self._events and isinstance(state, dict) and callable(state.get("poison")):
+        if "poison" in self.events and isinstance(state, dict) and callable(state.get("poison")):
             # It can store what pickle cannot.
             self._lost_track = True
             return
@@ -142,48 +150,9 @@ class StatePair:
         self.bench.expect(self._rule(), right, repr(expected), state, assertion)
 
     def _rule(self) -> str:
-        return KEEPS if "poison" in self._events else RESTORED
+        return KEEPS if "poison" in self.events else RESTORED
 
 
-def _without_tearing(play: Play) -> Program:
-    """Let the files alone that were cut."""
-    return tuple(Operation("reopen") if operation.name == "tear" else operation for operation in play.played)
+LOCKSTEP = StateLockstep
 
-
-def _not_in_place(play: Play) -> Program:
-    return tuple(operation._replace(name="assign") if operation.name == "grow" else operation for operation in play.played)
-
-
-def _without_reasons(play: Play) -> Program:
-    """Let every run end for the first reason."""
-    return tuple(operation._replace(item=0) if operation.name == "reopen" else operation for operation in play.played)
-
-
-EXPERIMENTS = (
-    Experiment(_without_reasons, always(SAVED)),
-    Experiment(_not_in_place, always(MUTATION)),
-    Experiment(drop("poison"), always(KEEPS)),
-    Experiment(_without_tearing, always(TORN)),
-)
-
-
-def operations() -> list[Operation]:
-    """Return what programs are drawn from, simple operations first."""
-    table = [Operation("put", 0, item) for item in range(len(VALUES))]
-    table += [Operation("grow", 0, item) for item in range(3)]
-    table += [Operation("reopen", 0, reason) for reason in range(len(REASONS))]
-    return [*table, Operation("poison"), Operation("tear", 0, 1), Operation("tear", 0, 4)]
-
-
-def player(bench: Bench) -> Player:
-    """Return what plays programs of :class:`StatePair`."""
-    return Player(bench, StatePair, EXPERIMENTS, operations())
-
-
-def run(bench: Bench, operations: Program) -> None:
-    """Play one program on a bench.
-
-    Raises:
-        RuleBroken: for a difference, attributed to a rule.
-    """
-    player(bench).show(operations)
+machine(StateLockstep, STATES)

@@ -9,6 +9,7 @@ from typing import Any
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import build_from_crawler
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.faults import crash
 from queue_conformance.faults.crash import Say
 from queue_conformance.implementations.quoted.example import same
@@ -18,7 +19,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.programs import program
 from queue_conformance.suites.states import STATES
-from queue_conformance.suites.states.pair import FRESH, MUTATION, REASONS, RESTORED, SAVED, run
+from queue_conformance.suites.states.pair import FRESH, MUTATION, REASONS, RESTORED, SAVED
 
 DISABLED = "state.disabled"
 

@@ -1,0 +1,137 @@
+"""Generated command sequences: what the machine of a kind runs, and what it keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from queue_conformance.engine.runner import ATTEMPTS, Runner
+from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.suites.outcomes import CAUSES, NotExercised, RuleBroken, TooSlow
+
+LONGEST = 50
+"""Commands in a sequence at most."""
+
+LEFT_OUT = 0.4
+"""The share of the commands that every other sequence leaves out, on the average."""
+
+BUDGET = 60.0
+"""Seconds, for each hundred examples, after which no further sequence is run; only slow implementations come near."""
+
+
+def generate(random: Random, table: Mapping[Command, int]) -> Commands:
+    """Return a sequence of commands.
+
+    Every other sequence leaves some commands out ("swarm testing"): without pops a queue grows long, and a command that always
+    fails does not hide what others would show.
+
+    Args:
+        random: where chance comes from.
+        table: the commands, with their weights.
+    """
+    share = random.choice((0.0, LEFT_OUT))
+    names = {name for name in dict.fromkeys(command.name for command in table) if random.random() >= share}
+    some = {command: weight for command, weight in table.items() if command.name in names} or table
+    length = max(random.randint(1, LONGEST), random.randint(1, LONGEST))
+    return tuple(random.choices(list(some), list(some.values()), k=length))
+
+
+def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
+    """Run generated sequences, or the one that the bench is to replay, and keep the shortest of each finding on the bench.
+
+    Args:
+        runner: runs the sequences.
+        attempts: sequences that are run at most to find a shorter one for a finding.
+
+    Raises:
+        NotExercised: if one of the needed commands was never run.
+    """
+    bench = runner.bench
+    if bench.replay is not None:
+        replay(runner, bench.replay)
+        return
+    random, findings = Random(bench.seed), Findings()
+    slower: list[TooSlow] = []
+    count, ends = 0, bench.flight.now + BUDGET * max(1.0, bench.examples / 100)
+    bench.flight.aim("programs", bench.examples, ends)
+    while count < bench.examples and bench.flight.now <= ends:
+        count += 1
+        bench.flight.count()
+        try:
+            runner.run(generate(random, runner.table))
+        except RuleBroken as failure:
+            findings.meet(failure)
+        except TooSlow as slow:
+            slower.append(slow)
+    ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
+    bench.notes.append(f"machine: {count} programs; {ran or 'no operations'}")
+    if count < bench.examples:
+        bench.notes.append(f"machine: no more than {count} programs, because they take more than {BUDGET:g} s for 100 examples")
+    if slower:
+        bench.notes.append(f"machine: {len(slower)} programs prove nothing: {slower[0]}")
+        if len(slower) == count:
+            raise slower[0]
+    if findings.shortest:
+        bench.flight.aim("programs after the first failure")
+        findings.shorten(runner, attempts)
+        findings.drop_explained(runner)
+        for shortest in findings.shortest.values():
+            bench.keep(shortest)
+    elif missing := [name for name in runner.kind.needed if not runner.ran[name]]:
+        raise NotExercised(f"no program contained {', '.join(missing)}")
+
+
+class Findings:
+    """What failed: of each rule, operation, and exception or kind of difference, the shortest sequence that shows it."""
+
+    def __init__(self) -> None:
+        self.shortest: dict[tuple[str, str], RuleBroken] = {}
+
+    def meet(self, failure: RuleBroken) -> None:
+        """Keep a failure, unless a shorter one, or enough others of its rule, are known."""
+        known = self.shortest.get(failure.finding)
+        if known is None and sum(rule == failure.rule for rule, _ in self.shortest) == CAUSES:
+            return
+        if known is None or _size(failure) < _size(known):
+            self.shortest[failure.finding] = failure
+
+    def shorten(self, runner: Runner, attempts: int) -> None:
+        """Shorten all sequences, and those that come to light meanwhile."""
+        done: set[tuple[str, str]] = set()
+        while waiting := self.shortest.keys() - done:
+            finding = min(waiting)
+            self.meet(runner.shortened(self.shortest[finding], attempts, self.meet))
+            done.add(finding)
+
+    def drop_explained(self, runner: Runner) -> None:
+        """Attribute failures again, long ones first, now that all broken rules are known; leave out what another one explains."""
+        for finding, failure in sorted(self.shortest.items(), key=lambda pair: _size(pair[1]), reverse=True):
+            runner.known = runner.masked = {rule for rule, _ in self.shortest} - {failure.rule}
+            if failure.final or not runner.known:
+                continue  # it is certain, or there is nothing else that could explain it
+            try:
+                runner.run(failure.program or ())
+            except RuleBroken as again:
+                if again.rule != failure.rule:
+                    del self.shortest[finding]
+                    self.shortest.setdefault(again.finding, again)
+
+
+def replay(runner: Runner, sequence: Commands) -> None:
+    """Run one sequence that failed before, and keep its failure on the bench.
+
+    Args:
+        runner: runs the sequence.
+        sequence: the commands; another release of the kit, or another machine, may have generated them.
+    """
+    if not runner.table.keys() >= set(sequence):
+        return  # this machine generates no such commands, and so the sequence says nothing
+    try:
+        runner.run(sequence)
+    except RuleBroken as failure:
+        runner.bench.keep(failure)
+
+
+def _size(failure: RuleBroken) -> tuple[int, str]:
+    sequence = failure.program or ()
+    return len(sequence), repr(sequence)

@@ -1,0 +1,200 @@
+"""Lockstep: command sequences that run on an implementation and on its model, side by side.
+
+The commands of a kind are methods of its :class:`Lockstep`; the decorator :func:`command` is the row of each in the table
+that sequences are generated from. :mod:`~queue_conformance.engine.runner` runs them, and
+:mod:`~queue_conformance.engine.ablation` says to which rule a difference belongs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from queue_conformance.engine.ablation import Ablation
+from queue_conformance.engine.runner import ATTEMPTS, Runner
+from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.specification import Kind, load
+from queue_conformance.suites import check, runner_of
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken, shown_by
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the table of commands says of one.
+
+    Attributes:
+        rules: the ids of the rules that it can break or cover.
+        arguments: the numbers that it is generated with, or what returns them.
+        weight: how often it is generated; 0 is for fixed sequences alone.
+        needs: the capabilities without which it does nothing.
+    """
+
+    rules: tuple[str, ...]
+    arguments: Iterable[int] | Callable[[Bench], Iterable[int]]
+    weight: int
+    needs: tuple[str, ...]
+
+
+def command(
+    *rules: str,
+    arguments: Iterable[int] | Callable[[Bench], Iterable[int]] = (0,),
+    weight: int = 1,
+    needs: Sequence[str] = (),
+) -> Callable[[T], T]:
+    """Make a method a command; see :class:`Row`. Simple commands come first: sequences shrink towards them."""
+
+    def enter(method: T) -> T:
+        method.row = Row(rules, arguments, weight, tuple(needs))  # type: ignore[attr-defined]
+        return method
+
+    return enter
+
+
+class Lockstep:
+    """One subject of the implementation and its model; its commands run on both.
+
+    Args:
+        bench: where the check works.
+        number: which of the subjects that are open side by side this is.
+
+    Commands raise ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
+
+    Attributes:
+        ablations: how differences are attributed, tried in turn.
+        needed: commands without which generated sequences prove nothing.
+        covers: rules that are covered by what no single command is about.
+        after: by an event that a command notes in ``events``, the rule that each right item covers from then on.
+    """
+
+    ablations: ClassVar[Sequence[Ablation]] = ()
+    needed: ClassVar[Sequence[str]] = ("push", "pop")
+    covers: ClassVar[Sequence[str]] = ()
+    after: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        self.bench = bench
+        self.number = number
+        self.covered = bench.examined
+        self.events: set[str] = set()
+
+    @classmethod
+    def rows(cls) -> dict[str, Row]:
+        """Return the table, by the names of commands; a method that overrides one keeps its row."""
+        found = (pair for base in reversed(cls.__mro__) for pair in vars(base).items())
+        return {name: method.row for name, method in found if hasattr(method, "row")}
+
+    @classmethod
+    def of(cls, bench: Bench) -> type[Lockstep]:
+        """Return the class for what a bench examines."""
+        return cls
+
+    @classmethod
+    def rules(cls) -> tuple[str, ...]:
+        """Return the ids of the rules that the table, and the attribution of what it shows, can name."""
+        named = [rule for row in cls.rows().values() for rule in row.rules]
+        return tuple(dict.fromkeys([*named, *cls.after.values(), *cls.covers, *(r for a in cls.ablations for r in a.rules)]))
+
+    @classmethod
+    def table(cls, bench: Bench) -> dict[Command, int]:
+        """Return what sequences are generated from, simple commands first, with their weights."""
+        found: dict[Command, int] = {}
+        for name, row in cls.rows().items():
+            if row.weight and bench.offers(*row.needs):
+                arguments = row.arguments(bench) if callable(row.arguments) else row.arguments
+                found |= {Command(name, 0, argument): row.weight for argument in arguments}
+        return found
+
+    @classmethod
+    def prepare(cls, bench: Bench) -> int:
+        """Get ready to generate sequences; return how many are run at most to find a shorter one for a finding."""
+        return ATTEMPTS
+
+    @classmethod
+    def failed(cls, bench: Bench) -> None:
+        """Get ready to run ablations: a sequence has failed."""
+
+    def cover_after(self) -> None:
+        """Note what a right item covers, after all that happened before it."""
+        for event, rule in self.after.items():
+            self.covered[rule] += event in self.events
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Do what is no part of the sequence: it leaves no steps behind."""
+        steps = self.bench.recorder.steps
+        before = len(steps)
+        try:
+            yield
+        finally:
+            del steps[before:]
+
+    def drain(self) -> None:
+        """Take out everything that is left, and compare."""
+
+    def finish(self) -> None:
+        """Compare everything that is left, and close."""
+
+    def expect_count(self, rule: str, actual: object, expected: object, assertion: str) -> None:
+        """Compare a count, unless the contents are wrong: then the count may well be right.
+
+        Raises:
+            RuleBroken: if it is wrong, for the count or for the contents.
+        """
+        self.contents_or(lambda: self.bench.expect(rule, actual == expected, str(expected), actual, assertion))
+
+    def contents_or(self, compare: Callable[[], object]) -> None:
+        """Compare a count; if it is wrong, look first whether the contents are.
+
+        Raises:
+            RuleBroken: if it is wrong, for the count or for the contents.
+        """
+        try:
+            compare()
+        except RuleBroken as failure:
+            with shown_by("drain"):
+                self.drain()
+            raise failure from None
+
+
+def run(bench: Bench, sequence: Commands, **options: Any) -> None:
+    """Run a fixed sequence of the commands of the bench's kind.
+
+    Args:
+        bench: where the check works.
+        sequence: the commands.
+        options: further arguments of the kind.
+
+    Raises:
+        RuleBroken: for a difference, attributed to a rule.
+    """
+    runner_of(bench, **options).show(sequence)
+
+
+def run_each(bench: Bench, sequences: Iterable[Commands], **options: Any) -> None:
+    """Run fixed sequences; the failures of one do not hide those of the next."""
+    for sequence in sequences:
+        with bench.collecting():
+            run(bench, sequence, **options)
+
+
+def machine(kind: type[Lockstep], kinds: Iterable[Kind], name: str = "machine") -> None:
+    """Register the check that generates sequences of the commands of a class; its rules are those of their table.
+
+    Args:
+        kind: the class.
+        kinds: the kinds of implementation that it can drive; rules of others are left out.
+        name: what the check is called.
+    """
+    specification, driven = load(), frozenset(kinds)
+
+    def generated_sequences(bench: Bench) -> None:
+        from queue_conformance.engine.generation import explore
+
+        explore(Runner(bench, kind), kind.prepare(bench))
+
+    check(*(rule for rule in kind.rules() if specification[rule].kinds & driven), kinds=driven, name=name)(generated_sequences)

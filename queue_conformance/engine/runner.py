@@ -1,0 +1,272 @@
+"""Runs command sequences on an implementation and its model, and makes the shortest of those that fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from queue_conformance.engine.sequences import Command, Commands, encode
+from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.suites.bench import Bench
+from queue_conformance.suites.outcomes import RuleBroken
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.lockstep import Lockstep
+
+ATTEMPTS = 200
+"""Sequences that are run at most to find a shorter one that fails in the same way."""
+
+SHORTENING = 10.0
+"""Seconds after which no shorter form is looked for; only slow implementations come near."""
+
+
+class Run:
+    """One command sequence on its way: subjects with their models.
+
+    Args:
+        runner: knows the commands.
+        subjects: the numbers of those to open at the beginning; others are opened when they are first used.
+
+    Attributes:
+        commands: those so far.
+        results: what they returned; nothing of one that failed, which is the last.
+        at: the command in progress.
+    """
+
+    def __init__(self, runner: Runner, subjects: Iterable[int]) -> None:
+        self._runner = runner
+        self._bench = runner.bench
+        self._waiting = list(subjects)
+        self._open: dict[int, Lockstep] = {}
+        self.commands: list[Command] = []
+        self.results: list[Any] = []
+        self.at: Command | None = None
+
+    @property
+    def subjects(self) -> list[int]:
+        """The numbers of the subjects that were opened, in order."""
+        return list(self._open)
+
+    def step(self, command: Command) -> None:
+        """Run one command.
+
+        Raises:
+            RuleBroken: at a difference between implementation and model.
+        """
+        self.at = command
+        self.commands.append(command)
+        try:
+            self._enter([*self._waiting, command.subject])
+            row = self._runner.rows[command.name]
+            offered = not row.needs or self._bench.offers(*row.needs)
+            self.results.append(getattr(self._open[command.subject], command.name)(command.argument) if offered else None)
+        except OperationRaised as raised:
+            raise self._bench.unexpected(raised) from raised
+
+    def finish(self) -> None:
+        """Compare everything that is left in the subjects, and close them.
+
+        Raises:
+            RuleBroken: at a difference between implementation and model.
+        """
+        try:
+            self._enter(self._waiting)
+            for number, subject in self._open.items():
+                self.at = Command("finish", number)
+                subject.finish()
+        except OperationRaised as raised:
+            raise self._bench.unexpected(raised) from raised
+
+    def _enter(self, numbers: Iterable[int]) -> None:
+        make: Callable[..., Lockstep] = self._runner.kind
+        for number in numbers:
+            if number not in self._open:
+                self._open[number] = make(self._bench, number, **self._runner.options)
+
+
+class Runner:
+    """Runs command sequences in lockstep, attributes their failures, and shortens them.
+
+    Args:
+        bench: where the check works.
+        kind: the commands, and how differences are attributed.
+        options: further arguments of the kind.
+
+    Attributes:
+        ran: how many commands of each name were run.
+        known: rules that are known to be broken; what one of them may explain is not blamed on another.
+        masked: rules whose failures do not count in an ablation.
+    """
+
+    def __init__(self, bench: Bench, kind: type[Lockstep], **options: Any) -> None:
+        self.bench = bench
+        self.kind = kind.of(bench)
+        self.rows = self.kind.rows()
+        self.options = options
+        self.ran: Counter[str] = Counter()
+        self.known: Set[str] = frozenset()
+        self.masked: Set[str] = frozenset()
+        self._tried: dict[tuple[Commands, tuple[int, ...] | None], bool] = {}
+
+    @cached_property
+    def table(self) -> dict[Command, int]:
+        """What sequences are generated from, with weights."""
+        return self.kind.table(self.bench)
+
+    def begin(self, sequence: Commands = (), subjects: Iterable[int] | None = None) -> Run:
+        """Begin a run.
+
+        Args:
+            sequence: what will be run, as far as it is known.
+            subjects: those to open at the beginning, if not those that the sequence uses.
+        """
+        self.bench.restart(encode(sequence))
+        if subjects is None:
+            subjects = dict.fromkeys(command.subject for command in sequence)
+        return Run(self, subjects)
+
+    def run(self, sequence: Commands) -> None:
+        """Run a sequence.
+
+        Raises:
+            RuleBroken: for the first difference between implementation and model, attributed to a rule.
+        """
+        run = self.begin(sequence)
+        try:
+            for command in sequence:
+                run.step(command)
+            run.finish()
+        except RuleBroken as failure:
+            is_first = not self.bench.earlier
+            attributed = self.attribute(run, failure)
+            if is_first:
+                self.bench.first = attributed
+            raise attributed from None
+        finally:
+            self.ran.update(command.name for command in run.commands)
+
+    def passes(self, sequence: Commands, subjects: Iterable[int] | None = None) -> bool:
+        """Whether a sequence runs without a failure, masked ones aside; what it covers does not count.
+
+        Args:
+            sequence: the commands.
+            subjects: those to open at the beginning, if not those that the sequence uses.
+        """
+        covered = self.bench.examined.copy()
+        run = self.begin(sequence, subjects)
+        try:
+            for command in sequence:
+                run.step(command)
+            run.finish()
+        except RuleBroken as failure:
+            return failure.survived or failure.rule in self.masked
+        finally:
+            self.bench.examined.clear()
+            self.bench.examined.update(covered)
+        return True
+
+    def cures(self, sequence: Commands, subjects: tuple[int, ...] | None) -> bool:
+        """Whether a sequence passes, as :meth:`passes` says, tried once for each failure."""
+        if (sequence, subjects) not in self._tried:
+            self._tried[sequence, subjects] = self.passes(sequence, subjects)
+        return self._tried[sequence, subjects]
+
+    def attribute(self, run: Run, failure: RuleBroken) -> RuleBroken:
+        """Return a failure with its sequence, attributed to the rule that it belongs to."""
+        failure.program = tuple(run.commands)
+        if failure.shown_by and run.at is not None:
+            run.at = run.at._replace(name=failure.shown_by)
+        if failure.final or failure.survived or failure.rule in self.known:
+            return failure
+        self._tried.clear()
+        self.kind.failed(self.bench)
+        found = None
+        for ablation in self.kind.ablations:
+            if rule := ablation.names(self, run, failure):
+                found = found or rule
+                if not self.known or rule in self.known:
+                    return failure.as_rule(rule, final=False)
+        return failure.as_rule(found, final=False) if found else failure
+
+    def show(self, sequence: Commands) -> None:
+        """Run a fixed sequence; of one that fails, no command is shown that the failure does not need.
+
+        A failure that the sequence survived is kept on the bench.
+
+        Raises:
+            RuleBroken: for any other, the first difference between implementation and model, attributed to a rule.
+        """
+        try:
+            self.run(sequence)
+        except RuleBroken as failure:
+            shortened = self.shortened(failure)
+            if not failure.survived:
+                raise shortened from None
+            self.bench.keep(shortened)
+
+    def shortened(
+        self, failure: RuleBroken, attempts: int = ATTEMPTS, meet: Callable[[RuleBroken], object] = lambda other: None
+    ) -> RuleBroken:
+        """Leave out commands, many at once at first, then take smaller arguments, as long as it fails in the same way.
+
+        Args:
+            failure: how a sequence failed.
+            attempts: sequences that are run at most.
+            meet: gets what fails in another way.
+        """
+        deadline = self.bench.flight.now + SHORTENING
+
+        def fails(sequence: Commands) -> bool:
+            nonlocal failure, attempts
+            attempts -= 1
+            if attempts < 0 or self.bench.flight.now > deadline:
+                return False
+            self.bench.flight.count()
+            try:
+                self.run(sequence)
+            except RuleBroken as other:
+                if other.finding == failure.finding:
+                    failure = other
+                    return True
+                meet(other)
+            except Exception:  # what the check meets otherwise, it meets in the sequence itself
+                attempts = 0
+            return False
+
+        def program() -> Commands:
+            return failure.program or ()
+
+        with self._unnoticed():
+            size = len(program()) // 2
+            while size:
+                before, place = program(), len(program())
+                while place > 0:
+                    fails(program()[: max(0, place - size)] + program()[place:])
+                    place = min(place - size, len(program()))
+                size = size // 2 if size > 1 or program() == before else size
+            for place in range(len(program())):
+                for argument in range(program()[place].argument):
+                    smaller = program()[place]._replace(argument=argument)
+                    if smaller in self.table and fails((*program()[:place], smaller, *program()[place + 1 :])):
+                        break
+        return failure
+
+    @contextmanager
+    def _unnoticed(self) -> Iterator[None]:
+        """Let what runs meanwhile leave nothing on the bench."""
+        bench = self.bench
+        covered, broken, notes = bench.examined.copy(), dict(bench.broken), list(bench.notes)
+        others = {rule: list(kept.others) for rule, kept in broken.items()}
+        try:
+            yield
+        finally:
+            bench.examined.clear()
+            bench.examined.update(covered)
+            bench.broken.clear()
+            bench.broken.update(broken)
+            for rule, kept in broken.items():
+                kept.others = others[rule]
+            bench.notes[:] = notes

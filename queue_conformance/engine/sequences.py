@@ -1,0 +1,47 @@
+"""Command sequences: what is run in lockstep on an implementation and on its model."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """One command of a sequence.
+
+    Attributes:
+        name: a method of the kind's :class:`~queue_conformance.engine.lockstep.Lockstep`, such as ``push``.
+        subject: the number of the queue, for sequences on several.
+        argument: the number of the item to push, of the cause of a refusal ...
+    """
+
+    name: str
+    subject: int = 0
+    argument: int = 0
+
+
+Commands = tuple[Command, ...]
+
+
+def commands(text: str) -> Commands:
+    """Read a command sequence from its short form.
+
+    Args:
+        text: commands separated by blanks: ``push:3`` pushes item 3, ``1.pop`` pops from queue 1, ``reopen`` ...
+    """
+    found = []
+    for word in text.split():
+        subject, dot, rest = word.rpartition(".")
+        name, _, argument = rest.partition(":")
+        found.append(Command(name, int(subject) if dot else 0, int(argument or 0)))
+    return tuple(found)
+
+
+def encode(sequence: Commands) -> str:
+    """Return a command sequence as JSON."""
+    return json.dumps(sequence)
+
+
+def decode(text: str) -> Commands:
+    """Return the command sequence that :func:`encode` made the text of."""
+    return tuple(Command(*command) for command in json.loads(text))

@@ -1,0 +1,61 @@
+"""Generated values: Hypothesis draws them by settings of the kit's own, and the same for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.internal.conjecture import engine
+
+
+def our_settings(examples: int) -> settings:
+    """Return settings of Hypothesis that nothing in the author's profiles changes.
+
+    Args:
+        examples: how many examples to draw.
+    """
+    return settings(
+        max_examples=examples,
+        backend="hypothesis",
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        print_blob=False,
+        report_multiple_bugs=True,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+
+
+@contextmanager
+def repeatable() -> Iterator[None]:
+    """Let Hypothesis draw the same for the same seed, whatever else is imported, and however busy the machine is.
+
+    It mixes the constants of all modules that are not installed, such as the author's, into what it draws: without this,
+    a new module would change what a seed draws. And it stops drawing, and shrinking, after so many seconds: here its
+    clock stands still, and whoever draws counts. There are no settings for these; a release of Hypothesis that does them
+    in another way, or not yet, is left alone.
+    """
+    with ExitStack() as stack:
+        if (clock := getattr(engine, "time", None)) is not None:
+            stack.callback(setattr, engine, "time", clock)
+            engine.time = _STOPPED  # type: ignore[attr-defined, assignment]
+        try:
+            from hypothesis.internal.conjecture import providers
+        except ImportError:  # before 6.128
+            found = None
+        else:
+            found = getattr(providers, "_get_local_constants", None)
+        if found is not None:
+            nothing = type(providers._local_constants)()
+            stack.callback(providers.CONSTANTS_CACHE.cache.clear)
+            stack.callback(setattr, providers, "_get_local_constants", found)
+            providers._get_local_constants = lambda: nothing
+            providers.CONSTANTS_CACHE.cache.clear()
+        yield
+
+
+_STOPPED = SimpleNamespace(monotonic=lambda: 0.0, perf_counter=lambda: 0.0)
