@@ -71,7 +71,7 @@ def implementation(name=QUEUE, kind=Kind.DOWNSTREAM_QUEUE, broken=(), known=(), 
         "offers": frozenset({"fifo"}),
         "stores": {},
         "checks": (),
-        "notes": ("machine: 100 programs; 1691 push, 1204 pop",),
+        "notes": ("machine: 100 sequences; 1691 push, 1204 pop",),
         "verdicts": tuple(verdicts),
         "verdict": conclude(verdicts),
     }

@@ -91,7 +91,7 @@ def test_what_the_report_is_about_is_said():
         "Found FIFO, not persistent, peek",
         "Claimed order=FIFO",
         "Settings REDIS_URL=redis://me:***@localhost",
-        "1 note machine: 100 programs",
+        "1 note machine: 100 sequences",
     ):
         assert said in words
 

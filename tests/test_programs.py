@@ -114,7 +114,7 @@ def test_the_machine_keeps_the_shortest_failure_of_each_rule():
 def test_the_machine_counts_what_it_played():
     with bench(FIFO_MEMORY) as found:
         explore(runner_of(found))
-        assert found.notes[0].startswith("machine: 100 programs; ")
+        assert found.notes[0].startswith("machine: 100 sequences; ")
         assert " pop" in found.notes[0]
 
 
@@ -122,7 +122,7 @@ def test_a_machine_that_never_popped_proves_nothing():
     with bench(FIFO_MEMORY) as found:
         runner = runner_of(found)
         runner.table = {Operation("push", 0, 0): 1}
-        with pytest.raises(NotExercised, match="no program contained pop"):
+        with pytest.raises(NotExercised, match="no sequence contained pop"):
             explore(runner)
 
 

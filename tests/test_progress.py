@@ -21,7 +21,7 @@ from queue_conformance.entrances.progress import PlainLines, Progress, StatusLin
 from queue_conformance.isolation import FlightRecorder, Tally
 from queue_conformance.suites import checks_of, runner_of
 
-LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 programs, [\d .]+/s, about \d+ s left")
+LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 sequences, [\d .]+/s, about \d+ s left")
 
 
 # --- What a check says of itself -------------------------------------------------------------------------------------
@@ -31,14 +31,14 @@ def test_the_caller_sees_how_far_the_function_is_while_it_runs():
     seen = []
 
     def counts(flight):
-        flight.aim("programs", 40)
+        flight.aim("sequences", 40)
         for _ in range(40):
             time.sleep(0.01)
             flight.count()
 
     isolation.run(counts, time_limit=5, watch=lambda flight: seen.append(flight.tally))
     begun = [tally for tally in seen if tally.unit]
-    assert {(tally.unit, tally.goal) for tally in begun} == {("programs", 40)}
+    assert {(tally.unit, tally.goal) for tally in begun} == {("sequences", 40)}
     done = [tally.done for tally in begun]
     assert done == sorted(done)
     assert len(set(done)) > 1
@@ -54,18 +54,18 @@ def test_a_new_count_begins_at_nothing():
     assert (flight.tally.unit, flight.tally.done, flight.tally.goal, flight.tally.ends) == ("crashes", 0, 0, 0.0)
 
 
-def test_the_machine_counts_the_programs_that_it_plays():
+def test_the_machine_counts_the_sequences_that_it_runs():
     with bench(FIFO_MEMORY) as found:
         found.examples = 30
         explore(runner_of(found))
-        assert (found.flight.tally.unit, found.flight.tally.goal) == ("programs", 30)
+        assert (found.flight.tally.unit, found.flight.tally.goal) == ("sequences", 30)
         assert found.flight.tally.done == 30
 
 
 def test_after_a_failure_the_machine_promises_no_end():
     with bench("gallery.memory.PeeksAtTheNewest") as found:
         explore(runner_of(found))
-        assert (found.flight.tally.unit, found.flight.tally.goal) == ("programs after the first failure", 0)
+        assert (found.flight.tally.unit, found.flight.tally.goal) == ("sequences to shorten what failed", 0)
         assert found.flight.tally.done > 0
 
 
@@ -95,11 +95,11 @@ def test_other_checks_that_draw_count_too(path, name, unit):
 @pytest.mark.parametrize(
     ("tally", "said"),
     [
-        (Tally("programs", 34_120, 100_000, 81.4, 0.0), "34 120 of 100 000 programs, 1 834/s, about 36 s left"),
-        (Tally("programs", 0, 100, 99.0, 0.0), "0 of 100 programs"),
-        (Tally("programs", 100, 100, 90.0, 0.0), "100 of 100 programs, 10/s"),
-        (Tally("programs", 120, 100, 90.0, 0.0), "120 programs, 12/s"),  # Hypothesis drew some that do not count
-        (Tally("programs after the first failure", 7, 0, 95.0, 0.0), "7 programs after the first failure, 1.4/s"),
+        (Tally("sequences", 34_120, 100_000, 81.4, 0.0), "34 120 of 100 000 sequences, 1 834/s, about 36 s left"),
+        (Tally("sequences", 0, 100, 99.0, 0.0), "0 of 100 sequences"),
+        (Tally("sequences", 100, 100, 90.0, 0.0), "100 of 100 sequences, 10/s"),
+        (Tally("requests", 120, 100, 90.0, 0.0), "120 requests, 12/s"),  # Hypothesis drew some that do not count
+        (Tally("sequences to shorten what failed", 7, 0, 95.0, 0.0), "7 sequences to shorten what failed, 1.4/s"),
         (Tally("crashes", 1, 90, 90.0, 0.0), "1 of 90 crashes, 0.1/s, about 15 min left"),
         (Tally("crashes", 1, 90, 90.0, 120.0), "1 of 90 crashes, 0.1/s, about 20 s left"),  # when the check gives up
     ],

@@ -53,7 +53,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     random, findings = Random(bench.seed), Findings()
     slower: list[TooSlow] = []
     count, ends = 0, bench.flight.now + BUDGET * max(1.0, bench.examples / 100)
-    bench.flight.aim("programs", bench.examples, ends)
+    bench.flight.aim("sequences", bench.examples, ends)
     while count < bench.examples and bench.flight.now <= ends:
         count += 1
         bench.flight.count()
@@ -64,21 +64,21 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         except TooSlow as slow:
             slower.append(slow)
     ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
-    bench.notes.append(f"machine: {count} programs; {ran or 'no operations'}")
+    bench.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
     if count < bench.examples:
-        bench.notes.append(f"machine: no more than {count} programs, because they take more than {BUDGET:g} s for 100 examples")
+        bench.notes.append(f"machine: no more than {count} sequences, because they take more than {BUDGET:g} s for 100 examples")
     if slower:
-        bench.notes.append(f"machine: {len(slower)} programs prove nothing: {slower[0]}")
+        bench.notes.append(f"machine: {len(slower)} sequences prove nothing: {slower[0]}")
         if len(slower) == count:
             raise slower[0]
     if findings.shortest:
-        bench.flight.aim("programs after the first failure")
+        bench.flight.aim("sequences to shorten what failed")
         findings.shorten(runner, attempts)
         findings.drop_explained(runner)
         for shortest in findings.shortest.values():
             bench.keep(shortest)
     elif missing := [name for name in runner.kind.needed if not runner.ran[name]]:
-        raise NotExercised(f"no program contained {', '.join(missing)}")
+        raise NotExercised(f"no sequence contained {', '.join(missing)}")
 
 
 class Findings:
