@@ -21,7 +21,7 @@ from queue_conformance.entrances.progress import PlainLines, Progress, StatusLin
 from queue_conformance.isolation import FlightRecorder, Tally
 from queue_conformance.suites import checks_of, runner_of
 
-LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 sequences, [\d .]+/s, about \d+ s left")
+LINE = re.compile(r"  (\S+: )?machine  \[3/3 checks\]  [\d ]+ of 600 sequences, [\d .]+/s, about \d+ s left")
 
 
 # --- What a check says of itself -------------------------------------------------------------------------------------

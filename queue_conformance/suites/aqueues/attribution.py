@@ -72,9 +72,14 @@ def _after_clearing(runner: Runner, run: Run, _failure: RuleBroken) -> str | Non
     return "aqueue.clear" if runner.passes((*before, *run.commands[last + 1 :])) else None
 
 
-def _after_limiting(_runner: Runner, _run: Run, failure: RuleBroken) -> str:
-    """A bound matters: has this put failed, or did one that was refused before leave something behind?"""
-    return USABLE if failure.expected == PUT_RETURNS else "aqueue.put.failed-no-trace"
+def _after_limiting(runner: Runner, _run: Run, failure: RuleBroken) -> str:
+    """A bound matters: has this put failed, was one dropped, or did one that was refused before leave something behind?"""
+    if failure.expected == PUT_RETURNS:
+        return USABLE
+    return FULL if FULL in runner.known else REFUSED
+
+
+REFUSED = "aqueue.put.failed-no-trace"
 
 
 AGAIN = 2
@@ -105,7 +110,5 @@ ABLATIONS = (
     Ablation(drop("close"), "aqueue.get.closed-drains", unless=(*_UNMOVED, *_CLOSED)),
     Ablation(one_after_another, "aqueue.get.concurrent", unless=(*_UNMOVED, "aqueue.get.blocks", *_CLOSED)),
     Ablation(drop("size"), "aqueue.size", unless=_UNMOVED),
-    Ablation(
-        drop("limit"), _after_limiting, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=(USABLE, "aqueue.put.failed-no-trace")
-    ),
+    Ablation(drop("limit"), _after_limiting, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=(USABLE, FULL, REFUSED)),
 )
