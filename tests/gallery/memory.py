@@ -411,9 +411,14 @@ class NumbersWithinATick(FifoMemoryQueue):
         if now == self._last[0]:
             number = self._last[1] + 1
         self._last = now, number
-        stored = {**getattr(self, "_stored", {}), (now, number): request}
-        self._stored = {key: one for key, one in stored.items() if one in (*self._requests, request)}
+        self._stored = {**getattr(self, "_stored", {}), (now, number): request}
         self._requests = type(self._requests)(self._stored.values())
+
+    def pop(self):
+        request = super().pop()
+        if request is not None:
+            del self._stored[next(iter(self._stored))]
+        return request
 
 
 @breaks("queue.pop.fifo", right=FIFO, claims={"order": "FIFO"})
