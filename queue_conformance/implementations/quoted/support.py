@@ -85,7 +85,6 @@ class Held:
 
     def __init__(self):
         self.kept = []
-        self.count()
 
     def count(self):
         gc.collect()

@@ -6,9 +6,9 @@ from typing import Any
 
 from queue_conformance.engine.lockstep import run
 from queue_conformance.implementations.drivers.base import Item
+from queue_conformance.implementations.quoted.support import StoppedClock
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.clock import NOON, stopped_clock
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.programs import program
 
@@ -18,6 +18,9 @@ FRESH = "dupefilter.seen.no-false-positive"
 
 PATIENCE = 60.0
 """Seconds after which no more new requests are tried; only slow filters come near."""
+
+NOON = 1_700_000_000
+"""When a crawl begins, in seconds."""
 
 MISTAKEN = 30
 """How many of 300 new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
@@ -72,14 +75,17 @@ def _shared_later(bench: Bench) -> bool:
 def _seen_by_another(bench: Bench, later: int) -> Any:
     """Let a spider see a request, and ask for it in the crawl of another one that begins so many seconds later."""
     bench.restart()
-    with stopped_clock(bench) as show:
+    bench.recorder.note(f"clock = StoppedClock({NOON}).__enter__()")
+    with StoppedClock(NOON) as clock:
         dupefilter = bench.open()
-        show(NOON + later)
+        clock.moment += later
+        bench.recorder.note(f"clock.moment += {later}")
         bench.driver.suffix = "-other"
         try:
             other = bench.open("job1", "other")
         finally:
             bench.driver.suffix = ""
+    bench.recorder.note("clock.__exit__()")
     dupefilter.seen(bench.driver.item(1))
     return other.seen(bench.driver.item(1))
 
