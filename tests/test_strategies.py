@@ -83,6 +83,6 @@ def test_values_are_the_same_if_their_types_are(left, right, equal):
 def test_the_first_difference_of_two_requests_is_named():
     one = Request("https://example.com/1", meta={"a": (1,)}, priority=3)
     assert difference(one, one.copy()) is None
-    assert difference(one, None).name == "class"
+    assert difference(one, None).name == "__class__"
     assert difference(one, one.replace(meta={"a": [1]})).name == "meta"
-    assert difference(one, one.replace(priority=4)).actual == "4"
+    assert difference(one, one.replace(priority=4)).name == "priority"

@@ -38,7 +38,10 @@ class Source:
     globals: dict[str, Any]
 
 
-def instrument(function: Callable[..., Any]) -> tuple[Callable[..., Any], Source]:
+Instrumented = tuple[Callable[..., Any], Source]
+
+
+def instrument(function: Callable[..., Any]) -> Instrumented:
     """Return a function that does the same and tells a record, and its source; it takes them as ``__record__``, ``__source__``.
 
     Raises:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from queue_conformance.implementations.quoted.example import same
-from queue_conformance.implementations.recording import describe
+from queue_conformance.implementations.quoted.example import field, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,31 +14,12 @@ class Difference:
     """The first field in which two requests differ.
 
     Attributes:
-        name: the attribute, or ``class``.
-        expected: what was pushed.
-        actual: what was popped.
+        name: the attribute, or ``__class__``.
         rare: whether a value that is not ordinary did not survive, and nothing else in that field.
     """
 
     name: str
-    expected: str
-    actual: str
     rare: bool = False
-
-    def assertion(self, source: str) -> list[str]:
-        """Return lines of a script that fail because of this difference.
-
-        Args:
-            source: an expression for the request that was pushed.
-        """
-        if self.name == "class":
-            return [f"assert type(popped) is type({source}), type(popped)"]
-        if self.name in ("callback", "errback"):
-            return [f"assert popped.{self.name} == {source}.{self.name}, popped.{self.name}"]
-        return [
-            f"pushed = {source}",
-            f"assert same(pushed.{self.name}, popped.{self.name}), f'{{pushed.{self.name}!r}} became {{popped.{self.name}!r}}'",
-        ]
 
 
 def difference(pushed: Any, popped: Any) -> Difference | None:
@@ -53,13 +33,11 @@ def difference(pushed: Any, popped: Any) -> Difference | None:
         The first difference, or ``None`` if they are equal.
     """
     if type(pushed) is not type(popped):
-        return Difference("class", type(pushed).__name__, describe(popped))
+        return Difference("__class__")
     for name in pushed.attributes:
-        before, after = getattr(pushed, name), getattr(popped, name)
-        if name in ("callback", "errback"):  # to which spider a method is bound is a rule of its own
-            before, after = (getattr(method, "__func__", method) for method in (before, after))
+        before, after = field(pushed, name), field(popped, name)
         if not same(before, after):
-            return Difference(name, describe(before), describe(after), _only_rare_values_differ(before, after))
+            return Difference(name, _only_rare_values_differ(before, after))
     return None
 
 

@@ -140,6 +140,25 @@ def fields(request):
     return {"class": type(request).__name__, **{name: getattr(request, name) for name in kept}}
 
 
+def field(request, name):
+    """Return an attribute of a request; of a callback or errback the function, whatever object it is bound to."""
+    value = getattr(request, name, None)
+    return getattr(value, "__func__", value) if name in ("callback", "errback") else value
+
+
+class Exactly:
+    """A value that equals values of the same types, all the way down."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return same(self.value, other)
+
+    def __repr__(self):
+        return repr(self.value)
+
+
 def types_in(request):
     """Return the types of the values that a request carries."""
     values = {**getattr(request, "meta", {}), **getattr(request, "cb_kwargs", {})}

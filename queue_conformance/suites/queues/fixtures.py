@@ -17,6 +17,7 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.serialization import Cause
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.loading import LoadError, load_class
 from queue_conformance.implementations.quoted import example, support
 from queue_conformance.implementations.quoted.support import Bulk, key
@@ -271,10 +272,13 @@ def use_spider(context: Context) -> Callable[[type[Spider]], Any]:
 
 @fixture
 def made(context: Context) -> Callable[..., Any]:
-    """``made(cause)``: what a cause or a lambda makes; scripts make it anew wherever it is used."""
-    return lambda cause, *arguments: context.sources.give(
-        cause(*arguments), cause.source if isinstance(cause, Cause) else body_of(cause)
-    )
+    """``made(cause)``: what a cause or a lambda makes, or the value of an item; scripts make it anew wherever it is used."""
+
+    def found(cause: Any, *arguments: Any) -> Any:
+        value = cause.value if isinstance(cause, Item) else cause(*arguments)
+        return context.sources.give(value, cause.source if isinstance(cause, (Cause, Item)) else body_of(cause))
+
+    return found
 
 
 @fixture

@@ -11,23 +11,25 @@ from scrapy.http import JsonRequest, XmlRpcRequest
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance import suites
-from queue_conformance.engine.check import check
+from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.instrument import Instrumented, instrument
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.implementations.equality import difference, is_ordinary
 from queue_conformance.implementations.quoted.example import (
     CustomRequest,
+    Exactly,
     ExampleSpider,
     FalsyRequest,
     FalsySpider,
     OtherSpider,
+    field,
     fields,
     name_of,
     owner_of,
     types_in,
 )
-from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.strategies import ODD_VALUES, SHAPES, RequestSource, request_sources
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
@@ -126,6 +128,7 @@ def every_field_survives(bench: Bench) -> None:
     shortest: dict[str, RuleBroken] = {}
     rare: list[tuple[int, RuleBroken]] = []
     accepted = 0
+    instrumented = instrument(comes_back_as_it_was)
 
     @seed(bench.seed)
     @our_settings(bench.examples)
@@ -133,9 +136,8 @@ def every_field_survives(bench: Bench) -> None:
     def drawn(source: RequestSource) -> None:
         nonlocal accepted
         bench.flight.count()
-        bench.restart()
         try:
-            accepted += _round_trip(bench, rule, str(source))
+            accepted += _round_trip(bench, rule, str(source), instrumented)
         except RuleBroken as failure:
             if failure.rule == RARE:  # go on: it must not hide what happens to ordinary values
                 rare.append((len(str(source)), failure))
@@ -146,8 +148,7 @@ def every_field_survives(bench: Bench) -> None:
     odd = (f"Request(url='https://example.com/1', meta={{'value': {value}}})" for value in ODD_VALUES)
     for shape in (*SHAPES, *odd):
         with bench.collecting():
-            bench.restart()
-            accepted += _round_trip(bench, rule, shape)
+            accepted += _round_trip(bench, rule, shape, instrumented)
     bench.flight.aim("requests", bench.examples)
     try:
         with repeatable():
@@ -164,7 +165,7 @@ def every_field_survives(bench: Bench) -> None:
     bench.notes.append(f"round trip: {accepted} requests accepted")
 
 
-def _round_trip(bench: Bench, rule: str, source: str) -> bool:
+def _round_trip(bench: Bench, rule: str, source: str, instrumented: Instrumented) -> bool:
     """Push and pop one request; return whether push accepted it."""
     try:
         item = bench.driver.evaluate(source)
@@ -173,26 +174,26 @@ def _round_trip(bench: Bench, rule: str, source: str) -> bool:
     spider = bench.driver.names["spider"]
     if difference(item.value, request_from_dict(item.value.to_dict(spider=spider), spider=spider)):
         reject()  # Scrapy itself cannot make this request from its own attributes again
-    queue = bench.open()
-    try:
-        queue.push(item)
-    except OperationRaised as raised:
-        if isinstance(raised.error, Exception):
-            return False
-        raise
-    bench.recorder.steps[-1].refusable = True
     ordinary = is_ordinary(item.value.meta) and is_ordinary(item.value.cb_kwargs)
-    with bench.recorder.blame(rule if ordinary else RARE):
-        try:
-            popped = queue.pop()
-        except OperationRaised as raised:
-            raise bench.unexpected(raised) from raised
-    bench.examined[rule] += 1
+    try:
+        run_case(bench, rule, instrumented, {"new": item, "pop_rule": rule if ordinary else RARE})
+    except NotCovered:
+        return False
     bench.examined[RARE] += not ordinary
-    if found := difference(item.value, popped):
-        bench.fail(RARE if found.rare else rule, f"{found.name} {found.expected}", found.actual, found.assertion(source))
-    queue.close()
     return True
+
+
+def comes_back_as_it_was(queue, made, new, pop_rule, tolerated, about, rule):
+    pushed = made(new)
+    with tolerated() as refused:
+        queue.push(pushed)
+    if refused:
+        raise NotCovered("push refused it")
+    with about(pop_rule):
+        popped = queue.pop()
+    if found := difference(pushed, popped):
+        with about(RARE if found.rare else rule):
+            assert Exactly(field(popped, found.name)) == field(pushed, found.name)
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
