@@ -11,6 +11,7 @@ from kit import FIFO_MEMORY, bench
 from scrapy import Request
 
 from queue_conformance import suites
+from queue_conformance.engine.cases import run_cases
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.fixtures import Uncertain
@@ -19,11 +20,12 @@ from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
-from queue_conformance.faults.fault import Fault
+from queue_conformance.faults.fault import Fault, Missed, NoFault
 from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
+from queue_reference.memory import FifoMemoryQueue
 
 SIZES = (1, 70)
 STACKS = WeakSet()
@@ -555,3 +557,95 @@ def test_it_must_be_the_only_one_in_its_line():
     first, _ = lambda: 1, lambda: 2
     with pytest.raises(LookupError, match="2 lambdas begin in line"):
         body_of(first)
+
+
+class Refuses(Fault):
+    """The queue refuses what is pushed."""
+
+    name, place = "refusal", "queue"
+
+    def begin(self):
+        self.before, FifoMemoryQueue.push = FifoMemoryQueue.push, refuse
+
+    def end(self):
+        FifoMemoryQueue.push = self.before
+
+
+class Nothing(NoFault):
+    place = "queue"
+
+    def begin(self):
+        self.begun = True
+
+    def end(self):
+        pass
+
+
+class Misses(Nothing):
+    def must_hit(self, seen=False):
+        raise Missed("nothing came in its way")
+
+
+def refuse(*_):
+    raise RuntimeError("no")
+
+
+def refusals(bench, attempt):
+    usual = Nothing()
+    attempt(usual)
+    assert usual.begun
+    yield from (Refuses(), Misses())
+
+
+def pushes_under_a_fault(queue, item, uncertain, about, fault):
+    with uncertain("queue.push.returns-none", never=["RuntimeError"], expected="no error", soft=True) as refused, fault:
+        queue.push(item(1))
+    with about("queue.push.duplicates"):
+        assert len(queue) == (3 if refused else 1)
+    fault.must_hit()
+
+
+def play_cases(made, check, **cases):
+    function = instrument(check)
+    run_cases(made, "a check", cases, lambda case: run_case(made, "queue.push.accept", function, case))
+
+
+def test_faults_are_generated_after_a_run_without_one_and_counted():
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made:
+        play_cases(made, pushes_under_a_fault, fault=[refusals])
+    assert made.notes == ["faults that hit a check: refusal (1 of 1)"]
+
+
+def test_a_check_may_go_on_after_a_failure_and_shows_each_up_to_where_it_is():
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made:
+        play_cases(made, pushes_under_a_fault, fault=[refusals])
+    first, second = made.broken["queue.push.returns-none"], made.broken["queue.push.duplicates"]
+    assert (first.expected, first.actual) == ("no error", "RuntimeError('no') raised")
+    assert "assert names & {'RuntimeError'} == set(), repr(error)" in first.body[-1]
+    assert "else:\n    sys.exit()" in second.body[1]
+    assert second.body[-1].endswith("assert length == 3, f'got {length!r}'")
+
+
+def fails_without_a_fault(queue, fault):
+    with fault:
+        assert queue.pop() == 1
+
+
+def misses(queue, fault):
+    with fault:
+        assert queue.pop() is None
+    fault.must_hit()
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [(fails_without_a_fault, "it fails without a fault, too"), (misses, "no fault came in its way")],
+)
+def test_what_no_fault_hits_is_not_covered(check, why):
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made, pytest.raises(NotCovered, match=why):
+        play_cases(made, check, fault=[refusals])
+    assert not made.broken
+    assert not made.examined.total()

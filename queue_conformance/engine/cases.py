@@ -72,7 +72,7 @@ def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: 
     reasons = list(dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed)))
     if not covered and missed:
         raise NotExercised(reasons[0] if reasons else "no fault came in its way")
-    bench.notes += reasons
+    bench.notes += reasons if tried else []
     if hits.total():
         counts = ", ".join(f"{fault} ({hits[fault]} of {tried[fault]})" for fault in tried if hits[fault])
         bench.notes.append(f"faults that hit {name}: {counts}")

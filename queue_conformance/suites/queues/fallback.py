@@ -52,13 +52,7 @@ def serialization_names(bench: Bench) -> tuple[str, ...]:
 
 def fallback_names(bench: Bench) -> tuple[str, ...]:
     """Return the names of the classes for which the documented scheduler falls back to memory."""
-    claimed = bench.implementation.errors.get("serialization-error")
-    return ("ValueError", SerializationError.__name__, *([claimed.__name__] if claimed else []), *transient_names(bench))
-
-
-def is_fallback(bench: Bench, error: BaseException) -> bool:
-    """Whether the documented scheduler falls back to memory for an exception of ``push``."""
-    return is_transient(bench, error) or isinstance(error, serialization_errors(bench))
+    return (*serialization_names(bench), *transient_names(bench))
 
 
 def consequence(bench: Bench, error: BaseException) -> str:
