@@ -312,7 +312,7 @@ class Sweep:
         """Crash, and return how the check failed; what a torn write leaves is judged in the kinder of its two forms."""
         failure = self.failure(planned)
         if failure is not None and planned.kill.when is When.TORN:
-            if self.failure(replace(planned, kill=Kill())) is not None:
+            if self.failure(replace(planned, kill=Kill(When.TORN))) is not None:
                 raise NotCovered("items are lost or damaged even where nothing is cut")
             planned = replace(planned, kill=replace(planned.kill, undo=False))
             failure = self.failure(planned)

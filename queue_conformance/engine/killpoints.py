@@ -54,7 +54,7 @@ class Kill:
     Attributes:
         when: where it is.
         number: of the line, counted from the beginning of the operation from 1; or the size in bytes.
-        file: what is cut, relative to the scratch directory.
+        file: what is cut, relative to the scratch directory; nothing if it is empty.
         undo: whether the other files are as they were before; nobody knows in which order files are written.
     """
 

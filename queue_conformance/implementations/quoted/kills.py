@@ -73,12 +73,15 @@ def tear_write(directory, name, size, undo):
     before = contents_below(directory)
     yield
     for path, content in contents_below(directory).items():
+        file = Path(directory, path)
+        if content == before.get(path):
+            continue
         if path == name:
-            os.truncate(os.path.join(directory, path), size)
-        elif undo and path not in before:
-            os.remove(os.path.join(directory, path))
-        elif undo and before[path] != content:
-            Path(directory, path).write_bytes(before[path])
+            file.write_bytes(content[:size])
+        elif undo and path in before:
+            file.write_bytes(before[path])
+        elif undo:
+            file.unlink()
 
 
 def contents_below(directory):

@@ -1,8 +1,7 @@
-"""Checks of asynchronous queues whose files are damaged, cut, or not theirs."""
+"""Checks of asynchronous queues whose files are damaged, or not theirs."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from queue_conformance.faults.crash import Say
@@ -112,100 +111,6 @@ def _puts(bench: Bench, numbers: tuple[int, ...]) -> list[str]:
     put = "loop.run(queue.put({}, priority={}))"
     puts = [put.format(driver.item(number).source, driver.priority_of(number)) for number in numbers]
     return [f"queue = {opening}", *puts, "loop.run(queue.close())"]
-
-
-# --- Cut files -------------------------------------------------------------------------------------------------------
-
-CUT = 12
-
-
-@check("aqueue.persist.torn", kinds=ASYNC)
-def a_cut_file_costs_one_request_once(bench: Bench) -> None:
-    before, after = _contents_before_and_after(bench)
-    grown = [name for name, content in after.items() if content != before.get(name) and content.startswith(before.get(name, b""))]
-    if not grown:
-        raise NotExercised("no file is only appended to")
-    for name in grown:
-        start, end = len(before.get(name, b"")), len(after[name])
-        for size in sorted({start, start + 1, (start + end) // 2, end - 1} - {end}):
-            if size or name not in before:
-                _cut(bench, {**after, name: after[name][:size]}, size - start)
-
-
-def _contents_before_and_after(bench: Bench) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Put, crash, and return the files as they were before the last put and as they are after it."""
-    driver = bench.driver
-
-    def live(say: Say) -> None:
-        queue = driver.open()
-        for number in ITEMS[:-1]:
-            queue.put(driver.item(number))
-        say(_contents(driver.directory))
-        queue.put(driver.item(CUT))
-        die()
-
-    lived = in_another_process(bench, live)
-    if not lived.hit:
-        raise NotExercised("the process was not killed")
-    return lived.said[0], _contents(driver.directory)
-
-
-def _contents(directory: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
-
-
-def _cut(bench: Bench, files: dict[str, bytes], offset: int) -> None:
-    """Open a queue whose files have these contents, twice, and judge what comes."""
-    rule, driver = "aqueue.persist.torn", bench.driver
-    bench.restart()
-    for name, content in files.items():
-        (driver.directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (driver.directory / name).write_bytes(content)
-    bench.examined[rule] += 1
-    problem = ""
-    try:
-        queue = bench.open()
-        first = drained(bench, queue, MOST)
-        queue.close()
-        queue = bench.open()
-        size = queue.size()
-        if missing := _missing(first, ITEMS[:-1]):
-            problem = f"{len(missing)} other requests are lost"
-        elif not first.waits or len(first.errors) > 1:
-            problem = f"{len(first.errors)} errors"
-        elif size:
-            problem = f"after the next start size is {size} again"
-    except OperationRaised as raised:
-        problem = f"{type(raised.error).__name__} raised by {call_of(raised.step)}"
-    if not problem:
-        return
-    opening, _ = driver.construction("0")
-    put = _puts(bench, ITEMS)[1:-1]
-    bench.recorder.steps = []
-    shown = (f"queue = {opening}", *put, f"# SIGKILL; what the last put wrote is cut after {offset} bytes", f"queue = {opening}")
-    for line in shown:
-        bench.recorder.note(line)
-    keys = ", ".join(driver.key_literal(driver.item(number)) for number in ITEMS[:-1])
-    body = [
-        f"queue = {opening}",
-        *put[:-1],
-        "old = {file: file.read_bytes() for file in Path(directory).rglob('*') if file.is_file()}",
-        put[-1],
-        "for file in [file for file in Path(directory).rglob('*') if file.is_file()]:",
-        "    start = old.get(file, b'')",
-        f"    size = len(start) + {offset}",
-        "    if size < file.stat().st_size and file.read_bytes().startswith(start):",
-        "        os.truncate(file, size)  # inside what the last put wrote",
-        f"queue = {opening}",
-        f"left = drained(loop, queue, {MOST})",
-        f"lost = {{{keys}}} - {{getattr(item, 'url', None) for item in left}}",
-        "assert not lost, f'lost with the cut one: {lost}'",
-        "loop.run(queue.close())",
-        f"queue = {opening}",
-        "size = loop.run(queue.size())",
-        "assert size == 0, f'after the next start size is {size}'",
-    ]
-    bench.fail(rule, "the other requests, and an empty queue afterwards", problem, [], body=body)
 
 
 # --- Files of others -------------------------------------------------------------------------------------------------
