@@ -10,7 +10,8 @@ import pytest
 from kit import FIFO_BYTES, FIFO_MEMORY, bench, broken, examine
 
 from gallery.right import LogByteQueue
-from queue_conformance.engine.crash import Died, Sweep
+from queue_conformance.engine.child import Died
+from queue_conformance.engine.crash import Sweep
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.faults import crash
@@ -48,7 +49,7 @@ def sweep(b, rule="queue.persist.crash-open"):
 def counted(b, workload, kill=None):
     """Crash one queue, and return what the check counted, or None if the kill did not hit."""
     found = sweep(b)
-    assert found.failure(Crash(operations_of(workload), kill or Kill())) is None
+    assert found.failure(Crash(operations_of(workload), kill or Kill()), counted=True) is None
     return found.counts[0][1] if found.counts else None
 
 
@@ -183,6 +184,10 @@ class TestAccount:
     def test_a_right_queue_has_everything_and_works(self):
         with bench(FIFO_BYTES) as b:
             assert not +counted(b, "open push:10 push:11 pop push:12")
+
+    def test_a_long_workload_fits(self):
+        with bench(FIFO_BYTES) as b:
+            assert not +counted(b, " ".join(["open", *(f"push:{number}" for number in range(1000, 2500))]))
 
     def test_a_queue_in_memory_has_nothing_but_works(self):
         with bench(FIFO_MEMORY) as b:

@@ -31,12 +31,12 @@ from typing import Any, TypeVar
 
 from queue_conformance import suites
 from queue_conformance.engine.check import run_case
+from queue_conformance.engine.child import Died, Pipe, heard, written
 from queue_conformance.engine.context import Context, NotCovered
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
 from queue_conformance.faults import crash as process
 from queue_conformance.faults.crash import AVAILABLE, Say
-from queue_conformance.flight import FlightRecorder
 from queue_conformance.implementations.quoted.kills import (
     contents_below,
     die,
@@ -45,7 +45,7 @@ from queue_conformance.implementations.quoted.kills import (
     tear_write,
     trace_lines,
 )
-from queue_conformance.implementations.recording import OperationRaised, Recorder, Step
+from queue_conformance.implementations.recording import OperationRaised, Step
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
@@ -60,40 +60,6 @@ SECONDS = 60.0
 
 SHORTENINGS = 60
 """Shorter workloads that are tried at most where a check failed."""
-
-
-class Died:
-    """What the parent knows of a child that was killed.
-
-    Args:
-        operations: its workload.
-        results: the numbers of the items, or the truth values, that its operations returned, as far as they returned.
-
-    Attributes:
-        put: the items that were put, that of an operation that did not return included.
-        stored: those whose put had returned, and that no operation had returned or cleared.
-        refused: those of them whose put had returned false.
-        gone: those that had been returned or cleared.
-        spared: how many of the stored ones may be missing: one with a take that did not return, all with a clear.
-    """
-
-    def __init__(self, operations: Sequence[Operation], results: Sequence[int | bool | None]) -> None:
-        self.put = [operation.number for operation in operations if operation.number is not None]
-        self.stored: list[int] = []
-        self.refused: list[int] = []
-        self.gone: list[int] = []
-        for operation, result in zip(operations, results, strict=False):
-            if operation.number is not None:
-                self.stored.append(operation.number)
-                self.refused += [operation.number] * (result is False)
-            else:
-                taken = [number for number in self.stored if operation.name == "clear" or number == result]
-                self.gone += taken
-                self.stored = [number for number in self.stored if number not in taken]
-        in_flight = operations[len(results)] if len(results) < len(operations) else Operation("")
-        self.spared = len(self.stored) if in_flight.name == "clear" else int(in_flight.name not in ("", "open", "close"))
-        if in_flight.number is not None:
-            self.spared = 0
 
 
 class Survived(Exception):
@@ -139,35 +105,37 @@ class Crashing:
         """Yield the operations, and be killed in or after the last one."""
         *before, last = self._planned.operations
         if self._passed is not None:
-            for operation in self._planned.operations:
+            for operation in (*before, last):
                 with self._rehearsed():
                     yield operation
             return
         for operation in before:
             yield operation
             self._say("done")
+        when = self._planned.kill.when
         with self._armed():
             yield last
-        if self._planned.kill.when is When.AFTER:
+        if when is When.AFTER:
             self._say("done")
-        if self._planned.kill.when in (When.AFTER, When.TORN):
+        if when in (When.AFTER, When.TORN):
             die()
 
     def _armed(self) -> AbstractContextManager[object]:
         """Return the context in which the last operation is killed, and tell how it is written."""
         kill, bench = self._planned.kill, self._context.bench
         directory = str(bench.driver.directory)
-        arguments: dict[When, tuple[Callable[..., AbstractContextManager[object]], Any, Any]] = {
-            When.LINE: (kill_at_line, bench.implementation.cls, (kill.number,)),
-            When.BYTE: (kill_in_write, directory, (kill.number,)),
-            When.TORN: (tear_write, directory, (kill.file, kill.number, kill.undo)),
+        arguments: dict[When, tuple[Any, ...]] = {
+            When.LINE: (kill_at_line, bench.implementation.cls, kill.number),
+            When.BYTE: (kill_in_write, directory, kill.number),
+            When.TORN: (tear_write, directory, kill.file, kill.number, kill.undo),
         }
         if kill.when is When.AFTER:
             return nullcontext()
-        function, subject, others = arguments[kill.when]
+        function, *given = arguments[kill.when]
         self._context.sources.give(bench.implementation.cls, bench.driver.class_name)
-        self._say(("with", f"{function.__name__}({self._context.record.written((subject, *others), {})})"))
-        return function(subject, *others)
+        self._say(("with", f"{function.__name__}({self._context.record.written(tuple(given), {})})"))
+        armed: AbstractContextManager[object] = function(*given)
+        return armed
 
     @contextmanager
     def _rehearsed(self) -> Iterator[None]:
@@ -198,7 +166,7 @@ class Crashing:
 
         def live(say: Say) -> None:
             self._say = say
-            bench.recorder.flight = _Pipe(say, bench.recorder, bench.driver.identify)
+            bench.recorder.flight = Pipe(say, bench.recorder, bench.driver.identify)
             bench.driver.after_fork()
             with suppress(OperationRaised):  # it refuses to work: that is for other checks
                 workload()
@@ -206,69 +174,16 @@ class Crashing:
         ended = process.run(live, time_limit=bench.time_limit)
         if self._passed is not None:
             self._passed += [message for message in ended.said if isinstance(message, Passed)]
+        if self._passed is not None or not ended.hit:
             raise Survived
-        if not ended.hit:
-            raise Survived
-        lines, results = _heard(ended.said)
+        lines, results = heard(ended.said)
         bench.recorder.steps += [Step(line.strip()) for line in lines if not line.startswith("with ")]
         bench.recorder.steps[-1].source += f"  # {self._planned.kill}"
-        record.insert(written := _written(lines))
-        bench.flight.note(written)
+        script = written(lines)
+        record.insert("\n".join(script))
+        for line in script:
+            bench.flight.note(line)
         return Died(self._planned.operations, results)
-
-
-_INNER = "    "
-
-
-def _heard(said: Iterable[Any]) -> tuple[list[str], list[int | bool | None]]:
-    """Return the lines that a child ran, those inside a block indented, and what its operations returned."""
-    lines: list[str] = []
-    results: list[int | bool | None] = []
-    result, indent = None, ""
-    for message in said:
-        match message:
-            case "done":
-                results.append(result)
-                result = None
-            case "with", head:
-                lines.append(f"with {head}:")
-                indent = _INNER
-            case "line", line:
-                lines.append(indent + line)
-            case "result", result:
-                pass
-    return lines, results
-
-
-def _written(lines: Sequence[str]) -> str:
-    """Return the lines of a script in which a child runs these, and is killed."""
-    return "\n".join(["if (child := os.fork()) == 0:", *(_INNER + line for line in (*lines, "die()")), "os.waitpid(child, 0)"])
-
-
-class _Pipe(FlightRecorder):
-    """Tells the operations of a child to its parent.
-
-    Args:
-        say: the pipe.
-        recorder: keeps the operations.
-        identify: returns the number of an item.
-    """
-
-    def __init__(self, say: Say, recorder: Recorder, identify: Callable[[Any], int | None]) -> None:
-        self._say: Say = lambda message: None
-        super().__init__()
-        self._say, self._recorder, self._identify = say, recorder, identify
-
-    def enter(self, step: str, owner: str) -> None:
-        self._say(("line", step))
-
-    def note(self, step: str) -> None:
-        self._say(("line", step))
-
-    def leave(self) -> None:
-        if hasattr(self, "_recorder"):
-            result = self._recorder.steps[-1].result
-            self._say(("result", result if isinstance(result, bool) else self._identify(result)))
 
 
 # --- The sweep -------------------------------------------------------------------------------------------------------
@@ -310,7 +225,7 @@ class Sweep:
 
     def judged(self, planned: Crash) -> tuple[Crash, RuleBroken | None]:
         """Crash, and return how the check failed; what a torn write leaves is judged in the kinder of its two forms."""
-        failure = self.failure(planned)
+        failure = self.failure(planned, counted=True)
         if failure is not None and planned.kill.when is When.TORN:
             if self.failure(replace(planned, kill=Kill(When.TORN))) is not None:
                 raise NotCovered("items are lost or damaged even where nothing is cut")
@@ -318,8 +233,8 @@ class Sweep:
             failure = self.failure(planned)
         return planned, failure
 
-    def failure(self, planned: Crash) -> RuleBroken | None:
-        """Crash, and return how the check failed, if it did."""
+    def failure(self, planned: Crash, *, counted: bool = False) -> RuleBroken | None:
+        """Crash, and return how the check failed, if it did; what is played again is not counted."""
         made: list[Crashing] = []
 
         def crash(context: Context) -> Crashing:
@@ -337,8 +252,9 @@ class Sweep:
             made[0].counts["unusable"] += not made[0].counts
         finally:
             shutil.rmtree(self.bench.driver.directory, ignore_errors=True)
-        self.counts.append((planned, made[0].counts))
-        self.errors.update(made[0].errors)
+        if counted:
+            self.counts.append((planned, made[0].counts))
+            self.errors.update(made[0].errors)
         return failure
 
     def rehearsal(self, operations: Workload) -> list[Passed]:

@@ -129,7 +129,7 @@ class Record:
 
     def insert(self, text: str) -> None:
         """Add lines that something else has run."""
-        self._entries.append(Line(normal(text)))
+        self._entries.append(Line(text))
 
     def construct(self, source: str, rule: str, build: Callable[[], Any], rules: Mapping[str, str]) -> Subject:
         """Build a subject, named as the variable that the statement in progress assigns to.

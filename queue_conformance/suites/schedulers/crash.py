@@ -19,7 +19,13 @@ WORKLOADS = (
 
 
 @crash_sweep(
-    SAFE, NO_LIMBO, kinds=SCHEDULERS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 120
+    SAFE,
+    NO_LIMBO,
+    kinds=SCHEDULERS,
+    workloads=lambda bench: WORKLOADS,
+    ways={When.AFTER, When.LINE},
+    points=lambda bench: 120,
+    masked={NO_LIMBO: SAFE},
 )
 def sigkill_costs_no_request(crash, open_scheduler, fresh, urls, about, bench):
     # Queues that can refuse a request, and a filter that forgets nothing.
