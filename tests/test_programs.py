@@ -45,6 +45,21 @@ def test_a_program_that_a_check_prescribes_is_shortened():
     assert caught.value.program == program("push:0") * 5
 
 
+def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
+    def run(sequence):
+        ends = [place for place, command in enumerate(sequence) if command.argument == 0 or place == 2]
+        if ends:
+            failure = RuleBroken("queue.pop.exactly-once", expected="an item", actual="another", steps=(), tail=())
+            failure.program = tuple(sequence)[: ends[0] + 1]
+            raise failure
+
+    with bench(FIFO_MEMORY) as found, pytest.raises(RuleBroken) as caught:
+        runner = runner_of(found)
+        monkeypatch.setattr(runner, "run", run)
+        runner.show(program("push:1 push:1 push:1"))
+    assert caught.value.program == program("push:0")
+
+
 @pytest.mark.parametrize("path", [FIFO_DISK, LIFO_DISK, FIFO_BYTES, PRIORITY, TURNS])
 def test_a_right_implementation_plays_everything(path):
     with bench(path) as found:

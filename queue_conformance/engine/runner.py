@@ -247,11 +247,13 @@ class Runner:
                     fails(program()[: max(0, place - size)] + program()[place:])
                     place = min(place - size, len(program()))
                 size = size // 2 if size > 1 or program() == before else size
-            for place in range(len(program())):
+            place = 0
+            while place < len(program()):  # which may fail sooner with a smaller argument
                 for argument in range(program()[place].argument):
                     smaller = program()[place]._replace(argument=argument)
                     if smaller in self.table and fails((*program()[:place], smaller, *program()[place + 1 :])):
                         break
+                place += 1
         return failure
 
     @contextmanager
