@@ -14,6 +14,7 @@ from kit import FIFO_DISK, FIFO_MEMORY
 from queue_conformance.entrances.runs import Run
 from queue_conformance.faults import servers
 from queue_conformance.implementations.loading import LoadError
+from queue_conformance.implementations.quoted import engine
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import terminal
@@ -95,6 +96,21 @@ def test_a_release_that_the_kit_does_not_run_with_is_told(monkeypatch, tmp_path)
     assert line == "scrapy 2.12.0 is installed, and the kit runs with >=2.13: install such a release"
     assert run.errors == [line]
     assert not run.mistakes
+
+
+def test_a_scrapy_that_can_make_no_engine_is_told(monkeypatch):
+    def cannot(*arguments):
+        try:
+            raise ImportError("cannot import name '_x'")
+        except ImportError:
+            raise AttributeError("no downloader")  # noqa: B904  as Scrapy's own engine does when it tidies up
+
+    monkeypatch.setattr(engine, "ExecutionEngine", cannot)
+    with tempfile.TemporaryDirectory() as directory:
+        run = Run(Options(()), Path(directory))
+        with pytest.raises(LoadError) as told:
+            run.examine(Target("scrapy.core.scheduler.Scheduler", "scheduler-class", "scrapy.core.scheduler.Scheduler"))
+    assert str(told.value).startswith("Scrapy can make no engine here (ImportError: cannot import name '_x'): look at")
 
 
 class Refusing(socketserver.StreamRequestHandler):

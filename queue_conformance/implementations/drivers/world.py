@@ -46,6 +46,10 @@ def _replace(reactor: Any) -> None:
             module.reactor = sys.modules[_REACTOR]  # type: ignore[attr-defined]
 
 
+class EngineError(Exception):
+    """Scrapy can make no engine here, whatever the class under test does with it; the message says why."""
+
+
 class WorldlyCrawler(Crawler):
     """A crawler whose engine and extensions are there when somebody asks for them: most components never do."""
 
@@ -67,12 +71,20 @@ class WorldlyCrawler(Crawler):
 
     @property
     def engine(self) -> Any:
-        """The engine; about 0.05 ms, and some milliseconds for the first one of a process."""
+        """The engine; about 0.05 ms, and some milliseconds for the first one of a process.
+
+        Raises:
+            EngineError: if there can be none, because of the settings, or of what is installed beside Scrapy.
+        """
         if self._built.get("engine") is None:
             enter()
             if not self._patterns:
                 first = self.copied()
-                engine.give_engine(first)
+                try:
+                    engine.give_engine(first)
+                except Exception as error:
+                    first_error = _first(error)
+                    raise EngineError(f"{type(first_error).__name__}: {first_error}") from None
                 self._patterns.append(first.engine)
             self._built["engine"] = _engine_like(self._patterns[0], self)
         return self._built["engine"]
@@ -92,6 +104,11 @@ class WorldlyCrawler(Crawler):
     @extensions.setter
     def extensions(self, value: Any) -> None:
         self._built["extensions"] = value
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the error that others followed."""
+    return error if error.__context__ is None else _first(error.__context__)
 
 
 def _engine_like(pattern: ExecutionEngine, crawler: Crawler) -> ExecutionEngine:
