@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Any, NoReturn
 
 from queue_conformance import isolation
+from queue_conformance.engine.process import TICK, Process, flush, forked
 from queue_conformance.flight import FlightRecorder
 from queue_conformance.isolation import IsolatedError
 
@@ -41,13 +42,13 @@ class Host:
         self._patience = patience
         self._socket, theirs = socket.socketpair()
         parent = os.getpid()
-        pid = isolation.forked()
+        pid = forked()
         if pid == 0:
             self._socket.close()
             isolation.supervise(parent, self._flight)
             _serve(theirs, work, expected)
         theirs.close()
-        self._process = isolation.Process(pid)
+        self._process = Process(pid)
 
     def ask(self, request: object, watch: Callable[[FlightRecorder], None] | None = None) -> Any:
         """Let the function work, and return what it returns.
@@ -81,7 +82,7 @@ class Host:
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         seen, alive = 0.0, monotonic()
-        while not poll.poll(isolation.TICK * 1000):
+        while not poll.poll(TICK * 1000):
             watch(self._flight)
             if (now := self._flight.now) != seen:
                 seen, alive = now, monotonic()
@@ -120,7 +121,7 @@ def _serve(channel: socket.socket, work: Callable[[Any], Any], expected: type[Ex
                 data = pickle.dumps(("expected", str(error)))
             except BaseException:
                 data = pickle.dumps(("error", traceback.format_exc()))
-            isolation.flush()
+            flush()
             channel.sendall(_LENGTH.pack(len(data)) + data)
     except (OSError, EOFError):
         pass

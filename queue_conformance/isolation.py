@@ -13,29 +13,23 @@ import gc
 import mmap
 import os
 import pickle
-import select
 import signal
 import struct
 import sys
 import tempfile
 import traceback
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from time import monotonic, sleep  # now: an implementation may replace them in their module
 from typing import IO, Any, Generic, NoReturn, TypeVar
 
-from queue_conformance.descendants import DEATH_OF_PARENT as _DEATH_OF_PARENT
-from queue_conformance.descendants import LIBRARY as _LIBRARY
-from queue_conformance.descendants import adopt, children, end_descendants
+from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY, adopt, children, end_descendants
+from queue_conformance.engine import process
+from queue_conformance.engine.process import TICK, Process, flush, fork, forked
 from queue_conformance.flight import FlightRecorder as FlightRecorder
 from queue_conformance.flight import Tally as Tally
 from queue_conformance.stopwatch import Stopwatch
 
 T = TypeVar("T")
-
-AVAILABLE = hasattr(os, "fork")
-"""Whether this platform can isolate; elsewhere functions run in the calling process, unguarded."""
 
 _GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
@@ -112,7 +106,7 @@ def run(
     Raises:
         IsolatedError: if the function raised, which is an error of the kit.
     """
-    if in_process or not AVAILABLE:
+    if in_process or not process.AVAILABLE:
         with _alone():
             try:
                 return Answer(function(FlightRecorder()))
@@ -204,8 +198,8 @@ def supervise(parent: int, flight: FlightRecorder) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)
     adopt()
-    if _LIBRARY is not None:
-        _LIBRARY.prctl(_DEATH_OF_PARENT, signal.SIGTERM)
+    if LIBRARY is not None:
+        LIBRARY.prctl(DEATH_OF_PARENT, signal.SIGTERM)
     if os.getppid() != parent:
         _exit(1)
 
@@ -280,59 +274,13 @@ def _alone() -> Iterator[None]:
             loops._set_running_loop(before)
 
 
-def fork() -> int:
-    """Fork; the child is killed when this process ends, where the system can do that (Linux).
-
-    Returns:
-        The number of the child, or 0 in the child.
-    """
-    parent = os.getpid()
-    pid = forked()
-    if pid == 0:
-        die_with_parent(parent)
-    return pid
-
-
-def forked() -> int:
-    """Fork; the child need not end with this process.
-
-    Returns:
-        The number of the child, or 0 in the child.
-    """
-    flush()
-    with warnings.catch_warnings():
-        # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
-        # run, whose channels they never touch.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
-
-
-def flush() -> None:
-    """Write what was printed; an implementation may have closed or replaced the streams."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
-
-
-def die_with_parent(parent: int) -> None:
-    """Let this process be killed when the one that started it ends, where the system can do that (Linux).
-
-    Args:
-        parent: the number of that process; if it has ended already, this one ends at once.
-    """
-    if _LIBRARY is not None:
-        _LIBRARY.prctl(_DEATH_OF_PARENT, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-
 def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, mailbox: _Mailbox, stacks: IO[bytes]) -> None:
     """Run the function, leave what came of it, and end the process without any clean-up of the parent's."""
     import resource
 
     global alone, supervises
     code, alone, supervises = 1, True, None
-    process = os.getpid()
+    pid = os.getpid()
     try:
         gc.freeze()
         with contextlib.suppress(OSError):
@@ -345,7 +293,7 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, ma
             message = _dumps(("answer", function(flight)))
         except BaseException:
             message = _dumps(("error", traceback.format_exc()))
-        if _getpid() == process:  # and not what an operation forked
+        if _getpid() == pid:  # and not what an operation forked
             mailbox.put(message)
         code = 0
         flush()
@@ -358,64 +306,6 @@ _getpid = os.getpid
 
 def _unseen(_flight: FlightRecorder) -> None:
     """Watch nothing."""
-
-
-TICK = 0.1
-"""Seconds between two looks at what a process does."""
-
-
-class Process:
-    """Waits for the end of a child.
-
-    Args:
-        pid: its number.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._status: int | None = None
-        self._poll: select.poll | None = None
-        self._descriptor = -1
-        with contextlib.suppress(AttributeError, OSError):  # an old kernel, or another one
-            self._descriptor = os.pidfd_open(pid)
-            self._poll = select.poll()
-            self._poll.register(self._descriptor, select.POLLIN)
-
-    def within(self, seconds: float) -> int | None:
-        """Return its status, or ``None`` if it does not end within so many seconds."""
-        deadline = monotonic() + seconds
-        while self._status is None:
-            if self._poll is not None:
-                self._poll.poll(max(0.0, deadline - monotonic()) * 1000)
-            else:
-                sleep(0.002)
-            ended, status = os.waitpid(self._pid, os.WNOHANG)
-            if ended:
-                self._status = status
-                self._close()
-            elif monotonic() >= deadline:
-                break
-        return self._status
-
-    def end(self) -> int:
-        """Kill it, if it has not ended, and return its status."""
-        if self._status is None:
-            os.kill(self._pid, signal.SIGKILL)
-            _, self._status = os.waitpid(self._pid, 0)
-            self._close()
-        return self._status
-
-    def stop(self) -> None:
-        """Let it end with all that it watches, if it has not ended."""
-        if self._status is None and self.within(0.0) is None:
-            os.kill(self._pid, signal.SIGTERM)
-            self.within(_GRACE * 5)
-            self.end()
-
-    def _close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
 
 
 def _watch(pid: int, flight: FlightRecorder, time_limit: float) -> tuple[int, bool]:

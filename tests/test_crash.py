@@ -10,11 +10,11 @@ import pytest
 from kit import FIFO_BYTES, FIFO_MEMORY, bench, broken, examine
 
 from gallery.right import LogByteQueue
+from queue_conformance.engine import process
 from queue_conformance.engine.child import Died
 from queue_conformance.engine.crash import Sweep
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
-from queue_conformance.faults import crash
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.implementations.quoted.kills import die, kill_at_line, kill_in_write, tear_write
 from queue_conformance.suites import checks_of
@@ -38,7 +38,7 @@ def killed(context, operation):
         with context:
             say(operation())
 
-    return crash.run(live, time_limit=10)
+    return process.run(live, time_limit=10)
 
 
 def sweep(b, rule="queue.persist.crash-open"):
@@ -54,31 +54,31 @@ def counted(b, workload, kill=None):
 
 
 def test_a_process_says_things_and_ends():
-    ended = crash.run(lambda say: [say(1), say("two"), say(b"3" * 100_000)], time_limit=10)
+    ended = process.run(lambda say: [say(1), say("two"), say(b"3" * 100_000)], time_limit=10)
     assert ended.said == (1, "two", b"3" * 100_000)
     assert (ended.signal, ended.status, ended.hung, ended.hit) == (0, 0, False, False)
 
 
 def test_what_was_said_before_the_kill_is_known():
-    ended = crash.run(lambda say: [say("before"), die(), say("after")], time_limit=10)
+    ended = process.run(lambda say: [say("before"), die(), say("after")], time_limit=10)
     assert ended.said == ("before",)
     assert ended.signal == signal.SIGKILL
     assert ended.hit
 
 
 def test_an_exit_is_no_hit():
-    ended = crash.run(lambda say: os._exit(3), time_limit=10)
+    ended = process.run(lambda say: os._exit(3), time_limit=10)
     assert (ended.signal, ended.status, ended.hit) == (0, 3, False)
 
 
 def test_an_error_of_the_function_is_an_error_here():
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        crash.run(lambda say: 1 // 0, time_limit=10)
+        process.run(lambda say: 1 // 0, time_limit=10)
 
 
 def test_a_silent_process_is_ended_and_that_is_no_hit():
     started = time.monotonic()
-    ended = crash.run(lambda say: [say(os.getpid()), time.sleep(60)], time_limit=0.2)
+    ended = process.run(lambda say: [say(os.getpid()), time.sleep(60)], time_limit=0.2)
     assert time.monotonic() - started < 10
     assert (ended.hung, ended.hit) == (True, False)
     assert process_is_gone(*ended.said)
@@ -92,9 +92,9 @@ def test_a_process_ends_with_the_one_that_started_it():
             os.write(writer, b"%d" % os.getpid())
             time.sleep(60)
 
-        crash.run(child, time_limit=60)
+        process.run(child, time_limit=60)
 
-    ended = crash.run(parent, time_limit=0.5)
+    ended = process.run(parent, time_limit=0.5)
     assert ended.hung
     pid = int(os.read(reader, 20))
     os.close(reader)

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from queue_conformance import descendants, isolation
+from queue_conformance.engine.process import die_with_parent, fork
 from queue_conformance.implementations.recording import Recorder
-from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, die_with_parent, fork, run
+from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, run
 
 
 def test_the_result_comes_back():

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from queue_conformance.engine.killpoints import Operation
+from queue_conformance.engine.process import Say
 from queue_conformance.engine.writing import INDENT
-from queue_conformance.faults.crash import Say
 from queue_conformance.flight import FlightRecorder
 from queue_conformance.implementations.recording import Recorder
 

@@ -30,13 +30,13 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from queue_conformance import suites
+from queue_conformance.engine import process
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.child import Died, Pipe, heard, written
 from queue_conformance.engine.context import Context, NotCovered
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
-from queue_conformance.faults import crash as process
-from queue_conformance.faults.crash import AVAILABLE, Say
+from queue_conformance.engine.process import Say
 from queue_conformance.implementations.quoted.kills import (
     contents_below,
     die,
@@ -309,7 +309,7 @@ def crash_sweep(
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         def run(bench: Bench) -> None:
-            if not AVAILABLE:
+            if not process.AVAILABLE:
                 raise NotCovered("this platform cannot fork")
             sweep = Sweep(bench, rules[0], instrument(function))
             chosen = [operations_of(workload) for workload in workloads(bench)]

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.engine import process
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.faults.leftovers import Keys, keys_of, note_on
 from queue_conformance.implementations.loading import LoadError
-from queue_conformance.isolation import AVAILABLE, FlightRecorder, IsolatedError
+from queue_conformance.isolation import FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.reports.secrets import Secrets
@@ -112,7 +113,7 @@ class Run:
 
         examination: Examination | Hosted
         try:
-            if self._hosting and cls is None and AVAILABLE and not self._options.in_process:
+            if self._hosting and cls is None and process.AVAILABLE and not self._options.in_process:
                 examination = Hosted(target.path, examination_here, self._options.time_limit, self.watch)
                 self._hosted.append(examination)
             else:

@@ -25,13 +25,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, NoReturn
 
+from queue_conformance.engine.process import fork
 from queue_conformance.faults.redirection import DIRECT
 from queue_conformance.implementations.quoted.site import Site, make_project
-from queue_conformance.isolation import fork
 from queue_conformance.stopwatch import Stopwatch
-
-AVAILABLE = hasattr(os, "fork")
-"""Whether this platform can send signals to crawls."""
 
 CONCURRENCY = 4
 """Requests that a crawl has in flight at most."""

@@ -16,8 +16,8 @@ from io import BufferedRWPair
 from pathlib import Path
 from typing import Any, ClassVar
 
+from queue_conformance.engine.process import Child, Say, die_with_parent
 from queue_conformance.faults.network import Address, connected
-from queue_conformance.isolation import die_with_parent, fork
 
 PATIENCE = 10.0
 """Seconds that a server gets to start."""
@@ -117,42 +117,33 @@ class FakeRedisServer(Server):
 
     def __init__(self, directory: Path) -> None:
         self.name = "fakeredis"
-        reader, writer = os.pipe()
-        self._pid = fork()
-        if self._pid == 0:
-            os.close(reader)
-            _serve_fake(writer)
-        os.close(writer)
-        with open(reader) as pipe:
-            port = pipe.readline()
-        if not port:
+        self._server = Child(_serve_fake)
+        try:
+            started = self._server.hear(1, PATIENCE)
+        except RuntimeError:
+            started = False
+        if not started:
             self.close()
             raise ServerError("--queue-server=fakeredis: it does not start")
-        self.address = ("127.0.0.1", int(port))
+        self.address = ("127.0.0.1", *self._server.said())
 
     def close(self) -> None:
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+        self._server.kill()
 
 
-def _serve_fake(writer: int) -> None:
-    """Serve until killed."""
-    try:
-        from fakeredis import TcpFakeServer
+def _serve_fake(say: Say) -> None:
+    """Tell the port, and serve until killed."""
+    from fakeredis import TcpFakeServer
 
-        TcpFakeServer.request_queue_size = BACKLOG  # with the 5 of socketserver, a client that connects often waits a second
-        null = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(null, number)
-        server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
-        # It sends the replies of a transaction one by one; otherwise each would wait until the one before is acknowledged, 40 ms.
-        server.RequestHandlerClass.disable_nagle_algorithm = True  # type: ignore[attr-defined]
-        os.write(writer, f"{server.server_address[1]}\n".encode())
-        os.close(writer)
-        server.serve_forever()
-    finally:
-        os._exit(1)
+    TcpFakeServer.request_queue_size = BACKLOG  # with the 5 of socketserver, a client that connects often waits a second
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
+    # It sends the replies of a transaction one by one; otherwise each would wait until the one before is acknowledged, 40 ms.
+    server.RequestHandlerClass.disable_nagle_algorithm = True  # type: ignore[attr-defined]
+    say(server.server_address[1])
+    server.serve_forever()
 
 
 def start(text: str, directory: Path) -> Server:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from queue_conformance import isolation
+from queue_conformance.engine import process
 from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.expectations import hold, stored_files
 from queue_conformance.implementations.quoted.engine import occupy
@@ -48,9 +49,6 @@ def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
     return hold(found, driver.implementation.cls, driver.implementation.settings, {"persistent": traces})
 
 
-_YES, _NO = 77, 78
-
-
 def _alone(run: Callable[[Any], Any], driver: Any) -> bool:
     """Tell what a run says in a process of its own; where that ends in another way, this one does too, and so is seen."""
 
@@ -60,21 +58,17 @@ def _alone(run: Callable[[Any], Any], driver: Any) -> bool:
         except Exception:  # of an operation, or because what came out is nothing that a request could be
             return False
 
-    if not isolation.AVAILABLE:
+    if not process.AVAILABLE:
         return says()
-    child = isolation.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = _YES if says() else _NO
-        finally:
-            os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status < 0:
-        os.kill(os.getpid(), -status)
-    if status not in (_YES, _NO):
-        os._exit(status)
-    return status == _YES
+    try:
+        ended = process.run(lambda say: say(says()), time_limit=math.inf)
+    except RuntimeError:  # SystemExit or the like
+        os._exit(1)
+    if ended.signal:
+        os.kill(os.getpid(), ended.signal)
+    if not ended.said:
+        os._exit(ended.status)
+    return bool(ended.said[0])
 
 
 def _store(driver: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from hypothesis.errors import Flaky
 
 from queue_conformance import isolation
+from queue_conformance.engine import process
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
@@ -195,7 +196,7 @@ def on_bench(implementation: Implementation, conditions: Conditions, function: C
                     conditions.seed,
                     conditions.examples,
                     backend=backend,
-                    isolated=isolation.AVAILABLE and not conditions.in_process,
+                    isolated=process.AVAILABLE and not conditions.in_process,
                     time_limit=conditions.time_limit,
                     moves=True,
                 )

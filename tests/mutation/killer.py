@@ -27,6 +27,7 @@ from typing import Any
 from subjects import Subject
 
 from queue_conformance import isolation
+from queue_conformance.engine.process import fork
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.suites import Check
@@ -279,7 +280,7 @@ class Killer:
     def _watched(self, function: Callable[[Callable[[str], None]], tuple[str, str, str]]) -> Fate:
         """Call a function in a process of its own, and end that when one check takes too long."""
         reader, writer = os.pipe()
-        pid = isolation.fork()
+        pid = fork()
         if pid == 0:
             os.setpgid(0, 0)
             os.close(reader)

@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred
 
 from queue_conformance.implementations.drivers import world
 from queue_conformance.implementations.drivers.crawling import CrawlerDriver
-from queue_conformance.implementations.quoted import engine, example, kills, running
+from queue_conformance.implementations.quoted import engine, example, kills, processes, running
 from queue_conformance.implementations.scripts import (
     quoted,
     source_of_backend,
@@ -41,7 +41,7 @@ class ComponentDriver(CrawlerDriver):
         asynchronous: whether something had to be waited for, so that scripts need a reactor.
     """
 
-    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, running)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes, running)
     suffix = ""
     asynchronous = False
     gives_jobs = True

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from queue_conformance.faults import crash
-from queue_conformance.faults.crash import Ended, Say
+from queue_conformance.engine import process
+from queue_conformance.engine.process import Ended, Say
 from queue_conformance.implementations.drivers.asyncqueue import Pending
 from queue_conformance.implementations.recording import describe
 from queue_conformance.implementations.scripts import quoted
@@ -88,7 +88,7 @@ def in_another_process(bench: Bench, function: Callable[[Say], None]) -> Ended:
     Raises:
         NotExercised: if this platform cannot fork, or the function raises there.
     """
-    if not crash.AVAILABLE:
+    if not process.AVAILABLE:
         raise NotExercised("this platform cannot fork")
 
     def alone(say: Say) -> None:
@@ -96,7 +96,7 @@ def in_another_process(bench: Bench, function: Callable[[Say], None]) -> Ended:
         function(say)
 
     try:
-        return crash.run(alone, time_limit=bench.time_limit)
+        return process.run(alone, time_limit=bench.time_limit)
     except RuntimeError as error:
         raise NotExercised(f"in another process: {str(error).strip().splitlines()[-1]}") from error
 

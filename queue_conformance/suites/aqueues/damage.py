@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queue_conformance.faults.crash import Say
+from queue_conformance.engine.process import Say
 from queue_conformance.implementations.quoted.kills import die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check

@@ -6,10 +6,11 @@ import random
 from contextlib import suppress
 from typing import Any
 
+from queue_conformance.engine import process
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.killpoints import When
-from queue_conformance.faults import crash, disk
-from queue_conformance.faults.crash import Say
+from queue_conformance.engine.process import Say
+from queue_conformance.faults import disk
 from queue_conformance.faults.disk import DiskFault
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import files_in
@@ -72,7 +73,7 @@ def _lost(bench: Bench, count: int) -> list[int] | None:
     Raises:
         OperationRaised: if the filter cannot be opened any more.
     """
-    if not crash.AVAILABLE:
+    if not process.AVAILABLE:
         raise NotExercised("this platform cannot fork")
     bench.restart()
     requests = bench.driver.requests(0, count).values
@@ -84,7 +85,7 @@ def _lost(bench: Bench, count: int) -> list[int] | None:
             dupefilter.raw.request_seen(request)
         die()
 
-    if not crash.run(live, time_limit=bench.time_limit).hit:
+    if not process.run(live, time_limit=bench.time_limit).hit:
         return None
     bench.recorder.restart()
     dupefilter = bench.open(owner=LOSS)

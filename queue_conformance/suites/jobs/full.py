@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from queue_conformance.faults import crash, disk
-from queue_conformance.faults.crash import Say
+from queue_conformance.engine import process
+from queue_conformance.engine.process import Say
+from queue_conformance.faults import disk
 from queue_conformance.faults.disk import DiskFault, SizeLimit, Sizes
 from queue_conformance.implementations.quoted.kills import limit_writes
 from queue_conformance.implementations.recording import OperationRaised
@@ -52,7 +53,7 @@ def metadata_is_replaced_atomically(bench: Bench) -> None:
 
 
 def _need_faults() -> None:
-    if not disk.AVAILABLE or not crash.AVAILABLE:
+    if not disk.AVAILABLE or not process.AVAILABLE:
         raise NotExercised("this platform cannot limit the size of files")
 
 
@@ -135,7 +136,7 @@ def _close_under(bench: Bench, limit: int, requests: Set[Path], *, killed: bool)
             scheduler.close("shutdown")
         say(fault.hit)
 
-    ended = crash.run(close, time_limit=bench.time_limit)
+    ended = process.run(close, time_limit=bench.time_limit)
     return "metadata" in ended.said and (ended.hit if killed else ended.said[-1] is True)
 
 

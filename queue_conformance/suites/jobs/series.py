@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
+from queue_conformance.engine import process
 from queue_conformance.faults import crawls
 from queue_conformance.faults.crawls import Crawled, Pages, Stop
 from queue_conformance.faults.filesystem import obey_modes
@@ -115,7 +116,7 @@ def play(bench: Bench, plan: Plan) -> Series:
     Raises:
         NotExercised: if nothing can be crawled here.
     """
-    if not crawls.AVAILABLE:
+    if not process.AVAILABLE:
         raise NotExercised("this platform cannot fork")
     if bench.implementation.opener is not None:
         raise NotExercised("the command line of Scrapy does not call the function that builds the scheduler")

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
+from queue_conformance.engine.process import fork
 from queue_conformance.implementations.quoted.processes import kill_in_reply
-from queue_conformance.isolation import fork
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
+from queue_conformance.engine.process import Child, Say
 from queue_conformance.implementations.quoted.processes import consume, in_processes
 from queue_conformance.implementations.recording import Remark, Timed, shortened
-from queue_conformance.isolation import fork
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, TooSlow
@@ -239,31 +237,18 @@ def _pushing(bench: Bench) -> Iterator[None]:
     Raises:
         NotExercised: if it fails.
     """
-    reader, writer = os.pipe()
-    child = fork()
-    if child == 0:
-        _push_and_stay(bench, writer)
-    os.close(writer)
-    try:
-        with os.fdopen(reader) as pipe:
-            if failed := pipe.readline().strip():
-                raise NotExercised(f"another process failed: {failed}")
-        yield
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
-
-def _push_and_stay(bench: Bench, writer: int) -> NoReturn:
-    """Push, tell what was raised or nothing, and do nothing more."""
-    failed = ""
-    try:
+    def push(say: Say) -> None:
+        failed = ""
         try:
-            other = bench.driver.construction("0")[1]()
-            push_all(other, requests_of(bench, PUSHED))
+            push_all(bench.driver.construction("0")[1](), requests_of(bench, PUSHED))
         except BaseException as error:
             failed = bench.describe(error)
-        os.write(writer, f"{failed}\n".encode())
+        say(failed)
         time.sleep(bench.time_limit + 2 * patience_of(bench))
-    finally:
-        os._exit(0)
+
+    with Child(push) as child:
+        child.hear(1, bench.time_limit)
+        if failed := "".join(child.said()):
+            raise NotExercised(f"another process failed: {failed}")
+        yield

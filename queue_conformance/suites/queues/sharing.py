@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import Any
 
-from queue_conformance.faults import crash
+from queue_conformance.engine import process
 from queue_conformance.implementations.quoted.processes import consume
 from queue_conformance.implementations.recording import OperationRaised, Remark, Timed
 from queue_conformance.suites.bench import Bench
@@ -45,7 +45,7 @@ def open_with(bench: Bench, numbers: range = range(0)) -> Any:
     Raises:
         NotExercised: if there can be no other process.
     """
-    if not crash.AVAILABLE:
+    if not process.AVAILABLE:
         raise NotExercised("this platform cannot fork")
     queue = bench.open()
     if numbers:

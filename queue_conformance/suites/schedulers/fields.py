@@ -7,8 +7,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
-from queue_conformance.faults import crash
-from queue_conformance.faults.crash import Say
+from queue_conformance.engine import process
+from queue_conformance.engine.process import Say
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import changed
 from queue_conformance.implementations.recording import OperationRaised, describe
@@ -71,7 +71,7 @@ def every_field_comes_back(bench: Bench) -> None:
     ways: list[tuple[Way, str | None]] = [(Way.RUN, None)]
     if bench.offers("persistent"):
         ways += [(Way.RUN, "job"), (Way.PAUSE, "job")]
-        if crash.AVAILABLE:
+        if process.AVAILABLE:
             ways.insert(0, (Way.PROCESS, "job"))  # first, as long as this process has stored nothing that it could look up
     for way, job in ways:
         numbers = range(len(WITNESSES))
@@ -146,7 +146,7 @@ def _stored_by_another(bench: Bench, numbers: Sequence[int]) -> tuple[OpenSchedu
             scheduler.close()
             say([step.source for step in bench.recorder.steps])
 
-    ended = crash.run(store, time_limit=bench.time_limit)
+    ended = process.run(store, time_limit=bench.time_limit)
     if not ended.said:
         return None
     (stored,) = ended.said

@@ -8,8 +8,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from queue_conformance.faults import crash
-from queue_conformance.faults.crash import Say
+from queue_conformance.engine import process
+from queue_conformance.engine.process import Say
 from queue_conformance.implementations.drivers.component import files_in
 from queue_conformance.implementations.drivers.spiderstate import Run
 from queue_conformance.implementations.quoted import running
@@ -151,7 +151,7 @@ def _survive(bench: Bench, damage: str) -> None:
 
 def _note_on_crashes(bench: Bench) -> str:
     """Say what a crash leaves, which is no rule: it may lose what changed since the last clean close."""
-    if not crash.AVAILABLE:
+    if not process.AVAILABLE:
         return "what a crash leaves is not known: this platform cannot fork"
     _prepare(bench)
 
@@ -160,7 +160,7 @@ def _note_on_crashes(bench: Bench) -> str:
         run.do("spider.state['count'] = 2")
         die()
 
-    if not crash.run(live, time_limit=bench.time_limit).hit:
+    if not process.run(live, time_limit=bench.time_limit).hit:
         return "what a crash leaves is not known: the process was not killed"
     state = getattr(bench.open().spider, "state", None)
     count = state.get("count") if isinstance(state, dict) else None

@@ -9,9 +9,9 @@ from typing import Any
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import build_from_crawler
 
+from queue_conformance.engine import process
 from queue_conformance.engine.lockstep import run
-from queue_conformance.faults import crash
-from queue_conformance.faults.crash import Say
+from queue_conformance.engine.process import Say
 from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.quoted.running import files_below
 from queue_conformance.implementations.recording import OperationRaised, describe
@@ -64,7 +64,7 @@ def the_state_is_restored(bench: Bench) -> None:
 
 def _restore_from_another_process(bench: Bench) -> None:
     """Let a run end in another process, and compare what the next one begins with in this one."""
-    if not crash.AVAILABLE:
+    if not process.AVAILABLE:
         return
     bench.restart()
 
@@ -73,7 +73,7 @@ def _restore_from_another_process(bench: Bench) -> None:
         first.do("spider.state['count'] = 1")
         first.finish("shutdown")
 
-    if crash.run(live, time_limit=bench.time_limit).status:
+    if process.run(live, time_limit=bench.time_limit).status:
         return
     construction = bench.driver.construction("job")[0]
     life = [f"spider = {construction}", "spider.state['count'] = 1", "finish(spider, 'shutdown')", "os._exit(0)"]

@@ -1,0 +1,284 @@
+"""Child processes: how one is started, what it says over a pipe, and how it ends.
+
+Every process that the kit forks is forked here. What runs in it is a function: under a supervisor, with a flight recorder
+(:mod:`queue_conformance.isolation`), or as a :class:`Child` of a check, which talks to it, and may kill it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic, sleep  # now: an implementation may replace them in their module
+from typing import Any, NoReturn, Self
+
+from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY
+from queue_conformance.stopwatch import Stopwatch
+
+AVAILABLE = hasattr(os, "fork")
+"""Whether this platform can fork."""
+
+
+def fork() -> int:
+    """Fork; the child is killed when this process ends, where the system can do that (Linux).
+
+    Returns:
+        The number of the child, or 0 in the child.
+    """
+    parent = os.getpid()
+    pid = forked()
+    if pid == 0:
+        die_with_parent(parent)
+    return pid
+
+
+def forked() -> int:
+    """Fork; the child need not end with this process.
+
+    Returns:
+        The number of the child, or 0 in the child.
+    """
+    flush()
+    with warnings.catch_warnings():
+        # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
+        # run, whose channels they never touch.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def flush() -> None:
+    """Write what was printed; an implementation may have closed or replaced the streams."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def die_with_parent(parent: int) -> None:
+    """Let this process be killed when the one that started it ends, where the system can do that (Linux).
+
+    Args:
+        parent: the number of that process; if it has ended already, this one ends at once.
+    """
+    if LIBRARY is not None:
+        LIBRARY.prctl(DEATH_OF_PARENT, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+TICK = 0.1
+"""Seconds between two looks at what a process does."""
+
+_GRACE = 5.0
+"""Seconds that a process gets to end with all that it watches."""
+
+
+class Process:
+    """Waits for the end of a child.
+
+    Args:
+        pid: its number.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._status: int | None = None
+        self._poll: select.poll | None = None
+        self._descriptor = -1
+        with contextlib.suppress(AttributeError, OSError):  # an old kernel, or another one
+            self._descriptor = os.pidfd_open(pid)
+            self._poll = select.poll()
+            self._poll.register(self._descriptor, select.POLLIN)
+
+    def within(self, seconds: float) -> int | None:
+        """Return its status, or ``None`` if it does not end within so many seconds."""
+        deadline = monotonic() + seconds
+        while self._status is None:
+            if self._poll is not None:
+                self._poll.poll(max(0.0, deadline - monotonic()) * 1000)
+            else:
+                sleep(0.002)
+            ended, status = os.waitpid(self._pid, os.WNOHANG)
+            if ended:
+                self._status = status
+                self._close()
+            elif monotonic() >= deadline:
+                break
+        return self._status
+
+    def end(self) -> int:
+        """Kill it, if it has not ended, and return its status."""
+        if self._status is None:
+            os.kill(self._pid, signal.SIGKILL)
+            _, self._status = os.waitpid(self._pid, 0)
+            self._close()
+        return self._status
+
+    def stop(self) -> None:
+        """Let it end with all that it watches, if it has not ended."""
+        if self._status is None and self.within(0.0) is None:
+            os.kill(self._pid, signal.SIGTERM)
+            self.within(_GRACE)
+            self.end()
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+# --- Children of checks ----------------------------------------------------------------------------------------------
+
+Say = Callable[[Any], None]
+"""How a child tells the process that started it something that can be pickled."""
+
+_HEADER = struct.Struct("I")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended.
+
+    Attributes:
+        said: what it said.
+        signal: the signal that ended it, or 0.
+        status: its exit status, if no signal ended it.
+        hung: it was silent for too long and was killed for that.
+    """
+
+    said: tuple[Any, ...]
+    signal: int
+    status: int
+    hung: bool
+
+    @property
+    def hit(self) -> bool:
+        """Whether a kill ended it."""
+        return not self.hung and self.signal in (signal.SIGKILL, signal.SIGXFSZ)
+
+
+class Child:
+    """A function in a forked process, which cannot outlive this one; as a context, not longer than that.
+
+    Args:
+        function: is told how to say something.
+
+    Attributes:
+        pid: the number of the process.
+    """
+
+    def __init__(self, function: Callable[[Say], object]) -> None:
+        self._reader, writer = os.pipe()
+        self._data = bytearray()
+        self.pid = fork()
+        if self.pid == 0:
+            os.close(self._reader)
+            _speak(function, writer)
+        os.close(writer)
+        self._process = Process(self.pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
+    def hear(self, number: int, time_limit: float) -> bool:
+        """Wait until it has said so many things, and return whether it does within so many seconds, and before it ends."""
+        deadline = monotonic() + time_limit
+        while len(self.said()) < number and monotonic() < deadline:
+            if not self._read(TICK) and self._process.within(0.0) is not None:
+                break
+        return len(self.said()) >= number
+
+    def said(self) -> tuple[Any, ...]:
+        """Return what it said, as far as that was read.
+
+        Raises:
+            RuntimeError: if the function raised; the text is the traceback there.
+        """
+        found, start = [], 0
+        while start + _HEADER.size <= len(self._data):
+            (length,) = _HEADER.unpack_from(self._data, start)
+            start += _HEADER.size
+            if start + length <= len(self._data):
+                found.append(pickle.loads(self._data[start : start + length]))
+            start += length
+        if found and isinstance(found[-1], RuntimeError):
+            raise found[-1]
+        return tuple(found)
+
+    def listen(self, time_limit: float) -> Ended:
+        """Hear what it says until it ends, or kill it when it is silent for too long.
+
+        Args:
+            time_limit: seconds of silence.
+
+        Raises:
+            RuntimeError: if the function raised; the text is the traceback there.
+        """
+        clock, deadline, status = Stopwatch(self.pid), time_limit, None
+        while status is None and clock.look() < deadline:
+            # Another process may hold the pipe open after this one is gone, so look for its end too, and before the pipe.
+            status = self._process.within(0.0)
+            if self._read(0 if status is not None else 0.05):
+                deadline = clock.seconds + time_limit
+        hung = status is None
+        status = self.kill()
+        signaled = os.WIFSIGNALED(status)
+        return Ended(self.said(), os.WTERMSIG(status) if signaled else 0, 0 if signaled else os.WEXITSTATUS(status), hung)
+
+    def kill(self) -> int:
+        """Kill it, if it has not ended, and return its status."""
+        status = self._process.end()
+        if self._reader >= 0:
+            while self._read(0):
+                pass
+            os.close(self._reader)
+            self._reader = -1
+        return status
+
+    def _read(self, seconds: float) -> bool:
+        """Read all that it says within so many seconds; return whether it said anything."""
+        before = len(self._data)
+        while select.select([self._reader], [], [], seconds)[0]:
+            chunk = os.read(self._reader, 1 << 16)
+            if not chunk:
+                sleep(0.0002)  # it is about to end
+                break
+            self._data += chunk
+            seconds = 0
+        return len(self._data) > before
+
+
+def _speak(function: Callable[[Say], object], writer: int) -> NoReturn:
+    """Call a function, and end this process."""
+
+    def say(value: Any) -> None:
+        message = pickle.dumps(value)
+        message = _HEADER.pack(len(message)) + message
+        while message:
+            message = message[os.write(writer, message) :]
+
+    code = 1
+    try:
+        try:
+            function(say)
+        except BaseException:
+            say(RuntimeError(traceback.format_exc()))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def run(function: Callable[[Say], object], *, time_limit: float) -> Ended:
+    """Call a function in a child, and hear what it says until it ends; see :meth:`Child.listen`."""
+    with Child(function) as child:
+        return child.listen(time_limit)
