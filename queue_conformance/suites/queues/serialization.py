@@ -167,12 +167,13 @@ def every_field_survives(bench: Bench) -> None:
 
 def _round_trip(bench: Bench, rule: str, source: str, instrumented: Instrumented) -> bool:
     """Push and pop one request; return whether push accepted it."""
+    spider = bench.driver.names["spider"]
     try:
         item = bench.driver.evaluate(source)
+        again = request_from_dict(item.value.to_dict(spider=spider), spider=spider)
     except (ValueError, LookupError):
-        reject()  # not every text can be encoded, so there is no such request
-    spider = bench.driver.names["spider"]
-    if difference(item.value, request_from_dict(item.value.to_dict(spider=spider), spider=spider)):
+        reject()  # not every text can be encoded, and w3lib 2.1 rejects its own IPv6 URLs, so there is no such request
+    if difference(item.value, again):
         reject()  # Scrapy itself cannot make this request from its own attributes again
     ordinary = is_ordinary(item.value.meta) and is_ordinary(item.value.cb_kwargs)
     try:
