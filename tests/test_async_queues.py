@@ -1,4 +1,4 @@
-"""Asynchronous queues: the oracle, right queues of unusual kinds, and what the released ones break."""
+"""Asynchronous queues: the model, right queues of unusual kinds, and what the released ones break."""
 
 import asyncio
 from contextlib import closing
@@ -20,7 +20,6 @@ from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites import runner_of
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import program
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 pytest.importorskip("qcrawl", reason="qCrawl is not installed")
@@ -131,10 +130,10 @@ def test_claims_on_asynchronous_queues_are_read():
 def test_a_program_is_an_interleaving_that_can_be_played_again():
     cancelled = "put:0 put:0 start_get tick run_job:0 deliver:0 cancel_get:0 settle size"
     with bench("gallery.async_queues.AwaitsTooLate") as found, pytest.raises(RuleBroken) as caught:
-        run(found, program(cancelled))
+        run(found, cancelled)
     assert caught.value.rule == "aqueue.get.cancel-safe"
     with bench(ASYNC_MEMORY) as found:
-        run(found, program(cancelled))
+        run(found, cancelled)
 
 
 def test_programs_contain_every_operation():
@@ -177,7 +176,7 @@ def test_what_is_found_can_be_confirmed_on_the_stock_loop(path, rule, tmp_path):
     assert ended.stderr.strip().splitlines()[-1].startswith("AssertionError: ")
 
 
-# --- The oracle -------------------------------------------------------------------------------------------------------
+# --- The model -------------------------------------------------------------------------------------------------------
 
 
 def model(**priorities):

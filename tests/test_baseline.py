@@ -13,10 +13,10 @@ import pytest
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.baseline.judgement import Examined, judge, mark
+from queue_conformance.engine.sequences import commands
 from queue_conformance.options import Options, Target
 from queue_conformance.specification import Kind, Level, load
 from queue_conformance.suites.outcomes import Violation
-from queue_conformance.suites.programs import program
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
 EMPTY, COUNT, TWICE = "queue.pop.empty-none", "queue.len.count", "queue.close.twice"
@@ -49,7 +49,7 @@ def test_an_entry_is_read_key_by_key():
     (found,) = parse(text, "known.toml").entries
     assert (found.implementation, found.rule, found.explanation) == ("mine", EMPTY, "as the client does (https://example.com/1)")
     assert (found.expires, found.versions) == (date(2030, 1, 31), ("scrapy<99", "queuelib>=1"))
-    assert found.evidence == ("None", "0", ("queue = Queue()", "queue.pop()"), program("push:1 pop"))
+    assert found.evidence == ("None", "0", ("queue = Queue()", "queue.pop()"), commands("push:1 pop"))
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_the_first_entry_can_go_and_comments_that_stand_apart_stay():
 
 
 def test_evidence_is_refreshed_in_its_place_and_the_rest_is_kept():
-    found = violation(EMPTY, "queue = Queue()", "queue.pop()", actual="1", played=program("pop"))
+    found = violation(EMPTY, "queue = Queue()", "queue.pop()", actual="1", played=commands("pop"))
     text, changes = updated(HAND, examined(empty=found))
     assert changes == [f"refreshed: {EMPTY} of mine, from 1 to 2 operations"]
     new = 'expected = "None"\nactual = "1"\noperations = [\n    "queue = Queue()",\n    "queue.pop()",\n]\n'
@@ -340,8 +340,8 @@ def test_evidence_that_is_the_same_is_not_refreshed():
     ],
 )
 def test_evidence_is_not_refreshed_for_directories(first, then, changes):
-    text, _ = updated(ENTRY, examined(empty=violation(EMPTY, "queue.pop()", actual=first, played=program("pop"))))
-    found = violation(EMPTY, "queue.pop()", actual=then, played=program("pop"))
+    text, _ = updated(ENTRY, examined(empty=violation(EMPTY, "queue.pop()", actual=first, played=commands("pop"))))
+    found = violation(EMPTY, "queue.pop()", actual=then, played=commands("pop"))
     again, told = updated(text, examined(empty=found))
     assert told == changes
     assert (again == text) == (not changes)
@@ -362,7 +362,7 @@ def test_what_is_new_is_added_at_the_end(before):
 def test_the_seed_is_written_where_no_program_can_be_played_again():
     drawn, _ = updated("", examined(count=violation(COUNT), seed=5, examples=2000))
     assert drawn.endswith("]\nseed = 5\nexamples = 2000\n")
-    played, _ = updated("", examined(count=violation(COUNT, played=program("pop")), seed=5, examples=2000))
+    played, _ = updated("", examined(count=violation(COUNT, played=commands("pop")), seed=5, examples=2000))
     assert "seed" not in played
 
 

@@ -1,4 +1,4 @@
-"""The oracles allow what the rules permit, and nothing else."""
+"""The models allow what the rules permit, and nothing else."""
 
 import pytest
 from hypothesis import given

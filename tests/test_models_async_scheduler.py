@@ -1,4 +1,4 @@
-"""The oracle of an asynchronous scheduler allows what the rules permit, and nothing else."""
+"""The model of an asynchronous scheduler allows what the rules permit, and nothing else."""
 
 from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
 

@@ -1,4 +1,4 @@
-"""The oracle of a scheduler allows what the rules permit, and nothing else."""
+"""The model of a scheduler allows what the rules permit, and nothing else."""
 
 from queue_conformance.implementations.capabilities import Order
 from queue_conformance.implementations.drivers.scheduler import traits

@@ -1,4 +1,4 @@
-"""The oracle of priority queues allows what the rules allow, and nothing else."""
+"""The model of priority queues allows what the rules allow, and nothing else."""
 
 import pytest
 

@@ -14,7 +14,6 @@ from queue_conformance.implementations.drivers.priorityqueue import MARKED, PLAC
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import program
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 EXTERNAL = {"profile": "external-queue"}
@@ -87,14 +86,14 @@ def test_the_number_of_an_item_tells_its_place():
 )
 def test_a_failing_program_is_attributed(text, rule):
     with bench("scrapy.pqueues.ScrapyPriorityQueue") as found, pytest.raises(RuleBroken) as caught:
-        run(found, program(text))
+        run(found, text)
     assert caught.value.rule == rule
 
 
 def test_two_mistakes_in_one_program_do_not_hide_each_other():
     text = "push:0 push:0 pop_none push_refused:4 reopen_stale:1 pop pop"
     with bench("scrapy.pqueues.DownloaderAwarePriorityQueue") as found, pytest.raises(RuleBroken) as caught:
-        run(found, program(text))
+        run(found, text)
     assert caught.value.rule in ("pq.push.failed-no-trace", "pq.resume.stale")
 
 

@@ -8,14 +8,14 @@ import pytest
 from kit import RELEASES, implementation, scratch_root
 
 from gallery import QCRAWL
+from queue_conformance.engine.sequences import commands
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.suites import checks_of
 from queue_conformance.suites.execution import Conditions, execute, on_bench
 from queue_conformance.suites.outcomes import Outcome
-from queue_conformance.suites.programs import program
 from queue_conformance.suites.survey import survey
 
-RARE = program(" ".join(f"push:{number % 4}" for number in range(9)))
+RARE = commands(" ".join(f"push:{number % 4}" for number in range(9)))
 """What ``LosesTheEighth`` fails, and one example does not find."""
 
 
@@ -41,7 +41,7 @@ def test_a_rare_failure_is_found_with_every_seed(seed):
     found = machine("gallery.memory.LosesTheEighth", RARE, seed=seed)
     (failed,) = found.broken
     assert failed.rule == "queue.pop.exactly-once"
-    assert set(failed.violation.program) <= {*RARE, *program("pop")}
+    assert set(failed.violation.program) <= {*RARE, *commands("pop")}
     assert [observation.outcome for observation in found.observations if observation.rule == failed.rule] == [Outcome.BROKEN]
 
 
@@ -50,7 +50,7 @@ def test_a_program_that_fails_no_more_breaks_nothing():
 
 
 def test_a_program_of_another_kind_or_release_says_nothing():
-    assert broken(machine("queue_reference.memory.FifoMemoryQueue", program("enqueue:1 9.next no_such"))) == {}
+    assert broken(machine("queue_reference.memory.FifoMemoryQueue", commands("enqueue:1 9.next no_such"))) == {}
 
 
 EXHIBITS = (
@@ -93,7 +93,7 @@ def test_a_hang_that_is_known_hides_no_other_known_failure(tmp_path, monkeypatch
         "        return bool(len(self))\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    hang = program(" ".join(["truth"] * 12))
+    hang = commands(" ".join(["truth"] * 12))
     for programs in ((hang, RARE), (RARE, hang)):
         result = machine("hangs_rarely.Queue", *programs)
         assert result.fatal

@@ -145,7 +145,7 @@ def test_the_state_machine_knows_faults():
     run_state_machine_as_test(machine, settings=quick)
 
 
-# --- The oracle ------------------------------------------------------------------------------------------------------
+# --- The model ------------------------------------------------------------------------------------------------------
 
 
 def test_an_uncertain_push_may_be_there_or_not():

@@ -17,7 +17,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from queue_conformance.suites.programs import Operation, Program
+from queue_conformance.engine.sequences import Command, Commands
 
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""
@@ -55,7 +55,7 @@ class Entry:
     expected: str = ""
     actual: str = ""
     operations: tuple[str, ...] = ()
-    program: Program | None = None
+    program: Commands | None = None
     seed: int = 0
     examples: int = 100
 
@@ -65,7 +65,7 @@ class Entry:
         return f"{self.reason} ({self.issue})" if self.issue else self.reason
 
     @property
-    def evidence(self) -> tuple[str, str, tuple[str, ...], Program | None]:
+    def evidence(self) -> tuple[str, str, tuple[str, ...], Commands | None]:
         """The counterexample."""
         return self.expected, self.actual, self.operations, self.program
 
@@ -102,7 +102,7 @@ class Baseline:
     today: date = field(default_factory=date.today)
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def programs(self, implementation: str) -> list[Program]:
+    def programs(self, implementation: str) -> list[Commands]:
         """Return the programs that are known to fail, in force or not."""
         return [entry.program for entry in self.entries if entry.implementation == implementation and entry.program]
 
@@ -247,10 +247,10 @@ def _conditions(value: object) -> tuple[str, ...]:
     return texts
 
 
-def _program(value: object) -> Program:
+def _program(value: object) -> Commands:
     if not isinstance(value, list) or not value or not all(_is_operation(one) for one in value):
         raise ValueError('write a list of operations such as ["push", 0, 1]: a name, the number of a queue, that of an item')
-    return tuple(Operation(*one) for one in value)
+    return tuple(Command(*one) for one in value)
 
 
 def _is_operation(value: object) -> bool:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble, judge, mark
+from queue_conformance.engine.sequences import Commands
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report
 from queue_conformance.specification import Level, Rule, load
-from queue_conformance.suites.programs import Program
 
 
 class Gate:
@@ -53,7 +53,7 @@ class Gate:
         held = self._rules.get(implementation, {}).get(rule) or load()[rule]
         return held.gates(self._levels[implementation])
 
-    def programs(self, implementation: str) -> list[Program]:
+    def programs(self, implementation: str) -> list[Commands]:
         """Return the programs of the baseline that an implementation is known to fail."""
         return self._baseline.programs(implementation) if self._baseline else []
 

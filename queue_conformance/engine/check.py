@@ -15,11 +15,11 @@ from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
 from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.record import Failed
+from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault, Missed
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import program
 
 
 def check(
@@ -50,7 +50,7 @@ def check(
             if not known:
                 known.append(instrument(function))
             if presupposes:
-                suites.runner_of(bench).show(program(presupposes))
+                suites.runner_of(bench).show(commands(presupposes))
                 bench.restart()
             if not cases:
                 run_case(bench, rules[0], known[0], {})

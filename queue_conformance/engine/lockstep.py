@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.runner import ATTEMPTS, Runner
-from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.specification import Kind, load
 from queue_conformance.suites import check, runner_of
 from queue_conformance.suites.bench import Bench
@@ -161,21 +161,21 @@ class Lockstep:
             raise failure from None
 
 
-def run(bench: Bench, sequence: Commands, **options: Any) -> None:
+def run(bench: Bench, sequence: str, **options: Any) -> None:
     """Run a fixed sequence of the commands of the bench's kind.
 
     Args:
         bench: where the check works.
-        sequence: the commands.
+        sequence: the commands, as :func:`~queue_conformance.engine.sequences.commands` reads them.
         options: further arguments of the kind.
 
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    runner_of(bench, **options).show(sequence)
+    runner_of(bench, **options).show(commands(sequence))
 
 
-def run_each(bench: Bench, sequences: Iterable[Commands], **options: Any) -> None:
+def run_each(bench: Bench, sequences: Iterable[str], **options: Any) -> None:
     """Run fixed sequences; the failures of one do not hide those of the next."""
     for sequence in sequences:
         with bench.collecting():

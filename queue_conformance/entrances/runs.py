@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.engine import process
+from queue_conformance.engine.sequences import Commands
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.faults.leftovers import Keys, keys_of, note_on
 from queue_conformance.implementations.loading import LoadError
@@ -21,7 +22,6 @@ from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.outcomes import CheckResult
-from queue_conformance.suites.programs import Program
 from queue_conformance.suites.surroundings import trouble, unsupported
 from queue_conformance.suites.survey import Survey, survey
 
@@ -69,7 +69,7 @@ class Run:
         *,
         prepare: Callable[[Any], object] | None = None,
         may_decline: bool = True,
-        known: Sequence[Program] = (),
+        known: Sequence[Commands] = (),
     ) -> Examination | Hosted:
         """Survey an implementation.
 

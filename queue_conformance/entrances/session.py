@@ -15,6 +15,7 @@ import pytest
 from queue_conformance import options
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.engine.sequences import Command, Commands
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.entrances.joining import Described, Suites
@@ -28,7 +29,6 @@ from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place
 from queue_conformance.suites.examination import Examination
-from queue_conformance.suites.programs import Operation, Program
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
@@ -148,9 +148,9 @@ class Session:
         self.gate.hold(target.name, examination.survey.rules())
         return examination
 
-    def _known_programs(self, name: str) -> list[Program]:
+    def _known_programs(self, name: str) -> list[Commands]:
         """Return the programs that an implementation failed before."""
-        cached = [tuple(Operation(*operation) for operation in program) for program in self._cached().get(name, [])]
+        cached = [tuple(Command(*operation) for operation in program) for program in self._cached().get(name, [])]
         return list(dict.fromkeys([*self.gate.programs(name), *cached]))
 
     def _hook(self, name: str) -> Callable[..., Any] | None:

@@ -24,6 +24,7 @@ from hypothesis.database import ExampleDatabase
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from queue_conformance.described import describe
+from queue_conformance.engine.sequences import Command
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.isolation import FlightRecorder
@@ -33,12 +34,11 @@ from queue_conformance.suites import runner_of
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, served
 from queue_conformance.suites.outcomes import RuleBroken
-from queue_conformance.suites.programs import Operation
 from queue_conformance.suites.survey import survey
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """One queue, or several side by side, and their oracle; see :func:`state_machine`.
+    """One queue, or several side by side, and their model; see :func:`state_machine`.
 
     Attributes:
         implementation: what is examined.
@@ -56,7 +56,7 @@ class QueueMachine(RuleBasedStateMachine):
         self._failed = False
 
     def perform(self, name: str, queue: int = 0, item: int = 0) -> None:
-        """Play one operation on the implementation and its oracle.
+        """Play one operation on the implementation and its model.
 
         Args:
             name: an operation, such as ``push``.
@@ -66,7 +66,7 @@ class QueueMachine(RuleBasedStateMachine):
         Raises:
             RuleBroken: at a difference, attributed to the rule that is broken.
         """
-        self._guarded(lambda: self._run.step(Operation(name, queue, item)))
+        self._guarded(lambda: self._run.step(Command(name, queue, item)))
 
     def teardown(self) -> None:
         """Compare everything that is left, and close."""
@@ -129,10 +129,10 @@ def state_machine(
     return cast(type[QueueMachine], machine)
 
 
-def _rule_of(name: str, operations: list[Operation]) -> Any:
+def _rule_of(name: str, operations: list[Command]) -> Any:
     """Return a rule of Hypothesis that plays one of some operations of one name."""
 
-    def play(self: QueueMachine, operation: Operation) -> None:
+    def play(self: QueueMachine, operation: Command) -> None:
         self.perform(*operation)
 
     play.__name__ = name

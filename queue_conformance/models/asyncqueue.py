@@ -1,4 +1,4 @@
-"""The oracle of asynchronous queues: what they may hold while several tasks put, get and are cancelled."""
+"""The model of asynchronous queues: what they may hold while several tasks put, get and are cancelled."""
 
 from __future__ import annotations
 

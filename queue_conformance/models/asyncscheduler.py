@@ -1,4 +1,4 @@
-"""The oracle of asynchronous schedulers: what was accepted, handed out and done."""
+"""The model of asynchronous schedulers: what was accepted, handed out and done."""
 
 from __future__ import annotations
 

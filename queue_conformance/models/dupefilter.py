@@ -1,4 +1,4 @@
-"""The oracle of duplicates filters: a set of fingerprints for each job directory."""
+"""The model of duplicates filters: a set of fingerprints for each job directory."""
 
 from __future__ import annotations
 

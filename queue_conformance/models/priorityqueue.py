@@ -1,4 +1,4 @@
-"""The oracle of Scrapy's priority queues: one bucket per slot, priority and class of downstream queue."""
+"""The model of Scrapy's priority queues: one bucket per slot, priority and class of downstream queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle of one queue: which items it holds, and which of them may come next."""
+"""The model of one queue: which items it holds, and which of them may come next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle of a scheduler: which requests it holds, in memory or on disk, and which of them may come next."""
+"""The model of a scheduler: which requests it holds, in memory or on disk, and which of them may come next."""
 
 from __future__ import annotations
 

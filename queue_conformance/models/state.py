@@ -1,4 +1,4 @@
-"""The oracle of what is kept of the state of a spider: what was saved last, and what the spider has now."""
+"""The model of what is kept of the state of a spider: what was saved last, and what the spider has now."""
 
 from __future__ import annotations
 

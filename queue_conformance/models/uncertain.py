@@ -1,4 +1,4 @@
-"""The oracle of a queue whose server fails: everything that it may hold, where nobody can know."""
+"""The model of a queue whose server fails: everything that it may hold, where nobody can know."""
 
 from __future__ import annotations
 

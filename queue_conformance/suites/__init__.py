@@ -59,7 +59,7 @@ PACKAGES: Mapping[Kind, tuple[str, ...]] = {
 """The packages with the checks of each kind.
 
 Each has ``MODULES``, the names of its modules with checks in the order in which these are run. The first one of a kind
-also has the modules ``preflight`` (see :mod:`queue_conformance.suites.preflight`) and ``pair``, whose ``LOCKSTEP`` has the
+also has the modules ``preflight`` (see :mod:`queue_conformance.suites.preflight`) and ``commands``, whose ``LOCKSTEP`` has the
 commands of the kind.
 """
 
@@ -109,4 +109,4 @@ def runner_of(bench: Bench, **options: Any) -> Runner:
     """Return what runs command sequences of the bench's kind; see :class:`~queue_conformance.engine.lockstep.Runner`."""
     from queue_conformance.engine.runner import Runner
 
-    return Runner(bench, part_of(bench.implementation.kind, "pair").LOCKSTEP, **options)
+    return Runner(bench, part_of(bench.implementation.kind, "commands").LOCKSTEP, **options)

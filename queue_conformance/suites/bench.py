@@ -26,7 +26,7 @@ from queue_conformance.specification import Specification, load
 from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, rule_broken
 
 if TYPE_CHECKING:
-    from queue_conformance.suites.programs import Program
+    from queue_conformance.engine.sequences import Commands
 
 F = TypeVar("F", bound=Fault)
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Bench:
     flight: FlightRecorder
     seed: int = 0
     examples: int = 100
-    replay: Program | None = None
+    replay: Commands | None = None
     backend: Backend | None = None
     patience: float = 2.0
     time_limit: float = 10.0
@@ -170,7 +170,7 @@ class Bench:
             expected: what it asks for, short.
             actual: what came instead; shown with ``repr`` unless it is a ``str``.
             assertion: a Python expression over the variables of the steps, true where the rule is kept.
-            final: no experiment can attribute a failure to another rule.
+            final: no ablation can attribute a failure to another rule.
 
         Raises:
             RuleBroken: if it is not kept.
@@ -198,7 +198,7 @@ class Bench:
             actual: what came instead; shown with ``repr`` unless it is a ``str``.
             tail: lines of a script, after the steps, that fail if the rule is broken.
             replaces: the tail stands for the last step.
-            final: no experiment can attribute the failure to another rule.
+            final: no ablation can attribute the failure to another rule.
             body: lines of a script to use instead of those of the steps.
 
         Raises:

@@ -16,6 +16,7 @@ from hypothesis.errors import Flaky
 
 from queue_conformance import isolation
 from queue_conformance.engine import process
+from queue_conformance.engine.sequences import Commands, decode
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations import Implementation
@@ -39,7 +40,6 @@ from queue_conformance.suites.outcomes import (
     Violation,
     combined,
 )
-from queue_conformance.suites.programs import Program, decode
 from queue_conformance.suites.surroundings import trouble
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class Conditions:
     examples: int = 100
     time_limit: float = 10.0
     in_process: bool = False
-    known: Sequence[Program] = ()
+    known: Sequence[Commands] = ()
     server: str = ""
     opener: Callable[..., Any] | None = None
     prepare: Callable[[Any], object] | None = None
@@ -92,7 +92,7 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
     """
     shown: set[str] = set()
 
-    def run(program: Program | None) -> CheckResult:
+    def run(program: Commands | None) -> CheckResult:
         def examined(bench: Bench) -> tuple[CheckResult, Violation | None, bool]:
             bench.replay = program
             result = observe(check, bench, rules)
@@ -119,7 +119,7 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
         shorten = program is None and ended.owner not in shown
         return fatal_result(check, implementation, rules, conditions, ended, shorten=shorten)
 
-    def sound(program: Program | None) -> CheckResult:
+    def sound(program: Commands | None) -> CheckResult:
         try:
             result = run(program)
         except OSError as error:  # the kit could not even begin
@@ -431,7 +431,7 @@ def _shorten(implementation: Implementation, conditions: Conditions, fatality: F
     best, how = fatality, fatality
     replays = REPLAYS
 
-    def ends(program: Program) -> bool:
+    def ends(program: Commands) -> bool:
         nonlocal best, replays
         replays -= 1
         ended = on_bench(implementation, limited, lambda bench: runner_of(bench).passes(program))

@@ -40,7 +40,7 @@ class RuleBroken(Exception):
         steps: what was done.
         tail: the last lines of a script, which fail if the rule is broken.
         replaces: whether the tail stands for the last step.
-        final: whether the rule is certain, so that no experiment can attribute the failure to another one.
+        final: whether the rule is certain, so that no ablation can attribute the failure to another one.
         body: the lines of a script that are not those of the steps, or ``None``.
         program: the program that was played, if any.
         shown_by: the operation that showed it, if that is not the one of the program.

@@ -31,7 +31,7 @@ def main() -> None:
         print(
             f"{path}: {everything * each:.2f} ms per program of {sum(map(len, drawn)) / EXAMPLES:.0f} operations; "
             f"drawing {drawing * each:.2f} ms, the queue itself {queue_alone * each:.2f} ms, "
-            f"oracle and records {(everything - drawing - queue_alone) * each:.2f} ms"
+            f"model and records {(everything - drawing - queue_alone) * each:.2f} ms"
         )
 
 
@@ -44,7 +44,7 @@ def draw(runner):
 
 
 def of_queue(found, drawn) -> float:
-    """Return the seconds that the bare calls of the programs take, without oracle, records and experiments."""
+    """Return the seconds that the bare calls of the programs take, without model, records and ablations."""
     started = time.process_time()
     for operations in drawn:
         found.restart()

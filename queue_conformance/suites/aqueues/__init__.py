@@ -10,6 +10,6 @@ MODULES: tuple[str, ...] = (
     "crash",
     "damage",
     "served",
-    "pair",
+    "commands",
 )
 """The modules of the suite, in the order in which their checks are run."""

@@ -10,7 +10,6 @@ from queue_conformance.loops import RealLoop
 from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, stays
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import program
 
 
 @check("aqueue.bound.limit", kinds=ASYNC)
@@ -20,8 +19,8 @@ def the_size_never_exceeds_the_limit(bench: Bench) -> None:
         return
     for steps in ("", "tick", "tick run_job:0 deliver:0", "tick run_job:0 run_job:0 deliver:0 deliver:0 tick"):
         with bench.collecting():
-            run(bench, program(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size"))
-            run(bench, program(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size"))
+            run(bench, f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size")
+            run(bench, f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
 
 
 def _several_puts_at_once(bench: Bench) -> None:
@@ -36,21 +35,21 @@ def _several_puts_at_once(bench: Bench) -> None:
 
 @check("aqueue.bound.full-signal", kinds=ASYNC)
 def puts_on_a_full_queue_raise(bench: Bench) -> None:
-    run(bench, program("limit:1 put:0 put:0 size"))
-    run(bench, program("limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size"))
+    run(bench, "limit:1 put:0 put:0 size")
+    run(bench, "limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size")
 
 
 @check("aqueue.bound.usable", kinds=ASYNC)
 def a_bounded_queue_can_be_filled(bench: Bench) -> None:
-    run(bench, program("limit:1 put:0 size get put:0 get put:0"))
-    run(bench, program("limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size"))
+    run(bench, "limit:1 put:0 size get put:0 get put:0")
+    run(bench, "limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size")
     if bench.offers("persistent"):
-        run(bench, program("limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0"))
+        run(bench, "limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0")
 
 
 @check("aqueue.size", kinds=ASYNC)
 def size_counts_what_is_stored(bench: Bench) -> None:
-    run(bench, program("size put:0 size put:0 size get size put:0 size get get size put:0 size"))
+    run(bench, "size put:0 size put:0 size get size put:0 size get get size put:0 size")
 
 
 @check("aqueue.maxsize", kinds=ASYNC)
@@ -66,12 +65,12 @@ def maxsize_tells_the_limit(bench: Bench) -> None:
 
 @check("aqueue.clear", kinds=ASYNC)
 def clear_removes_everything(bench: Bench) -> None:
-    run(bench, program("clear put:0 put:0 clear size put:0 size get put:0 clear"))
+    run(bench, "clear put:0 put:0 clear size put:0 size get put:0 clear")
     if bench.offers("persistent"):
-        run(bench, program("put:0 put:0 clear reopen size put:0 reopen get"))
+        run(bench, "put:0 put:0 clear reopen size put:0 reopen get")
     if bench.offers("bounded"):
         with bench.collecting():
-            run(bench, program("limit:2 put:0 put:0 clear put:0 put:0 size"))
+            run(bench, "limit:2 put:0 put:0 clear put:0 put:0 size")
     if bench.offers("dedupe"):
         rule = "aqueue.clear"
         bench.restart()

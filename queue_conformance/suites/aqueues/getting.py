@@ -9,7 +9,6 @@ from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, REAL, expect_outcome, finish, stays
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
-from queue_conformance.suites.programs import program
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
 """What makes a task go on, a little at a time."""
@@ -20,21 +19,21 @@ MOMENTS = 20
 
 @check("aqueue.get.blocks", kinds=ASYNC)
 def get_waits_for_a_request(bench: Bench) -> None:
-    run(bench, program("start_get settle put:0 get"))
-    run(bench, program("start_get start_get settle put:0 settle put:0 size"))
-    run(bench, program("put:0 get start_get settle start_put:0 start_put:0 settle size"))
+    run(bench, "start_get settle put:0 get")
+    run(bench, "start_get start_get settle put:0 settle put:0 size")
+    run(bench, "put:0 get start_get settle start_put:0 start_put:0 settle size")
 
 
 @check("aqueue.get.close-wakes", kinds=ASYNC)
 def close_ends_waiting_gets(bench: Bench) -> None:
-    run(bench, program("start_get settle close"))
-    run(bench, program("put:0 get start_get start_get settle close"))
+    run(bench, "start_get settle close")
+    run(bench, "put:0 get start_get start_get settle close")
 
 
 @check("aqueue.get.closed-drains", kinds=ASYNC)
 def what_is_left_is_returned_after_close(bench: Bench) -> None:
-    run(bench, program("put:0 close get get"))
-    run(bench, program("put:0 put:0 put:0 close get get get get get"))
+    run(bench, "put:0 close get get")
+    run(bench, "put:0 put:0 put:0 close get get get get get")
 
 
 @check("aqueue.get.cancel-safe", kinds=ASYNC)
@@ -48,20 +47,20 @@ def cancelled_gets_lose_nothing(bench: Bench) -> None:
     ):
         for count in range(len(STEPS) + 1 if simulated else MOMENTS):
             steps = " ".join(STEPS[:count] if simulated else ("tick",) * count)
-            run(bench, program(f"{before} {steps} {after}"))
+            run(bench, f"{before} {steps} {after}")
     if bench.offers("persistent") and simulated:
         for count in range(len(STEPS) + 1):
-            run(bench, program(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size"))
+            run(bench, f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
     if not simulated:
         bench.notes.append(REAL.format("gets were cancelled"))
 
 
 @check("aqueue.get.concurrent", kinds=ASYNC)
 def each_request_goes_to_one_getter(bench: Bench) -> None:
-    run(bench, program("put:0 put:0 put:0 start_get start_get start_get settle size"))
-    run(bench, program("start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size"))
+    run(bench, "put:0 put:0 put:0 start_get start_get start_get settle size")
+    run(bench, "start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size")
     many = "start_put:0 start_get start_put:0 start_get tick start_get start_put:0 start_get start_put:0 tick settle"
-    run(bench, program(f"{many} size {many} size"))
+    run(bench, f"{many} size {many} size")
 
 
 @check("aqueue.iter", kinds=ASYNC)

@@ -1,4 +1,4 @@
-"""What became of the tasks of an asynchronous queue, compared with its oracle."""
+"""What became of the tasks of an asynchronous queue, compared with its model."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from queue_conformance.suites.aqueues.common import ASYNC
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.processes import expect_in_another_process
-from queue_conformance.suites.programs import program
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
@@ -37,11 +36,11 @@ def requests_survive_reopening(bench: Bench) -> None:
         "put:0 put:0 get reopen put:0 get reopen get reopen size put:0",
     ):
         with bench.collecting():  # a queue without order keeps its requests all the same
-            run(bench, program(text))
+            run(bench, text)
     with bench.collecting():
         _in_another_process(bench)
     with bench.collecting():
-        run(bench, program("put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get"))
+        run(bench, "put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get")
 
 
 def _in_another_process(bench: Bench) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.implementations.drivers.asyncqueue import UNSAID, Given
 from queue_conformance.implementations.recording import OperationRaised
@@ -19,12 +20,11 @@ from queue_conformance.suites import check, runner_of
 from queue_conformance.suites.aqueues.common import ASYNC
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
-from queue_conformance.suites.programs import program
 
 
 @check("aqueue.put.accept", kinds=ASYNC)
 def put_stores(bench: Bench) -> None:
-    run(bench, program("size put:0 size put:0 size get size put:0 get get size"))
+    run(bench, "size put:0 size put:0 size get size put:0 get get size")
 
 
 @check("aqueue.put.result", kinds=ASYNC)
@@ -64,7 +64,7 @@ def failed_puts_leave_no_trace(bench: Bench) -> None:
             _refused(bench, rule, harmful)
     if bench.offers("bounded"):
         with bench.collecting():
-            run(bench, program("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get"))
+            run(bench, "limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
 
 
 @check("aqueue.put.cancelled-no-trace", kinds=ASYNC)
@@ -75,10 +75,10 @@ def cancelled_puts_leave_no_trace(bench: Bench) -> None:
     for count in range(len(steps) + 1):
         cancelled = " ".join(("start_put:0", *steps[:count], "cancel_put:0", "settle"))
         with bench.collecting():
-            run(bench, program(f"{cancelled} put:0 size"))
+            run(bench, f"{cancelled} put:0 size")
             if bench.offers("persistent"):
-                run(bench, program(f"{cancelled} reopen"))
-                run(bench, program(f"{cancelled} put:0 reopen size put:0 get reopen"))
+                run(bench, f"{cancelled} reopen")
+                run(bench, f"{cancelled} put:0 reopen size put:0 get reopen")
 
 
 def _refused(bench: Bench, rule: str, harmful: str) -> None:
@@ -116,17 +116,17 @@ def _refused(bench: Bench, rule: str, harmful: str) -> None:
 
 @check("aqueue.put.closed", kinds=ASYNC)
 def puts_on_a_closed_queue_do_nothing(bench: Bench) -> None:
-    run(bench, program("close put:0 put:0 get"))
-    run(bench, program("put:0 close put:0 get get"))
+    run(bench, "close put:0 put:0 get")
+    run(bench, "put:0 close put:0 get get")
     if bench.offers("persistent"):
-        run(bench, program("put:0 close put:0 reopen size get"))
+        run(bench, "put:0 close put:0 reopen size get")
     if bench.offers("bounded"):
-        run(bench, program("limit:1 put:0 close put:0 get"))
+        run(bench, "limit:1 put:0 close put:0 get")
 
 
 @check("aqueue.order.priority", kinds=ASYNC)
 def requests_come_by_priority(bench: Bench) -> None:
-    run(bench, program("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get"))
+    run(bench, "put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get")
 
 
 @check("aqueue.order.priority", kinds=ASYNC, name="no-priority")
@@ -157,14 +157,14 @@ def _has_default(put: Callable[..., object]) -> bool:
 
 @check("aqueue.order.fifo", kinds=ASYNC)
 def equal_priorities_come_in_order(bench: Bench) -> None:
-    short = program("put:0 put:0 put:0 get put:0 put:0 get get get get")
+    short = "put:0 put:0 put:0 get put:0 put:0 get get get get"
     with bench.collecting():
         run(bench, short)
-    if bench.broken and any(runner_of(bench).passes(short) for _ in range(5)):
+    if bench.broken and any(runner_of(bench).passes(commands(short)) for _ in range(5)):
         bench.broken.clear()  # the order is right by chance: more requests show that more surely
-    run(bench, program("put:0 " * 12 + "get get get put:0 put:0"))
+    run(bench, "put:0 " * 12 + "get get get put:0 put:0")
     if bench.offers("persistent"):
-        run(bench, program("put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0"))
+        run(bench, "put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0")
 
 
 NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2)
@@ -173,7 +173,7 @@ NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2)
 @check("aqueue.order.negative", kinds=ASYNC)
 def negative_priorities_work(bench: Bench) -> None:
     rule = "aqueue.order.negative"
-    run(bench, program("put:0 put:1 put:3 get get get"))  # without order, the sign does not matter
+    run(bench, "put:0 put:1 put:3 get get get")  # without order, the sign does not matter
     for reopen in (False, True) if bench.offers("persistent") else (False,):
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()

@@ -6,7 +6,6 @@ from queue_conformance.engine.lockstep import run
 from queue_conformance.specification import Kind
 from queue_conformance.suites import COLLECTIONS, check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import program
 from queue_conformance.suites.queues.preflight import satisfies_base_queue
 
 BY_PRIORITY = {Kind.BYTE_PRIORITY_QUEUE}
@@ -20,7 +19,7 @@ def queuelib_accepts_the_class(bench: Bench) -> None:
 
 @check("queue.push.accept", kinds=COLLECTIONS)
 def push_is_accepted(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 push:3 push:4 push:0 pop push:1"))
+    run(bench, "push:0 push:1 push:2 push:3 push:4 push:0 pop push:1")
 
 
 @check("queue.push.returns-none", kinds=COLLECTIONS)
@@ -33,8 +32,8 @@ def push_returns_none(bench: Bench) -> None:
 
 @check("queue.push.failed-no-trace", kinds=COLLECTIONS)
 def failed_push_leaves_no_trace(bench: Bench) -> None:
-    run(bench, program("push_refused:0 length pop push:1 push_refused:2 push_refused:1 length truth pop length pop"))
-    run(bench, program("push:0 push:1 push_refused:2 pop push_refused:0 push:2 pop length pop"))
+    run(bench, "push_refused:0 length pop push:1 push_refused:2 push_refused:1 length truth pop length pop")
+    run(bench, "push:0 push:1 push_refused:2 pop push_refused:0 push:2 pop length pop")
 
 
 @check("queue.push.zero-length", kinds=BY_PRIORITY)
@@ -53,34 +52,34 @@ def empty_bytes_are_an_item(bench: Bench) -> None:
 
 @check("queue.pop.exactly-once", kinds=COLLECTIONS)
 def every_item_comes_once(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 push:4 pop push:3 pop pop push:5 push:0 pop pop pop pop"))
+    run(bench, "push:0 push:1 push:2 push:4 pop push:3 pop pop push:5 push:0 pop pop pop pop")
 
 
 @check("queue.pop.empty-none", kinds=COLLECTIONS)
 def nothing_comes_from_an_empty_queue(bench: Bench) -> None:
-    run(bench, program("pop pop push:0 pop pop pop push:1 push:2 pop pop pop"))
+    run(bench, "pop pop push:0 pop pop pop push:1 push:2 pop pop pop")
 
 
 @check("queue.peek.no-effect", kinds=COLLECTIONS)
 def peek_changes_nothing(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 peek peek length pop peek truth pop peek push:3 peek pop pop"))
+    run(bench, "push:0 push:1 push:2 peek peek length pop peek truth pop peek push:3 peek pop pop")
 
 
 @check("queue.peek.empty-none", kinds=COLLECTIONS)
 def peek_finds_nothing_in_an_empty_queue(bench: Bench) -> None:
-    run(bench, program("peek peek push:0 pop peek push:1 push:2 pop pop peek"))
+    run(bench, "peek peek push:0 pop peek push:1 push:2 pop pop peek")
 
 
 @check("queue.len.count", kinds=COLLECTIONS)
 def length_counts_what_is_stored(bench: Bench) -> None:
-    run(bench, program("length push:0 length push:1 push:4 length pop length push:2 length pop pop pop length"))
+    run(bench, "length push:0 length push:1 push:4 length pop length push:2 length pop pop pop length")
 
 
 @check("queue.len.truth", kinds=COLLECTIONS)
 def truth_is_false_when_empty(bench: Bench) -> None:
-    run(bench, program("truth push:0 truth push:1 pop truth pop truth push:2 truth"))
+    run(bench, "truth push:0 truth push:1 pop truth pop truth push:2 truth")
 
 
 @check("queue.len.pop-none", kinds=COLLECTIONS)
 def popping_nothing_does_not_count(bench: Bench) -> None:
-    run(bench, program("pop length pop length push:0 length pop pop length push:1 length"))
+    run(bench, "pop length pop length push:0 length pop pop length push:1 length")

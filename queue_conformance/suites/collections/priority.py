@@ -7,13 +7,12 @@ from queue_conformance.implementations.quoted import inner
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.collections.common import BY_PRIORITY
-from queue_conformance.suites.programs import program
 
 
 @check("queuelib.pq.order", kinds=BY_PRIORITY)
 def lowest_number_comes_first(bench: Bench) -> None:
     rule = "queuelib.pq.order"
-    run(bench, program("push:3 push:1 push:0 push:2 push:4 push:5 pop pop push:2 pop pop pop pop pop"))
+    run(bench, "push:3 push:1 push:0 push:2 push:4 push:5 pop pop push:2 pop pop pop pop pop")
     bench.restart()
     queue = bench.open()
     one, two, three = (bench.driver.item(number) for number in (1, 2, 3))
@@ -27,15 +26,15 @@ def lowest_number_comes_first(bench: Bench) -> None:
 
 @check("queue.peek.equals-pop", kinds=BY_PRIORITY)
 def peek_shows_what_pop_returns(bench: Bench) -> None:
-    run(bench, program("push:1 peek pop push:0 push:2 push:1 peek pop peek pop push:3 peek pop peek pop"))
-    run(bench, program("push:0 push_refused:2 peek pop push_refused:2 push:1 peek pop"))
+    run(bench, "push:1 peek pop push:0 push:2 push:1 peek pop peek pop push:3 peek pop peek pop")
+    run(bench, "push:0 push_refused:2 peek pop push_refused:2 push:1 peek pop")
 
 
 @check("queuelib.pq.close", kinds=BY_PRIORITY)
 def close_names_what_is_left(bench: Bench) -> None:
     rule = "queuelib.pq.close"
-    run(bench, program("push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen"))
-    run(bench, program("push:0 push_refused:1 push_refused:2 reopen pop push_refused:3 reopen"))
+    run(bench, "push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen")
+    run(bench, "push:0 push_refused:1 push_refused:2 reopen pop push_refused:3 reopen")
     bench.restart()
     queue = bench.open()
     for number in range(3):
@@ -49,7 +48,7 @@ def close_names_what_is_left(bench: Bench) -> None:
 
 @check("queuelib.pq.startprios", kinds=BY_PRIORITY)
 def startprios_restore(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:3 reopen pop reopen push:2 reopen pop pop pop"))
+    run(bench, "push:0 push:1 push:3 reopen pop reopen push:2 reopen pop pop pop")
 
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY)
@@ -93,7 +92,7 @@ def _resume(bench: Bench, rule: str, start: list[int]) -> None:
 @check("queuelib.pq.clear", kinds=BY_PRIORITY)
 def clear_empties_and_closes(bench: Bench) -> None:
     rule = "queuelib.pq.clear"
-    run(bench, program("push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop"))
+    run(bench, "push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop")
     for inner_class in (inner.ClearableInnerQueue, inner.InnerQueue):
         with bench.collecting(), bench.recorder.blame(rule):
             bench.restart()

@@ -6,13 +6,12 @@ from queue_conformance.engine.lockstep import run
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.collections.common import BY_TURNS
-from queue_conformance.suites.programs import program
 
 
 @check("queuelib.rr.cycle", kinds=BY_TURNS)
 def keys_take_turns(bench: Bench) -> None:
     rule = "queuelib.rr.cycle"
-    run(bench, program("push:0 push:3 push:1 push:4 push:2 pop pop push:5 pop push:0 pop pop pop pop"))
+    run(bench, "push:0 push:3 push:1 push:4 push:2 pop pop push:5 pop push:0 pop pop pop pop")
     bench.restart()
     queue = bench.open()
     for source, key in (("b'a'", "1"), ("b'b'", "1"), ("b'c'", "2"), ("b'd'", "2")):
@@ -44,7 +43,7 @@ def falsy_items_are_not_skipped(bench: Bench) -> None:
 
 @check("queuelib.rr.peek", kinds=BY_TURNS)
 def peek_shows_what_pop_returns(bench: Bench) -> None:
-    run(bench, program("push:0 peek pop push:0 push:1 push:3 peek pop peek pop push:2 peek pop peek pop"))
+    run(bench, "push:0 peek pop push:0 push:1 push:3 peek pop peek pop push:2 peek pop peek pop")
 
 
 @check("queuelib.rr.peek-empty", kinds=BY_TURNS)
@@ -75,10 +74,10 @@ def _peek_beside_empty(bench: Bench, rule: str, prepare: str) -> None:
 
 @check("queuelib.rr.close", kinds=BY_TURNS)
 def close_names_what_is_left(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen"))
-    run(bench, program("push:0 push_refused:1 push_refused:2 reopen pop push_refused:0 reopen"))
+    run(bench, "push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen")
+    run(bench, "push:0 push_refused:1 push_refused:2 reopen pop push_refused:0 reopen")
 
 
 @check("queuelib.clear", kinds=BY_TURNS)
 def clear_removes_everything(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop"))
+    run(bench, "push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop")

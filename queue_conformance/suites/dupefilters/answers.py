@@ -10,7 +10,6 @@ from queue_conformance.implementations.quoted.support import StoppedClock
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.programs import program
 
 FIRST = "dupefilter.seen.first"
 EQUIVALENCE = "dupefilter.seen.equivalence"
@@ -28,7 +27,7 @@ MISTAKEN = 30
 
 @check(FIRST, kinds=FILTERS)
 def the_second_is_a_duplicate(bench: Bench) -> None:
-    run(bench, program("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0"))
+    run(bench, "seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0")
     for job in (None, "job"):
         bench.restart()
         requests = bench.driver.requests(0, 300)
@@ -44,7 +43,7 @@ def the_second_is_a_duplicate(bench: Bench) -> None:
 @check(FRESH, kinds=FILTERS)
 def what_was_never_seen_is_not_rejected(bench: Bench) -> None:
     if not bench.offers("server"):  # there, two filters may well share what they have seen
-        run(bench, program("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3"))
+        run(bench, "seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3")
     elif not _shared_later(bench):
         with bench.collecting():
             seen = _seen_by_another(bench, 0)
@@ -157,7 +156,7 @@ def _compare(bench: Bench, first: Item, second: Item, duplicates: bool) -> None:
 
 @check("dupefilter.base.never", kinds=FILTERS)
 def nothing_is_ever_rejected(bench: Bench) -> None:
-    run(bench, program("seen:0 seen:0 seen:1 reopen seen:0 seen:1 seen:2 seen:2"))
+    run(bench, "seen:0 seen:0 seen:1 reopen seen:0 seen:1 seen:2 seen:2")
     bench.restart()
     dupefilter = bench.open()
     requests = bench.driver.requests(0, 1000)

@@ -22,7 +22,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.accidents import is_accident, must_not_be_accident
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.dupefilters.pair import size_of_record
+from queue_conformance.suites.dupefilters.commands import size_of_record
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 MADE_UP = "dupefilter.crash.no-false-positive"

@@ -14,7 +14,6 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.processes import expect_in_another_process
-from queue_conformance.suites.programs import program
 
 RESUME = "dupefilter.persist.resume"
 APPEND = "dupefilter.persist.append"
@@ -26,8 +25,8 @@ SEEN = 20
 
 @check(RESUME, kinds=FILTERS)
 def what_was_seen_is_seen_in_the_next_run(bench: Bench) -> None:
-    run(bench, program("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2"))
-    run(bench, program("seen:6 seen:5 reopen seen:4 seen:6"))
+    run(bench, "seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
+    run(bench, "seen:6 seen:5 reopen seen:4 seen:6")
     _in_another_process(bench)
 
 
@@ -62,8 +61,8 @@ def _lines_for_two_processes(bench: Bench, requests: Requests) -> list[str]:
 
 @check(APPEND, kinds=FILTERS)
 def runs_accumulate(bench: Bench) -> None:
-    run(bench, program("seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3"))
-    run(bench, program("seen:0 reopen reopen seen:1 reopen seen:0 seen:1"))
+    run(bench, "seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
+    run(bench, "seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
 
 
 # --- Foreign files ---------------------------------------------------------------------------------------------------

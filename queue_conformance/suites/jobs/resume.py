@@ -91,7 +91,7 @@ def _judge(bench: Bench, series: Series) -> None:
     """Report what is wrong.
 
     Raises:
-        RuleBroken: if pages are lost or repeated, under the rule that an experiment says. All else is kept.
+        RuleBroken: if pages are lost or repeated, under the rule that an ablation says. All else is kept.
     """
     for found in problems(bench, series):
         if found.rule in (COMMAND, SIGNAL):

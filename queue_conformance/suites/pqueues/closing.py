@@ -7,7 +7,6 @@ from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS, expect_all, need_resuming
-from queue_conformance.suites.programs import program
 
 
 @check("pq.close.closes-all", kinds=KINDS)
@@ -32,7 +31,7 @@ def close_closes_every_queue(bench: Bench) -> None:
 
 @check("pq.close.state", kinds=KINDS)
 def the_state_survives_json(bench: Bench) -> None:
-    run_each(bench, map(program, ("push:0 reopen pop", "push:0 push:1 push:5 push:9 reopen pop push:4 reopen pop pop pop pop")))
+    run_each(bench, ("push:0 reopen pop", "push:0 push:1 push:5 push:9 reopen pop push:4 reopen pop pop pop pop"))
 
 
 @check("pq.close.state-nonempty", kinds=KINDS)
@@ -42,12 +41,12 @@ def the_state_names_what_is_left(bench: Bench) -> None:
         "push:0 push:5 push:9 push:1 pop pop reopen pop reopen",
         "push:3 push:0 reopen pop reopen pop",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
 
 
 @check("pq.close.empty-falsy", kinds=KINDS)
 def the_state_of_nothing_is_false(bench: Bench) -> None:
-    run_each(bench, map(program, ("reopen pop", "push:0 push:1 push:5 pop pop pop reopen", "push:2 reopen pop reopen")))
+    run_each(bench, ("reopen pop", "push:0 push:1 push:5 pop pop pop reopen", "push:2 reopen pop reopen"))
 
 
 @check("pq.close.twice", kinds=KINDS)

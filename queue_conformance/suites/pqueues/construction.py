@@ -13,7 +13,6 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, RuleBroken
 from queue_conformance.suites.pqueues.common import KINDS, NAMES, in_slot
-from queue_conformance.suites.programs import program
 
 
 @check("pq.ctor.minimal-downstream", kinds=KINDS)
@@ -27,7 +26,7 @@ def four_methods_are_enough(bench: Bench) -> None:
         try:
             run(
                 bench,
-                program(operations),
+                operations,
                 furnish=lambda driver: driver.furnish("BareQueue", "BareQueue", keeps=False),
                 lifo=False,
             )

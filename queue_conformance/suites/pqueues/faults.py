@@ -13,7 +13,6 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, drain, expect_all
-from queue_conformance.suites.programs import program
 
 
 @check("pq.pop.transient", kinds=KINDS)
@@ -25,7 +24,7 @@ def none_from_a_queue_that_is_not_empty_does_not_end_it(bench: Bench) -> None:
         "push:3 push:1 pop_none pop push:0 pop_none pop pop",
         "push:0 push:5 push:9 pop_none pop_none pop pop pop",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
 
 
 @check("pq.pop.never-close-nonempty", kinds=KINDS)
@@ -37,7 +36,7 @@ def only_empty_queues_are_given_up(bench: Bench) -> None:
         "push:1 push:3 pop_none pop",
     )
     for text in texts:
-        run(bench, program(text), furnish=lambda driver: driver.furnish(keeps=False))
+        run(bench, text, furnish=lambda driver: driver.furnish(keeps=False))
     if not bench.examined[rule]:
         raise NotExercised("no downstream queue was asked while it says None")
 

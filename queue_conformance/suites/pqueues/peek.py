@@ -6,7 +6,6 @@ from queue_conformance.engine.lockstep import run_each
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS
-from queue_conformance.suites.programs import program
 
 
 @check("pq.peek.equals-pop", kinds=KINDS)
@@ -21,7 +20,7 @@ def peek_shows_what_pop_returns(bench: Bench) -> None:
         "push:0 push:5 push:10 peek pop peek pop peek pop",
         "activity:8 push:0 push:5 peek pop activity:4 peek pop",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
 
 
 @check("pq.peek.no-effect", kinds=KINDS)
@@ -30,7 +29,7 @@ def peek_changes_nothing(bench: Bench) -> None:
         "push:0 push:0 push:2 peek peek length pop peek truth pop peek push:4 peek pop pop",
         "push:1 push:1 peek pop peek peek length pop peek length pop",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
 
 
 @check("pq.peek.empty-none", kinds=KINDS)
@@ -40,7 +39,7 @@ def peek_finds_nothing_in_an_empty_queue(bench: Bench) -> None:
         "push:1 pop peek push:5 pop peek",
         "push:0 push:9 pop pop peek",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
 
 
 @check("pq.peek.unsupported", kinds=KINDS)

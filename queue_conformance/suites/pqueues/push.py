@@ -8,7 +8,6 @@ from queue_conformance.models.priorityqueue import Place
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS, expect_all, need_start_queues
-from queue_conformance.suites.programs import program
 
 
 @check("pq.push.bucket", kinds=KINDS)
@@ -105,7 +104,7 @@ def a_failed_push_leaves_no_trace(bench: Bench) -> None:
         "push:0 push_refused:2 push_refused:4 pop length pop push:0 push:2 pop pop",
         "push:5 push_refused:7 pop truth push:5 pop",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
     for number in (0, 1, 2):
         with bench.collecting():
             bench.restart()

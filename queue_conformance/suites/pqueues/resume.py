@@ -17,7 +17,6 @@ from queue_conformance.suites.accidents import is_accident, must_not_be_accident
 from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, drain, expect_all, need_resuming, saved
-from queue_conformance.suites.programs import program
 
 
 @check("pq.resume.all", kinds=KINDS)
@@ -27,10 +26,10 @@ def everything_is_there_after_resuming(bench: Bench) -> None:
         "push:1 push:1 push:0 push:0 push:3 push:4 reopen pop pop reopen pop pop reopen pop pop",
         "push:9 push:8 push:11 push:6 reopen push:7 reopen",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
     for text in texts:
         with bench.collecting():
-            run(bench, program(text), furnish=PriorityQueueDriver.furnish_disk)
+            run(bench, text, furnish=PriorityQueueDriver.furnish_disk)
 
 
 @check("pq.resume.stale", kinds=KINDS)
@@ -42,7 +41,7 @@ def stale_state_is_harmless(bench: Bench) -> None:
         "push:2 push:5 reopen_stale:1 pop reopen_stale:2 peek pop pop",
         "reopen_stale reopen_stale:1 push:9 reopen",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
 
 
 @check("pq.resume.incomplete", kinds=KINDS)

@@ -11,7 +11,6 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, NAMES, expect_all, in_slot, saved
-from queue_conformance.suites.programs import program
 
 LONG_NAMES = ("'a-long-label.' * 19 + 'example'", "'ü' * 253", r"'\udc80'")
 """Hosts and slots whose names are as long as a name of a file may be, or longer, or cannot be encoded."""
@@ -52,7 +51,7 @@ def the_least_active_slot_comes_first(bench: Bench) -> None:
         "push:0 push:5 push:2 push:7 activity:4 pop pop activity:5 activity:0 pop pop",
         "push:9 push:4 activity:10 activity:4 pop activity:2 push:10 push:0 pop pop",
     )
-    run_each(bench, map(program, texts))
+    run_each(bench, texts)
 
 
 @check("pq.slot.ties-rotate", kinds=KINDS)

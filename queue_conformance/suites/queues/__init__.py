@@ -17,6 +17,6 @@ MODULES = (
     "permanent",
     "shared",
     "deaths",
-    "pair",
+    "commands",
 )
 """The modules of the suite, in the order in which their checks are run."""

@@ -25,8 +25,7 @@ from queue_conformance.implementations.recording import OperationRaised, Timed
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
-from queue_conformance.suites.programs import program
-from queue_conformance.suites.queues import fallback, pair
+from queue_conformance.suites.queues import commands, fallback
 from queue_conformance.suites.queues.faults import IMPATIENCE, backend_of
 
 RULES = {
@@ -229,13 +228,13 @@ def keys_of(context: Context) -> Callable[[Iterable[int]], list[Any]]:
 @fixture
 def play(context: Context) -> Callable[[str], None]:
     """``play(program)``: compare with a model, operation by operation."""
-    return lambda text: run(context.bench, program(text))
+    return lambda text: run(context.bench, text)
 
 
 @fixture
 def refusals(context: Context) -> list[int]:
     """The numbers of what a push refuses, for programs: ``push_refused:0``."""
-    found = pair.refusals(context.bench)
+    found = commands.refusals(context.bench)
     if not found:
         raise NotApplicable("nothing is known that this queue refuses to store")
     return found

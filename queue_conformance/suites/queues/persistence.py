@@ -8,19 +8,18 @@ from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.processes import expect_in_another_process
-from queue_conformance.suites.programs import program
 
 
 @check("queue.persist.reopen")
 def items_survive_reopening(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 reopen reopen push:3 reopen pop pop pop pop"))
-    run(bench, program(" ".join(f"push:{number}" for number in range(40)) + " reopen"))
+    run(bench, "push:0 push:1 push:2 reopen reopen push:3 reopen pop pop pop pop")
+    run(bench, " ".join(f"push:{number}" for number in range(40)) + " reopen")
 
 
 @check("queue.persist.partial")
 def what_was_popped_stays_popped(bench: Bench) -> None:
-    run(bench, program("push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop"))
-    run(bench, program("push:0 push:1 push:2 pop push:3 pop reopen pop pop reopen"))
+    run(bench, "push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop")
+    run(bench, "push:0 push:1 push:2 pop push:3 pop reopen pop pop reopen")
 
 
 STORED = (1, 2, 3)
@@ -28,7 +27,7 @@ STORED = (1, 2, 3)
 
 @check("queue.persist.new-process")
 def items_survive_into_another_process(bench: Bench) -> None:
-    run(bench, program("push:1 push:2 push:3 reopen"))
+    run(bench, "push:1 push:2 push:3 reopen")
     rule = "queue.persist.new-process"
     bench.restart()
     queue = bench.open()

@@ -1,4 +1,4 @@
-"""A queue behind a server and its oracle, side by side, with faults of the connection among the operations."""
+"""A queue behind a server and its model, side by side, with faults of the connection among the operations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from queue_conformance.models.uncertain import UncertainQueueModel
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken, TooSlow
 from queue_conformance.suites.queues.attribution import ABLATIONS, FAULTS, SPREAD
+from queue_conformance.suites.queues.commands import QueueLockstep
 from queue_conformance.suites.queues.fallback import consequence, is_transient, transient_names
 from queue_conformance.suites.queues.faults import IMPATIENCE
-from queue_conformance.suites.queues.pair import QueueLockstep
 
 SLOW = 0.2
 """Seconds after which a pop that finds nothing has met a time-out of the client, although nothing was done to the server."""

@@ -12,6 +12,6 @@ MODULES = (
     "crash",
     "servers",
     "faults",
-    "pair",
+    "commands",
 )
 """The modules of the suite, in the order in which their checks are run."""

@@ -9,8 +9,7 @@ from queue_conformance.implementations.recording import Timed
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable
-from queue_conformance.suites.programs import program
-from queue_conformance.suites.schedulers.pair import run_everywhere
+from queue_conformance.suites.schedulers.commands import run_everywhere
 from queue_conformance.suites.schedulers.preflight import expect_result
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, jobs, short
 
@@ -24,9 +23,7 @@ def open_and_close_return_nothing_or_a_deferred(bench: Bench) -> None:
 
 @check("scheduler.enqueue.true", kinds=SCHEDULERS)
 def what_is_accepted_comes_once(bench: Bench) -> None:
-    run_everywhere(
-        bench, program("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
-    )
+    run_everywhere(bench, "enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
     for job in jobs(bench):
         with case(bench):
             scheduler = bench.open(job=job)
@@ -38,12 +35,12 @@ def what_is_accepted_comes_once(bench: Bench) -> None:
 def what_is_rejected_never_comes(bench: Bench) -> None:
     if not bench.offers("filters"):
         raise NotApplicable("it rejects nothing")
-    run_everywhere(bench, program("enqueue:0 enqueue:0 enqueue:8 enqueue:8 next next next enqueue:0 next"))
+    run_everywhere(bench, "enqueue:0 enqueue:0 enqueue:8 enqueue:8 next next next enqueue:0 next")
 
 
 @check("scheduler.enqueue.bool", kinds=SCHEDULERS)
 def the_answer_says_whether_it_was_stored(bench: Bench) -> None:
-    run_everywhere(bench, program("enqueue:0 enqueue:8 enqueue:13 enqueue:3 next next next next"))
+    run_everywhere(bench, "enqueue:0 enqueue:8 enqueue:13 enqueue:3 next next next next")
 
 
 EQUAL = (
@@ -102,7 +99,7 @@ def dont_filter_is_not_recorded(bench: Bench) -> None:
 
 @check("scheduler.next.none-empty", kinds=SCHEDULERS)
 def nothing_comes_from_an_empty_scheduler(bench: Bench) -> None:
-    run_everywhere(bench, program("next next enqueue:0 next next next enqueue:8 next next"))
+    run_everywhere(bench, "next next enqueue:0 next next next enqueue:8 next next")
 
 
 PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31))
@@ -110,7 +107,7 @@ PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31))
 
 @check("scheduler.next.priority", kinds=SCHEDULERS)
 def higher_priorities_come_first(bench: Bench) -> None:
-    run_everywhere(bench, program("enqueue:0 enqueue:6 enqueue:3 enqueue:8 enqueue:11 next next enqueue:4 next next next next"))
+    run_everywhere(bench, "enqueue:0 enqueue:6 enqueue:3 enqueue:8 enqueue:11 next next enqueue:4 next next next next")
     for job in jobs(bench):
         with case(bench):
             scheduler = bench.open(job=job)
@@ -144,9 +141,9 @@ LIMIT = 0.5
 @check("scheduler.pending.exact", kinds=SCHEDULERS)
 def pending_is_exact(bench: Bench) -> None:
     text = "pending enqueue:0 pending next pending next pending enqueue:8 enqueue:1 enqueue:1 pending next pending next pending"
-    run_everywhere(bench, program(text))
+    run_everywhere(bench, text)
     if bench.offers("persistent", "configurable"):
-        run(bench, program("enqueue:15 pending next pending enqueue:0 enqueue:16 pending next pending next pending"), job=True)
+        run(bench, "enqueue:15 pending next pending enqueue:0 enqueue:16 pending next pending next pending", job=True)
 
 
 @check("scheduler.pending.pure", kinds=SCHEDULERS)
@@ -167,9 +164,9 @@ def pending_changes_nothing(bench: Bench) -> None:
 @check("scheduler.len", kinds=SCHEDULERS)
 def length_counts_what_is_pending(bench: Bench) -> None:
     text = "length enqueue:0 length enqueue:0 length enqueue:8 enqueue:3 length next length next next length next length"
-    run_everywhere(bench, program(text))
+    run_everywhere(bench, text)
     if bench.offers("persistent", "configurable"):
-        run(bench, program("enqueue:15 length enqueue:0 length enqueue:16 length next length next length next length"), job=True)
+        run(bench, "enqueue:15 length enqueue:0 length enqueue:16 length next length next length next length", job=True)
 
 
 REASONS = ("finished", "shutdown", "cancelled", "closespider_timeout", "no more pages, naïve")

@@ -52,7 +52,7 @@ def order_rule(bench: Bench, model: SchedulerModel, number: int, allowed: list[i
 
     Args:
         bench: where the check works.
-        model: the oracle.
+        model: what the scheduler should hold.
         number: what came.
         allowed: what should have come.
     """

@@ -5,27 +5,26 @@ from __future__ import annotations
 from queue_conformance.engine.lockstep import run
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import program
-from queue_conformance.suites.schedulers.pair import run_everywhere
+from queue_conformance.suites.schedulers.commands import run_everywhere
 from queue_conformance.suites.schedulers.scenes import FIFO, SCHEDULERS, case, defaults, expect_left, fill, jobs
 from queue_conformance.suites.schedulers.storing import opened
 
 
 @check("scheduler.enqueue.stats", kinds=SCHEDULERS)
 def what_is_stored_is_counted(bench: Bench) -> None:
-    run_everywhere(bench, program("enqueue:0 enqueue:0 enqueue:15 enqueue:8 enqueue:13 next enqueue:0"))
+    run_everywhere(bench, "enqueue:0 enqueue:0 enqueue:15 enqueue:8 enqueue:13 next enqueue:0")
 
 
 @check("scheduler.next.stats", kinds=SCHEDULERS)
 def what_is_returned_is_counted(bench: Bench) -> None:
-    run_everywhere(bench, program("next enqueue:0 enqueue:0 enqueue:15 enqueue:8 next next next next"))
+    run_everywhere(bench, "next enqueue:0 enqueue:0 enqueue:15 enqueue:8 next next next next")
 
 
 @check("scheduler.next.no-spurious-none", kinds=SCHEDULERS)
 def something_comes_while_something_is_pending(bench: Bench) -> None:
     # A request that the disk queue refuses: on a slot, a priority, and among start requests, where there is nothing else.
     for text in ("enqueue:0 enqueue:24 next next", "enqueue:8 enqueue:15 next next", "enqueue:0 enqueue:17 next next"):
-        run(bench, program(text))
+        run(bench, text)
 
 
 @check("scheduler.next.memory-first", kinds=SCHEDULERS)

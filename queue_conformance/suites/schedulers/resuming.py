@@ -15,7 +15,6 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.processes import expect_in_another_process
-from queue_conformance.suites.programs import program
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, compare_left, defaults, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened
 
@@ -33,7 +32,7 @@ PRIORITY_QUEUES = {
 @check("scheduler.resume.all", kinds=SCHEDULERS)
 def everything_comes_back_in_order(bench: Bench) -> None:
     rule = "scheduler.resume.all"
-    run(bench, program("enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen enqueue:1 next reopen next next"))
+    run(bench, "enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen enqueue:1 next reopen next next")
     if not bench.offers("configurable"):
         return
     cases = [{"SCHEDULER_PRIORITY_QUEUE": source} for source in PRIORITY_QUEUES.values()]
@@ -79,8 +78,8 @@ def what_was_seen_stays_seen(bench: Bench) -> None:
 
 @check("scheduler.resume.no-dup", kinds=SCHEDULERS)
 def what_was_returned_never_comes_again(bench: Bench) -> None:
-    run(bench, program("enqueue:0 enqueue:3 enqueue:8 enqueue:9 next reopen next reopen next next next reopen next"))
-    run(bench, program("enqueue:0 next reopen next enqueue:1 enqueue:2 next reopen next next"))
+    run(bench, "enqueue:0 enqueue:3 enqueue:8 enqueue:9 next reopen next reopen next next next reopen next")
+    run(bench, "enqueue:0 next reopen next enqueue:1 enqueue:2 next reopen next next")
 
 
 def expect_resumable(bench: Bench) -> None:

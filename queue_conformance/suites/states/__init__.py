@@ -2,7 +2,7 @@
 
 from queue_conformance.specification import Kind
 
-MODULES = ("runs", "damage", "pair")
+MODULES = ("runs", "damage", "commands")
 """The modules of the suite, in the order in which their checks are run."""
 
 STATES = frozenset({Kind.SPIDER_STATE})

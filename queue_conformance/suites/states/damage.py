@@ -19,7 +19,7 @@ from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.states import STATES
-from queue_conformance.suites.states.pair import KEEPS, TORN
+from queue_conformance.suites.states.commands import KEEPS, TORN
 
 VISIBLE = "state.pickle-only"
 

@@ -17,9 +17,8 @@ from queue_conformance.implementations.quoted.running import files_below
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.programs import program
 from queue_conformance.suites.states import STATES
-from queue_conformance.suites.states.pair import FRESH, MUTATION, REASONS, RESTORED, SAVED
+from queue_conformance.suites.states.commands import FRESH, MUTATION, REASONS, RESTORED, SAVED
 
 DISABLED = "state.disabled"
 
@@ -55,7 +54,7 @@ def a_new_job_begins_with_nothing(bench: Bench) -> None:
 @check(RESTORED, kinds=STATES)
 def the_state_is_restored(bench: Bench) -> None:
     _restore_from_another_process(bench)
-    run(bench, program("put:0 put:1 reopen reopen put:2 reopen reopen"))
+    run(bench, "put:0 put:1 reopen reopen put:2 reopen reopen")
     for source in RICH:
         with bench.collecting():
             bench.restart()
@@ -120,7 +119,7 @@ def every_clean_close_saves(bench: Bench) -> None:
 
 @check(MUTATION, kinds=STATES)
 def changes_in_place_are_saved(bench: Bench) -> None:
-    run(bench, program("grow:0 reopen grow:1 reopen grow:2 reopen"))
+    run(bench, "grow:0 reopen grow:1 reopen grow:2 reopen")
     bench.restart()
     for count in range(3):
         counting = bench.open()

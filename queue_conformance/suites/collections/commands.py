@@ -13,7 +13,7 @@ from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.collections.common import BY_PRIORITY, BY_TURNS
 from queue_conformance.suites.queues.attribution import without_reopening
-from queue_conformance.suites.queues.pair import QueueLockstep
+from queue_conformance.suites.queues.commands import QueueLockstep
 
 PEEK = "queuelib.rr.peek"
 """Only a refused push that left an empty queue behind explains that a peek shows another item."""

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from queue_conformance.engine.lockstep import Lockstep, Row, command, machine, run
-from queue_conformance.engine.sequences import Commands
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.scheduler import POOL, REDIRECTED, RETRIED, OpenScheduler, traits
 from queue_conformance.implementations.quoted.misbehaving import Trouble
@@ -485,7 +484,7 @@ machine(SchedulerLockstep, {Kind.SCHEDULER})
 machine(MemoryLockstep, {Kind.SCHEDULER}, name="machine-in-memory")
 
 
-def run_everywhere(bench: Bench, sequence: Commands) -> None:
+def run_everywhere(bench: Bench, sequence: str) -> None:
     """Run a fixed sequence in memory, and with a job directory where there can be one."""
     run(bench, sequence, job=False)
     if bench.offers("persistent"):

@@ -17,7 +17,7 @@ from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.attribution import ABLATIONS
 from queue_conformance.suites.pqueues.common import KINDS
 from queue_conformance.suites.pqueues.saving import close, save
-from queue_conformance.suites.queues.pair import QueueLockstep
+from queue_conformance.suites.queues.commands import QueueLockstep
 
 Furnish = Callable[[PriorityQueueDriver], object]
 """Chooses the downstream queues."""

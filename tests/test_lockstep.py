@@ -5,10 +5,10 @@ from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, 
 
 from gallery import QCRAWL, exhibits, memory
 from queue_conformance.engine.generation import explore
+from queue_conformance.engine.sequences import Command, commands, decode, encode
 from queue_conformance.implementations.loading import path_of
 from queue_conformance.suites import runner_of
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
-from queue_conformance.suites.programs import Operation, decode, encode, program
 
 EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 reopen pop pop pop pop push:3"
 
@@ -16,16 +16,16 @@ EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 r
 def failure_of(path, text):
     """Play a program and return the failure that it ends in."""
     with bench(path) as found, pytest.raises(RuleBroken) as caught:
-        runner_of(found).run(program(text))
+        runner_of(found).run(commands(text))
     return caught.value
 
 
 def test_a_program_is_read_from_its_short_form():
-    assert program("push:3 1.pop reopen") == (Operation("push", 0, 3), Operation("pop", 1), Operation("reopen"))
+    assert commands("push:3 1.pop reopen") == (Command("push", 0, 3), Command("pop", 1), Command("reopen"))
 
 
 def test_a_program_survives_json():
-    operations = program("push:3 1.pop 2.push:7")
+    operations = commands("push:3 1.pop 2.push:7")
     assert decode(encode(operations)) == operations
 
 
@@ -35,14 +35,14 @@ def test_causes_of_one_rule_are_told_apart(tmp_path):
     shown = (verdict.violation, *verdict.violation.others)
     assert [violation.cause for violation in shown] == ["pop raised KeyError", "pop raised IndexError"]
     for violation, pushes in zip(shown, (4, 7), strict=True):
-        assert violation.program == program("push:0") * pushes
+        assert violation.program == commands("push:0") * pushes
         assert run_script(violation.script, tmp_path).returncode == 1
 
 
 def test_a_program_that_a_check_prescribes_is_shortened():
     with bench("gallery.memory.AcceptsFour") as found, pytest.raises(RuleBroken) as caught:
-        runner_of(found).show(program("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))
-    assert caught.value.program == program("push:0") * 5
+        runner_of(found).show(commands("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))
+    assert caught.value.program == commands("push:0") * 5
 
 
 def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
@@ -57,14 +57,14 @@ def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
         runner = runner_of(found)
         monkeypatch.setattr(runner, "run", run)
         with pytest.raises(RuleBroken) as caught:
-            runner.show(program("push:1 push:1 push:1"))
-    assert caught.value.program == program("push:0")
+            runner.show(commands("push:1 push:1 push:1"))
+    assert caught.value.program == commands("push:0")
 
 
 @pytest.mark.parametrize("path", [FIFO_DISK, LIFO_DISK, FIFO_BYTES, PRIORITY, TURNS])
 def test_a_right_implementation_plays_everything(path):
     with bench(path) as found:
-        runner_of(found).run(program(EVERYTHING))
+        runner_of(found).run(commands(EVERYTHING))
 
 
 @pytest.mark.parametrize(
@@ -101,18 +101,18 @@ def test_a_failure_is_attributed_to_the_rule_that_is_broken(path, text, rule):
 
 def test_a_failure_keeps_its_program():
     text = "push:0 push:1 peek push:2"
-    assert failure_of("gallery.memory.PushAfterPeekOverwrites", text).program == program(text)
+    assert failure_of("gallery.memory.PushAfterPeekOverwrites", text).program == commands(text)
 
 
 def test_what_an_experiment_examines_does_not_count():
     with bench(FIFO_MEMORY) as found:
-        assert runner_of(found).passes(program("push:0 pop"))
+        assert runner_of(found).passes(commands("push:0 pop"))
         assert not found.examined
 
 
 def test_a_program_examines_what_it_came_to():
     with bench(FIFO_DISK) as found:
-        runner_of(found).run(program("push:0 push:1 reopen pop"))
+        runner_of(found).run(commands("push:0 push:1 reopen pop"))
         assert found.examined["queue.persist.reopen"] == 2
         assert found.examined["queue.pop.order-reopen"] == 1
         assert not found.examined["queue.peek.equals-pop"]
@@ -137,7 +137,7 @@ def test_the_machine_counts_what_it_played():
 def test_a_machine_that_never_popped_proves_nothing():
     with bench(FIFO_MEMORY) as found:
         runner = runner_of(found)
-        runner.table = {Operation("push", 0, 0): 1}
+        runner.table = {Command("push", 0, 0): 1}
         with pytest.raises(NotExercised, match="no sequence contained pop"):
             explore(runner)
 
@@ -218,7 +218,7 @@ def test_what_raises_while_close_is_examined_is_blamed_on_its_own_rule():
     assert broken(report) == {"queue.pop.exactly-once"}
 
 
-EIGHT = program(" ".join(f"push:{n % 4}" for n in range(9)))
+EIGHT = commands(" ".join(f"push:{n % 4}" for n in range(9)))
 
 
 def test_the_machine_replays_what_failed_before():
@@ -231,7 +231,7 @@ def test_the_machine_replays_what_failed_before():
 @pytest.mark.parametrize("text", ["no_such_operation", "push:1 9.pop", "bench"])
 def test_a_program_that_this_machine_does_not_know_says_nothing(text):
     with bench(FIFO_MEMORY) as found:
-        found.replay = program(text)
+        found.replay = commands(text)
         explore(runner_of(found))
         assert not found.broken
 
@@ -239,7 +239,7 @@ def test_a_program_that_this_machine_does_not_know_says_nothing(text):
 def test_an_error_of_the_kit_is_not_taken_for_a_broken_rule():
     with bench(FIFO_MEMORY) as found:
         runner = runner_of(found)
-        runner.table = {Operation("no_such_operation"): 1}
+        runner.table = {Command("no_such_operation"): 1}
         with pytest.raises(KeyError, match="no_such_operation"):
             explore(runner)
 
