@@ -35,7 +35,7 @@ def broken(result):
     return {observation.rule: observation.violation.program for observation in result.broken}
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [1, 3, 5])  # with which chance alone does not find it
 def test_a_rare_failure_is_found_with_every_seed(seed):
     assert broken(machine("gallery.memory.LosesTheEighth", seed=seed)) == {}
     found = machine("gallery.memory.LosesTheEighth", RARE, seed=seed)
@@ -66,7 +66,7 @@ EXHIBITS = (
 
 @pytest.mark.parametrize("path", EXHIBITS)
 def test_the_machine_of_every_kind_replays_what_it_found(path, tmp_path):
-    found = broken(machine(path, examples=40))
+    found = broken(machine(path, examples=100))
     assert found
 
     def replayed(again, operations):
