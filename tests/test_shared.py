@@ -98,7 +98,7 @@ def test_what_an_operation_raises_among_others_is_named():
     assert broken(report) == {"queue.shared.once", "queue.shared.visible"}
     violation = verdicts(report)["queue.shared.once"].violation
     assert "LookupError(" in violation.actual
-    assert "raised in one of 4 processes" in violation.actual
+    assert "raised by side_by_side(" in violation.actual
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from queue_conformance.engine.instrument import Source
 from queue_conformance.engine.sources import Sources
-from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import normal
 from queue_conformance.engine.writing import Block, Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
@@ -236,7 +236,7 @@ class Record:
         Raises:
             Failed: if it does not.
         """
-        known = COMPARISONS[comparison]
+        known, left = COMPARISONS[comparison], unwrapped(left)
         try:
             holds = self._holds(left, comparison, right)
         except Exception as error:  # the code of the subject's value, or of one that is no such thing

@@ -72,6 +72,7 @@ _IMPORTS: Mapping[str, str] = {
     "nan": "from math import nan",
     "os": "import os",
     "outcome_of": "from queue_conformance.loops import outcome_of",
+    "pickle": "import pickle",
     "re": "import re",
     "resource": "import resource",
     "shutil": "import shutil",
@@ -88,6 +89,7 @@ _IMPORTS: Mapping[str, str] = {
     "time": "import time",
     "urlsplit": "from urllib.parse import urlsplit",
     "uuid": "import uuid",
+    "warnings": "import warnings",
 }
 
 _FAULTS: Mapping[str, str] = {

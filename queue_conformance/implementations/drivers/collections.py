@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from types import ModuleType
@@ -49,7 +50,6 @@ class CollectionDriver(ByteItems):
         store = self.stores.get(name)
         if store is None:
             store = self.stores[name] = inner.Store()
-            self.recorder.note(f"store_{name} = Store()")
         arguments: list[Any] = [store.factory(inner_class)]
         sources = [f"store_{name}.factory({inner_class.__name__})"]
         if start is not None:
@@ -58,6 +58,9 @@ class CollectionDriver(ByteItems):
         keywords = {**self.implementation.values, **options}
         sources += [f"{name}={value!r}" for name, value in keywords.items()]
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
+
+    def setup(self, body: str) -> list[str]:
+        return [f"{name} = Store()" for name in sorted(set(re.findall(r"\bstore_\w+", body)))]
 
     def place_of(self, number: int) -> Hashable:
         """Return the priority or key that an item of the pool belongs to."""

@@ -3,10 +3,16 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import functools
 import multiprocessing
 import os
+import pickle
 import signal
 import time
+import warnings
+from contextlib import contextmanager
+
+from scrapy import Request
 
 
 def in_processes(functions):
@@ -20,22 +26,166 @@ def in_processes(functions):
     return [mine.recv() for mine, _ in pipes]
 
 
-def consume(queue, requests=(), patience=2.0):
-    """Push requests and pop until nothing is left; return the URLs that came. None only says that nothing is ready."""
-    requests, urls, end = list(requests), [], time.monotonic() + patience
-    while len(urls) < 1000:
-        pushed = bool(requests)
-        if pushed:
-            queue.push(requests.pop())
+def forked():
+    """Fork, without the warning that threads stay behind."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return os.fork()
+
+
+def urls(numbers):
+    """Return the URLs of the requests with these numbers."""
+    return [f"https://example.com/{number}" for number in numbers]
+
+
+def push_all(queue, numbers):
+    """Push the requests with these numbers."""
+    for url in urls(numbers):
+        queue.push(Request(url))
+
+
+def consume(queue, wanted=(), patience=2.0):
+    """Pop until nothing is left, and for a while where a wanted URL has not come; return those that came."""
+    came, end = [], time.monotonic() + patience
+    while len(came) < 1000:
         request = queue.pop()
         if request is not None:
-            urls.append(request.url)
+            came.append(request.url)
             end = time.monotonic() + patience
-        elif not pushed:
-            if len(queue) == 0 or time.monotonic() > end:
-                break
+        elif time.monotonic() > end or (len(queue) == 0 and set(wanted) <= set(came)):
+            break
+        else:
             time.sleep(0.01)
-    return urls
+    return came
+
+
+class Watched:
+    """A queue that knows the longest time between the beginning of an operation and the end of the next one."""
+
+    def __init__(self, queue):
+        self.queue, self.stall, self.began = queue, 0.0, time.monotonic()
+
+    def timed(self, operation, *arguments):
+        before, self.began = self.began, time.monotonic()
+        result = operation(*arguments)
+        self.stall = max(self.stall, time.monotonic() - before)
+        return result
+
+    def push(self, request):
+        return self.timed(self.queue.push, request)
+
+    def pop(self):
+        return self.timed(self.queue.pop)
+
+    def close(self):
+        return self.timed(self.queue.close)
+
+    def __len__(self):
+        return self.timed(len, self.queue)
+
+
+def push_and_consume(open_queue, numbers, patience, barrier):
+    """Push requests with these numbers one by one, and pop after each until nothing is left.
+
+    Returns the URLs that came and the longest time without an operation, or what was raised.
+    """
+    came = []
+    try:
+        queue = Watched(open_queue())
+        barrier.wait()
+        for url in urls(numbers):
+            queue.push(Request(url))
+            if (request := queue.pop()) is not None:
+                came.append(request.url)
+        came += consume(queue, (), patience)
+        queue.close()
+        return came, queue.stall
+    except Exception as error:
+        return error if is_picklable(error) else RuntimeError(repr(error))
+
+
+def is_picklable(value):
+    """Tell whether another process can get a value."""
+    try:
+        return bool(pickle.loads(pickle.dumps(value)))
+    except Exception:
+        return False
+
+
+def side_by_side(open_queue, first, each, patience=2.0):
+    """Let four processes push so many requests each, numbered from the first one, and pop until nothing is left, all at once.
+
+    Returns the URLs that came, and the longest time in which one of them did nothing; raises what one of them raised.
+    """
+    ranges = [range(begin, begin + each) for begin in range(first, first + 4 * each, each)]
+    found = in_processes([functools.partial(push_and_consume, open_queue, numbers, patience) for numbers in ranges])
+    for result in found:
+        if isinstance(result, Exception):
+            raise result
+    return [url for came, _ in found for url in came], max(stall for _, stall in found)
+
+
+def length_above_0(queue, patience=2.0):
+    """Return the length, once it is not 0 any more, or after so many seconds."""
+    end = time.monotonic() + patience
+    while len(queue) == 0 and time.monotonic() < end:
+        time.sleep(0.02)
+    return len(queue)
+
+
+@contextmanager
+def pushed_elsewhere(open_queue, numbers):
+    """Let another process push requests with these numbers, and keep its queue open meanwhile; tell what it raised."""
+    reader, writer = os.pipe()
+    child = forked()
+    if child == 0:
+        try:
+            queue = open_queue()
+            push_all(queue, numbers)
+            os.close(writer)
+            time.sleep(60)
+        except Exception as error:
+            os.write(writer, repr(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as pipe:
+            raised = pipe.read()
+        yield raised
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def pop_and_die(open_queue, backend, replies=None, patience=5.0):
+    """Let another process pop, and kill it after that; or, while it pops again, when so many replies of the server have come.
+
+    Returns the URLs of what its pops returned, and whether it was killed there.
+    """
+    reader, writer = os.pipe()
+    child = forked()
+    if child == 0:
+        try:
+            queue = open_queue()
+            os.write(writer, queue.pop().url.encode() + b" ")
+            os.kill(os.getpid(), signal.SIGSTOP)
+            os.write(writer, queue.pop().url.encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    ended, status, end = 0, 0, time.monotonic() + patience
+    while not ended and time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WUNTRACED | os.WNOHANG)
+        time.sleep(0.0005)
+    hit = stopped = bool(ended) and os.WIFSTOPPED(status)
+    if stopped and replies is not None:
+        hit = kill_in_reply(backend, child, replies)
+    elif stopped or not ended:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    with os.fdopen(reader) as pipe:
+        return pipe.read().split(), hit
 
 
 def kill_in_reply(backend, child, number):

@@ -36,6 +36,21 @@ def emptied(queue, most):
     return list(itertools.islice(iter(queue.pop, None), most))
 
 
+def missing_methods(queue, names):
+    """Return which of these methods a queue does not have; special ones are those of its class."""
+    return [name for name in names if not callable(getattr(type(queue) if name[0] == "_" else queue, name, None))]
+
+
+def class_lacks(queue, names):
+    """Return which of these methods the class of a queue does not have."""
+    return [name for name in names if not callable(getattr(type(queue), name, None))]
+
+
+def satisfies(queue, interface):
+    """Tell whether the class of a queue counts as a subclass."""
+    return issubclass(type(queue), interface)
+
+
 def content(item):
     """Return the bytes that an item carries."""
     return getattr(item, "body", item)

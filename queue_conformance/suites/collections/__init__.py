@@ -1,4 +1,4 @@
 """The suite of queuelib's queues of queues: by priority, and by turns."""
 
-MODULES = ("common", "priority", "roundrobin", "commands")
+MODULES = ("preflight", "common", "priority", "roundrobin", "commands")
 """The modules of the suite, in the order in which their checks are run."""

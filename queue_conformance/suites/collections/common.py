@@ -6,15 +6,9 @@ from queue_conformance.engine.lockstep import run
 from queue_conformance.specification import Kind
 from queue_conformance.suites import COLLECTIONS, check
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.queues.preflight import satisfies_base_queue
 
 BY_PRIORITY = {Kind.BYTE_PRIORITY_QUEUE}
 BY_TURNS = {Kind.ROUND_ROBIN_QUEUE}
-
-
-@check("queue.ctor.base-queue", kinds=COLLECTIONS)
-def queuelib_accepts_the_class(bench: Bench) -> None:
-    satisfies_base_queue(bench)
 
 
 @check("queue.push.accept", kinds=COLLECTIONS)

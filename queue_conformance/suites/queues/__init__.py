@@ -2,6 +2,7 @@
 
 MODULES = (
     "fixtures",
+    "preflight",
     "construction",
     "push",
     "serialization",
@@ -16,7 +17,6 @@ MODULES = (
     "outages",
     "permanent",
     "shared",
-    "deaths",
     "commands",
 )
 """The modules of the suite, in the order in which their checks are run."""

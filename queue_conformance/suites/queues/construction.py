@@ -6,7 +6,6 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.quoted.support import contents, names_below
 from queue_conformance.specification import Kind
-from queue_conformance.suites.queues.preflight import satisfies_base_queue
 
 BYTES_ONLY = {Kind.BYTE_QUEUE}
 REQUESTS_ONLY = {Kind.DOWNSTREAM_QUEUE}
@@ -37,11 +36,6 @@ NEIGHBOURS = (
     ("a_b-6f1e4a7b1a2a4b6b8d3f0e6b7c8d9e0f/0", "a_b-0cc175b9c0f1b6a831c399e269772661/0"),
 )
 """Keys that differ by a sign, a suffix, a further digit, a directory: a priority queue uses such keys at one time."""
-
-
-@check("queue.ctor.base-queue", kinds=BYTES_ONLY)
-def queuelib_accepts_the_class(bench):
-    satisfies_base_queue(bench)
 
 
 @check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
 from scrapy import Request, Spider
 
+from queue_conformance.engine import process
 from queue_conformance.engine.context import Context, fixture
 from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.serialization import Cause
@@ -19,7 +22,7 @@ from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.loading import LoadError, load_class
-from queue_conformance.implementations.quoted import example, support
+from queue_conformance.implementations.quoted import example, processes, support
 from queue_conformance.implementations.quoted.support import Bulk, key
 from queue_conformance.implementations.recording import OperationRaised, Timed
 from queue_conformance.specification import Kind
@@ -296,3 +299,78 @@ def serialization(context: Context) -> tuple[str, ...]:
 def fallbacks(context: Context) -> tuple[str, ...]:
     """The names of the errors for which the scheduler falls back to memory."""
     return fallback.fallback_names(context.bench)
+
+
+# --- Several processes -----------------------------------------------------------------------------------------------
+
+
+@fixture
+def opener(context: Context) -> Callable[[], Any]:
+    """What another process opens the queue with."""
+    if not process.AVAILABLE:
+        raise NotExercised("this platform cannot fork")
+    source, build = context.bench.driver.construction("0")
+    found: Callable[[], Any] = context.sources.give(build, f"lambda: {source}")
+    return found
+
+
+def patience_of(bench: Bench) -> float:
+    """Return the seconds that are waited for what another process did, which must not look like an operation that hangs."""
+    return min(bench.patience, bench.time_limit / 4)
+
+
+def _operation(function: Callable[..., Any], rule: str, *, timed: bool = True) -> None:
+    """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation.
+
+    Args:
+        function: the function.
+        rule: the rule that is broken if it raises.
+        timed: whether each call on a queue has the time limit of an operation.
+    """
+
+    def made(context: Context) -> Callable[..., Any]:
+        bench, record = context.bench, context.record
+        waits = {"patience": patience_of(bench)} if "patience" in inspect.signature(function).parameters else {}
+
+        def given(argument: Any) -> Any:
+            return Timed(argument.raw, bench.flight) if timed and isinstance(argument, Subject) else unwrapped(argument)
+
+        def call(*arguments: Any) -> Any:
+            written = f"{function.__name__}({record.written(arguments, {})})"
+            return record.operate(written, rule, partial(function, *map(given, arguments), **waits))
+
+        return call
+
+    made.__name__, made.__doc__ = function.__name__, function.__doc__
+    fixture(made)
+
+
+_operation(support.missing_methods, "queue.ctor.interface", timed=False)
+_operation(support.class_lacks, "queue.ctor.base-queue", timed=False)
+_operation(support.satisfies, "queue.ctor.base-queue", timed=False)
+_operation(processes.push_all, RULES["push"])
+_operation(processes.consume, RULES["pop"])
+_operation(processes.side_by_side, RULES["pop"])
+_operation(processes.pop_and_die, RULES["pop"])
+_operation(processes.length_above_0, RULES["len"])
+
+
+@fixture
+def place(context: Context) -> Any:
+    """The priority or key of a push into a queue that holds others; ``None`` for one that holds items."""
+    return next(iter(getattr(context.bench.driver, "places", ())), None)
+
+
+@fixture
+def pushed_elsewhere(context: Context) -> Callable[..., AbstractContextManager[str]]:
+    """``with pushed_elsewhere(opener, range(3)) as raised``: another process has pushed, and keeps its queue open meanwhile."""
+
+    @contextmanager
+    def pushing(*arguments: Any) -> Iterator[str]:
+        with (
+            context.record.recorder.block(f"with pushed_elsewhere({context.record.written(arguments, {})}):"),
+            processes.pushed_elsewhere(*arguments) as raised,
+        ):
+            yield raised
+
+    return pushing

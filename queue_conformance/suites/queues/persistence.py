@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.check import check
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.scripts import lines_of
-from queue_conformance.suites import check
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.processes import expect_in_another_process
 
 
 @check("queue.persist.reopen")
-def items_survive_reopening(bench: Bench) -> None:
-    run(bench, "push:0 push:1 push:2 reopen reopen push:3 reopen pop pop pop pop")
-    run(bench, " ".join(f"push:{number}" for number in range(40)) + " reopen")
+def items_survive_reopening(play):
+    play("push:0 push:1 push:2 reopen reopen push:3 reopen pop pop pop pop")
+    play(" ".join(f"push:{number}" for number in range(40)) + " reopen")
 
 
 @check("queue.persist.partial")
-def what_was_popped_stays_popped(bench: Bench) -> None:
-    run(bench, "push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop")
-    run(bench, "push:0 push:1 push:2 pop push:3 pop reopen pop pop reopen")
+def what_was_popped_stays_popped(play):
+    play("push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop")
+    play("push:0 push:1 push:2 pop push:3 pop reopen pop pop reopen")
 
 
 STORED = (1, 2, 3)
 
 
-@check("queue.persist.new-process")
-def items_survive_into_another_process(bench: Bench) -> None:
-    run(bench, "push:1 push:2 push:3 reopen")
-    rule = "queue.persist.new-process"
-    bench.restart()
-    queue = bench.open()
+@check("queue.persist.new-process", presupposes="push:1 push:2 push:3 reopen")
+def items_survive_into_another_process(bench, open_queue, item, rule):
+    queue = open_queue()
     for number in STORED:
-        queue.push(bench.driver.item(number))
+        queue.push(item(number))
     queue.close()
-    lines = _lines_for_two_processes(bench)
-    expect_in_another_process(bench, rule, lines, "the 3 items in another process")
+    expect_in_another_process(bench, rule, _lines_for_two_processes(bench), "the 3 items in another process")
 
 
 def _lines_for_two_processes(bench: Bench) -> list[str]:
