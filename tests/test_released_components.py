@@ -44,7 +44,7 @@ def test_the_filter_that_filters_nothing_keeps_every_rule_that_applies():
 
 
 def test_the_release_notes_are_right_about_what_a_crash_loses():
-    report = examine("scrapy.dupefilters.RFPDupeFilter", only="dupefilter.crash.no-false-positive")
+    report = examine("scrapy.dupefilters.RFPDupeFilter", only="sigkill")
     lost = "0 of 1, 0 of 10, 0 of 100" if LINE_BY_LINE else "1 of 1, 10 of 10, 100 of 100"
     assert f"lost after SIGKILL: {lost} fingerprints" in report.notes
 

@@ -294,6 +294,7 @@ def crash_sweep(
     points: Callable[[Bench], int] = lambda bench: POINTS,
     masked: Mapping[str, str] = MappingProxyType({}),
     note: Callable[[Sweep], Iterable[str]] = lambda sweep: (),
+    name: str | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as the check of a crash sweep.
 
@@ -305,6 +306,7 @@ def crash_sweep(
         points: returns how many kill points there are for a hundred examples.
         masked: by rule, another one; where that fails, the first says nothing.
         note: returns what else is worth reporting.
+        name: what the check is called, if not the id of its first rule.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -323,7 +325,7 @@ def crash_sweep(
             bench.notes += note(sweep)
 
         run.__module__, run.__qualname__ = function.__module__, f"{function.__qualname__} ({rules[0]})"
-        suites.check(*rules, kinds=kinds)(run)
+        suites.check(*rules, kinds=kinds, name=name)(run)
         return function
 
     return register

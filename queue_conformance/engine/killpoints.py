@@ -111,7 +111,7 @@ def plan(
     if When.AFTER in ways:
         ends = [Crash(operations[:end]) for operations in short for end in range(1, len(operations))]
         planned += [*evenly(ends, points // 4, seed), *(Crash(operations) for operations in workloads)]
-    rehearsals = [rehearse(operations) for operations in short]
+    rehearsals = [rehearse(operations) for operations in short] if ways != {When.AFTER} else []
     if When.LINE in ways:
         planned += _at_lines(short, rehearsals, points // 2, seed)
     if When.BYTE in ways:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from queue_conformance.engine import process
-from queue_conformance.engine.crash import crash_sweep
+from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.killpoints import When
-from queue_conformance.engine.process import Say
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import DiskFault
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import files_in
 from queue_conformance.implementations.drivers.dupefilter import OpenFilter
 from queue_conformance.implementations.quoted import running
-from queue_conformance.implementations.quoted.kills import die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
 from queue_conformance.suites.accidents import is_accident, must_not_be_accident
@@ -45,51 +43,44 @@ FRESH = range(1000, 1030)
 WORKLOADS = tuple(" ".join(f"seen:{number}" for number in range(count)) for count in COUNTS)
 
 
+def losses(sweep: Sweep) -> Iterable[str]:
+    """Tell how many fingerprints SIGKILL loses, which is no rule unless the author claims that it is none."""
+    by_count = {len(crash.operations): counts for crash, counts in sweep.counts}
+    if any(counts["unusable"] for counts in by_count.values()):
+        yield f"after SIGKILL it cannot be opened: {min(n for n, counts in by_count.items() if counts['unusable'])} seen before"
+    else:
+        lost = (f"{by_count[count]['lost']} of {count}" for count in COUNTS if count in by_count)
+        yield f"lost after SIGKILL: {', '.join(lost)} fingerprints"
+
+
 @crash_sweep(LOSS, kinds=FILTERS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 60)
-def sigkill_makes_a_filter_forget_nothing(crash, open_filter, request_of, about, rule):
+@crash_sweep(
+    MADE_UP,
+    name="sigkill",
+    kinds=FILTERS,
+    workloads=lambda bench: WORKLOADS,
+    ways={When.AFTER},
+    points=lambda bench: 0,
+    note=losses,
+)
+def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, tolerated):
     @crash.child
     def died():
         dupefilter = open_filter()
         for operation in crash:
             dupefilter.request_seen(request_of(operation.number))
 
-    with about(rule):
+    with about(rule), tolerated(when=rule == MADE_UP) as refused:  # nobody is deceived by an exception
         dupefilter = open_filter()
         for number in died.stored:
             seen = dupefilter.request_seen(request_of(number))
-            assert seen, "every request seen that was answered before SIGKILL"
-
-
-def _lost(bench: Bench, count: int) -> list[int] | None:
-    """Kill a process that has seen some requests, and return the numbers of those that are not seen any more.
-
-    Args:
-        bench: where the check works.
-        count: how many requests; their numbers begin at 0.
-
-    Returns:
-        The numbers, or ``None`` if the process was not killed.
-
-    Raises:
-        OperationRaised: if the filter cannot be opened any more.
-    """
-    if not process.AVAILABLE:
-        raise NotExercised("this platform cannot fork")
-    bench.restart()
-    requests = bench.driver.requests(0, count).values
-    bench.driver.job()
-
-    def live(_say: Say) -> None:
-        dupefilter = bench.open()
-        for request in requests:
-            dupefilter.raw.request_seen(request)
-        die()
-
-    if not process.run(live, time_limit=bench.time_limit).hit:
-        return None
-    bench.recorder.restart()
-    dupefilter = bench.open(owner=LOSS)
-    return [number for number, request in enumerate(requests) if not dupefilter.raw.request_seen(request)]
+            crash.tally(lost=int(not seen))
+            if rule == LOSS:
+                assert seen, "every request seen that was answered before SIGKILL"
+        for number in FRESH if rule == MADE_UP else ():
+            seen = dupefilter.request_seen(request_of(number))
+            assert not seen, "a request new that nobody has seen"
+    crash.tally(refused.raised)
 
 
 # --- Damaged files ---------------------------------------------------------------------------------------------------
@@ -97,8 +88,6 @@ def _lost(bench: Bench, count: int) -> list[int] | None:
 
 @check(MADE_UP, kinds=FILTERS)
 def damage_makes_nothing_up(bench: Bench) -> None:
-    bench.notes.append(_note_on_losses(bench))
-    _after_sigkill(bench)
     size = _prepare(bench)
     if not size:
         return
@@ -145,36 +134,6 @@ def _expect_fresh(bench: Bench) -> None:
     bench.recorder.steps[-2].refusable = bench.recorder.steps[-1].refusable = True
     actual = f"{sum(map(bool, seen))} of {len(FRESH)} seen"
     bench.expect(MADE_UP, not any(seen), "none of the new requests seen", actual, "not any(seen)", final=True)
-
-
-def _after_sigkill(bench: Bench) -> None:
-    with bench.collecting():
-        if _killed(bench, 20):
-            bench.recorder.note("# a process that had seen 20 other requests was killed by SIGKILL")
-            _expect_fresh(bench)
-
-
-def _killed(bench: Bench, count: int) -> bool:
-    try:
-        return _lost(bench, count) is not None
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raise
-        return False
-
-
-def _note_on_losses(bench: Bench) -> str:
-    """Say how many fingerprints a SIGKILL loses, which is no rule unless the author claims that it is none."""
-    said = []
-    for count in COUNTS:
-        try:
-            lost = _lost(bench, count)
-        except OperationRaised:
-            return f"after SIGKILL it cannot be opened: {count} seen before"
-        if lost is None:
-            return "how much SIGKILL loses is not known: the process was not killed"
-        said.append(f"{len(lost)} of {count}")
-    return f"lost after SIGKILL: {', '.join(said)} fingerprints"
 
 
 def _places(size: int, number: int, seed: int) -> list[int]:
