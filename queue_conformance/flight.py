@@ -7,6 +7,7 @@ import mmap
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic  # now: an implementation may replace it in its module
 from typing import ClassVar, TypeVar
 
@@ -39,6 +40,9 @@ class FlightRecorder:
     negative; and the time that the parent counts for the child), the numbers of the tally, then one slot of UTF-8 text for
     each of the names in ``_SIZES``, each preceded by its length.
 
+    Args:
+        file: what a process that was spawned shares with its parent; forked ones share the memory itself.
+
     Attributes:
         watched: whether a parent counts the time; the clock of the machine tells it otherwise.
     """
@@ -51,15 +55,20 @@ class FlightRecorder:
     _TALLY = struct.Struct("QQdd")
     _TALLY_AT = _CLOCK.size + _NOW.size
 
-    def __init__(self) -> None:
+    def __init__(self, file: Path | None = None) -> None:
         self._offsets: dict[str, int] = {}
         self._count = 0
-        self.watched = False
+        self.watched = file is not None
         offset = self._TALLY_AT + self._TALLY.size
         for name, size in self._SIZES.items():
             self._offsets[name] = offset
             offset += self._LENGTH.size + size
-        self._memory = mmap.mmap(-1, offset)
+        if file is None:
+            self._memory = mmap.mmap(-1, offset)
+        else:
+            with open(file, "r+b") as opened:
+                opened.truncate(offset)
+                self._memory = mmap.mmap(opened.fileno(), offset)
         self._end = 0
         self.leave()
 

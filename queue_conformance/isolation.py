@@ -109,7 +109,7 @@ def run(
     if in_process or not process.AVAILABLE:
         with _alone():
             try:
-                return Answer(function(FlightRecorder()))
+                return Answer(function(watched_by or FlightRecorder()))
             except Exception as error:
                 raise IsolatedError(traceback.format_exc()) from error
     if supervises is not None:
@@ -180,6 +180,9 @@ class _Mailbox:
 
 # --- Supervisors -----------------------------------------------------------------------------------------------------
 
+watched_by: FlightRecorder | None = None
+"""In a process that was spawned: where it notes what it is doing."""
+
 supervises: FlightRecorder | None = None
 """In a process that does nothing but watch others: where these note what they are doing."""
 
@@ -229,7 +232,9 @@ def _examined(function: Callable[[FlightRecorder], Any], flight: FlightRecorder,
             message = mailbox.take() if status == 0 and not hung else None
             left = end_descendants(before)
             if message is None:
-                return "fatality", _fatality(flight, status, hung, time_limit, stacks)
+                stacks.seek(0)
+                how = "" if hung else how_it_ended(status)
+                return "fatality", fatality(flight, how, time_limit, stacks.read().decode(errors="replace"))
             if message[0] == "answer":
                 if copy := flight.read("copy"):
                     how = "came back in two processes: it forked, and the copy returned too"
@@ -314,17 +319,22 @@ def _watch(pid: int, flight: FlightRecorder, time_limit: float) -> tuple[int, bo
     parent = os.getppid()
     clock = Stopwatch(pid, FIRST)
     while (status := ended.within(TICK)) is None:
-        flight.tell(now := clock.look())
+        flight.tell(clock.look())
         if os.getppid() != parent:
             end_supervisor(1)
-        began, silent = flight.in_flight_since, flight.silent_since
-        if (began and now - began > time_limit) or (silent and now - silent > _patience(time_limit)):
+        if overdue(flight, time_limit):
             os.kill(pid, signal.SIGABRT)
             deadline = clock.look() + _GRACE
             while (status := ended.within(0.01)) is None and clock.look() < deadline:
                 pass
             return (ended.end() if status is None else status), True
     return status, False
+
+
+def overdue(flight: FlightRecorder, time_limit: float) -> bool:
+    """Whether an operation, or what is between two of them, takes longer than it may."""
+    began, silent = flight.in_flight_since, flight.silent_since
+    return bool((began and flight.now - began > time_limit) or (silent and flight.now - silent > _patience(time_limit)))
 
 
 def _patience(time_limit: float) -> float:
@@ -339,19 +349,25 @@ def how_it_ended(status: int) -> str:
     return f"ended the interpreter with status {os.WEXITSTATUS(status)}"
 
 
-def _fatality(flight: FlightRecorder, status: int, hung: bool, time_limit: float, stacks: IO[bytes]) -> Fatality:
+def fatality(flight: FlightRecorder, how: str, time_limit: float, stacks: str = "") -> Fatality:
+    """Return how a process ended.
+
+    Args:
+        flight: where it noted what it did.
+        how: how it ended, as a clause; ``""`` if it was ended because it took too long.
+        time_limit: seconds that one operation may take.
+        stacks: the stacks of its threads, if they are known.
+    """
+    hung = not how
     between = hung and not flight.in_flight_since
     if between:
         how = f"returned, and then nothing went on for {_patience(time_limit):g} s"
     elif hung:
         how = f"did not return within {time_limit:g} s"
-    else:
-        how = how_it_ended(status)
-    stacks.seek(0)
     return Fatality(
         how=how,
         hung=hung,
-        stacks=stacks.read().decode(errors="replace"),
+        stacks=stacks,
         owner=flight.read("owner"),
         steps=tuple(flight.read("steps").splitlines()),
         program=flight.read("program"),

@@ -6,7 +6,6 @@ statement ends, and reads what was written once more.
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import json
 import os
@@ -24,6 +23,11 @@ from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Ent
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble
 from queue_conformance.implementations.capabilities import lost
 from queue_conformance.verdicts import RuleVerdict
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 HEADER = """\
 # Rules that are known to be broken, which do not fail a run with --conformance-baseline, and what each implementation offers,
@@ -133,6 +137,9 @@ _REMOVED = {Trouble.FIXED: "kept now", Trouble.UNKNOWN: "no rule that is asked o
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
     """Wait until nobody else updates a file of this directory, and remove what updates left that were killed."""
+    if fcntl is None:
+        yield
+        return
     target = path.resolve()
     with ExitStack() as stack:
         descriptor = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)

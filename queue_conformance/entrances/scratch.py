@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _NAME = "queue-conformance-run-"
 _LOCK = "lock"
@@ -25,6 +29,10 @@ class Scratch:
     def __init__(self) -> None:
         root = _root()
         made = Path(tempfile.mkdtemp(prefix=f".{_NAME}", dir=root))
+        self.path = made
+        self._lock = -1
+        if fcntl is None:  # nobody can tell whose run goes on
+            return
         self._lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         # Under its own name only now: what bears it and is not locked is nobody's.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from queue_conformance.engine import process
 from queue_conformance.reports.secrets import Secrets
 from queue_conformance.specification import Kind, Level, Profile, Rule
 from queue_conformance.specification.applicability import why_not_applicable
@@ -14,6 +15,7 @@ from queue_conformance.suites import Check, checks_of
 from queue_conformance.suites.execution import Conditions, blocked, execute
 from queue_conformance.suites.outcomes import CheckResult
 from queue_conformance.suites.preflight import claims_of, preflight_of
+from queue_conformance.suites.spawning import execute_in_spawned
 from queue_conformance.suites.survey import Survey
 
 FATALITIES = 3
@@ -102,13 +104,14 @@ class Examination:
             if len(self._fatal) >= FATALITIES:
                 by = f"{FATALITIES} checks that hung or died: {', '.join(self._fatal)}"
                 return CheckResult(check.name, tuple(blocked(name, check, [by]) for name in check.rules if name in self.rules))
+            run = execute if process.AVAILABLE or self._conditions.in_process else execute_in_spawned
             start = time.perf_counter()
             result = CheckResult(check.name, ())
             if self.rules.keys() & set(check.rules):
-                result = execute(check, self._implementation, self.rules, self._conditions)
+                result = run(check, self._implementation, self.rules, self._conditions)
             if self.survey.also and self._differs(check):
                 measured = replace(self._implementation, profile=self.survey.also)
-                second = execute(check, measured, self._second, self._conditions)
+                second = run(check, measured, self._second, self._conditions)
                 result = replace(result, second=second.observations, fatal=result.fatal or second.fatal)
                 if second.mistake and not result.mistake:
                     result = replace(result, mistake=second.mistake, traceback=second.traceback)

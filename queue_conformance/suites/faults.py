@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 import os
-import resource
 import signal
 import time
 import traceback
@@ -13,6 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from queue_conformance.implementations.recording import describe
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 _LIMITS = {name: getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}
 

@@ -1,0 +1,86 @@
+"""A platform without fork, SIGKILL and limits (Windows): what needs them is not exercised and says so; the rest is judged."""
+
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import queue_conformance
+from queue_reference.memory import FifoMemoryQueue
+
+TESTS = Path(__file__).parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS / "without_posix"), str(TESTS)])}
+
+
+def python(*command):
+    return subprocess.run([sys.executable, *command], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+
+
+def judged(path, directory, *options):
+    """Return the exit status, the verdict, and the record of each rule."""
+    report = directory / "report.jsonl"
+    options = ["-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={directory}", "--conformance-examples=20", *options]
+    ended = python("-m", "pytest", *options, f"--queue-class={path}", f"--conformance-report={report}")
+    assert report.exists(), ended.stdout + ended.stderr
+    records = [json.loads(line) for line in report.read_text().splitlines()]
+    (found,) = [record for record in records if record["type"] == "implementation"]
+    return ended.returncode, found["verdict"], {record["rule"]: record for record in records if record["type"] == "rule"}
+
+
+def test_every_module_can_be_imported():
+    names = [found.name for found in pkgutil.walk_packages(queue_conformance.__path__, "queue_conformance.")]
+    ended = python("-c", "\n".join(f"import {name}" for name in names if not name.endswith("__main__")))
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "missing"),
+    [
+        ("queue_reference.memory.FifoMemoryQueue", set()),
+        (
+            "queue_reference.disk.FifoDiskQueue",
+            {
+                "queue.persist.crash-open",
+                "queue.persist.crash-no-phantom",
+                "queue.push.no-silent-loss",
+                "queue.close.keeps-fault",
+            },
+        ),
+    ],
+)
+def test_a_queue_gets_a_verdict(path, missing, tmp_path):
+    status, verdict, rules = judged(path, tmp_path)
+    assert (status, verdict) == (0, "CONFORMANT")
+    needed = ("this platform cannot fork", "this platform cannot limit the size of files")
+    assert missing <= {rule for rule, record in rules.items() if record.get("reason") in needed}
+
+
+class EndsAtNine(FifoMemoryQueue):
+    """It ends the interpreter when nine requests are stored."""
+
+    def pop(self):
+        return os._exit(3) if len(self) == 9 else super().pop()
+
+
+class HangsAtNine(FifoMemoryQueue):
+    """It never returns when nine requests are stored."""
+
+    def pop(self):
+        while len(self) == 9:
+            time.sleep(0.01)
+        return super().pop()
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), [("EndsAtNine", "ended the interpreter with status 3"), ("HangsAtNine", "did not return within 1 s")]
+)
+def test_what_hangs_or_ends_the_process_costs_its_own_rule_alone(name, how, tmp_path):
+    status, verdict, rules = judged(f"test_without_posix.{name}", tmp_path, "--conformance-time-limit=1")
+    assert (status, verdict) == (1, "NON-CONFORMANT")
+    assert {rule for rule, record in rules.items() if record["verdict"] == "broken"} == {"queue.pop.exactly-once"}
+    assert how in rules["queue.pop.exactly-once"]["actual"]
