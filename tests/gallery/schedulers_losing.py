@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from scrapy import Request
 from scrapy.utils.request import fingerprint
+from w3lib.url import canonicalize_url
 
 from gallery import breaks
 from gallery.right_schedulers import FilteringScheduler, PlainScheduler, RedisScheduler, SQLiteScheduler
@@ -105,6 +106,25 @@ class KeepsOneHeader(SQLiteScheduler):
     def deserialize(self, data):
         request = super().deserialize(data)
         return request.replace(headers={name: request.headers[name] for name in request.headers})
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class ForgetsRedirections(SQLiteScheduler):
+    """It stores no meta that middlewares set, so that redirections and retries never end."""
+
+    def deserialize(self, data):
+        request = super().deserialize(data)
+        kept = {key: value for key, value in request.meta.items() if not str(key).startswith(("redirect_", "retry_"))}
+        return request.replace(meta=kept)
+
+
+@breaks("scheduler.next.roundtrip", right=RIGHT)
+class RequestsAnotherPage(SQLiteScheduler):
+    """It stores the URL that fingerprints are made of, with the query in another order and without a fragment."""
+
+    def deserialize(self, data):
+        request = super().deserialize(data)
+        return request.replace(url=canonicalize_url(request.url))
 
 
 @breaks("scheduler.enqueue.answers", right=RIGHT)
