@@ -423,6 +423,11 @@ class CountsFirst(FifoDiskQueue):
         return super().__len__() + self.failed
 
 
+@breaks("queue.push.failed-no-trace", "queue.push.serialization-error", right=FIFO)
+class CountsFirstAndLetsTypeErrorThrough(CountsFirst, LetsTypeErrorThrough):
+    """It lets the TypeError of pickle through, and counts the request nevertheless."""
+
+
 # --- Order -----------------------------------------------------------------------------------------------------------
 
 

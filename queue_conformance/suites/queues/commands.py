@@ -13,7 +13,7 @@ from queue_conformance.models.queue import QueueModel
 from queue_conformance.specification import Kind
 from queue_conformance.suites import QUEUES
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import shown_by
+from queue_conformance.suites.outcomes import RuleBroken, shown_by
 from queue_conformance.suites.queues.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.suites.queues.fallback import serialization_errors
 
@@ -104,6 +104,7 @@ class QueueLockstep(Lockstep):
         self._popped = False
         self._cleared: set[int] = set()
         self._peeked: Any = NOTHING
+        self._misnamed: RuleBroken | None = None
 
     @classmethod
     def of(cls, bench: Bench) -> type[Lockstep]:
@@ -262,7 +263,13 @@ class QueueLockstep(Lockstep):
         self._ensure_open()
         items = unstorable(self.bench)
         item, rule, errors = items[cause % len(items)]
-        self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
+        try:
+            self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
+        except RuleBroken as failure:
+            if self.bench.recorder.steps[-1].error is None:
+                raise
+            failure.survived = True  # it was refused, though by another error
+            self._misnamed = self._misnamed or failure
         self.events.add("refused")
 
     def drain(self) -> None:
@@ -273,6 +280,16 @@ class QueueLockstep(Lockstep):
         self._ensure_open()
         self.drain()
         self.end()
+        self.judge_refusals()
+
+    def judge_refusals(self) -> None:
+        """Report an error of the wrong type once all else was judged.
+
+        Raises:
+            RuleBroken: if there was one.
+        """
+        if self._misnamed:
+            raise self._misnamed
 
     def end(self) -> object:
         """Close the queue."""

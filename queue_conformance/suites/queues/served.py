@@ -301,6 +301,7 @@ class ServedQueueLockstep(QueueLockstep):
         while self.pop() is not None:
             continue
         self.end()
+        self.judge_refusals()
 
     def drain(self) -> None:
         self.recover()
