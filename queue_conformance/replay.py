@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from queue_conformance.engine.process import run_script
 from queue_conformance.reports.secrets import HIDDEN, Secrets, needed
 from queue_conformance.suites.outcomes import Violation
 
@@ -145,42 +142,7 @@ def _run(script: str, directory: Path, time_limit: float) -> tuple[int | None, s
     work = directory / "work"
     work.mkdir()
     path = [os.getcwd(), *map(os.path.abspath, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))]
-    said = bytearray()
-    process = subprocess.Popen(
-        [sys.executable, "-u", str(file)],
-        cwd=work,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,  # no file, which a script may not let grow
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    stream = process.stdout.fileno()
-
-    def read() -> None:
-        while data := os.read(stream, 1 << 16):
-            said.extend(data)
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    status = None
-    try:
-        status = process.wait(time_limit)
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        reader.join(_REST)  # something that it left behind may hold the pipe open
-        if not reader.is_alive():
-            process.stdout.close()
-    return status, said.decode("utf-8", "replace")
-
-
-_REST = 1.0
-"""Seconds in which what a script printed has arrived."""
+    return run_script(file, path=path, directory=work, time_limit=time_limit)
 
 
 def _raised(output: str) -> list[tuple[str, list[tuple[str, int]]]]:

@@ -1,7 +1,8 @@
 """Child processes: how one is started, what it says over a pipe, and how it ends.
 
 Every process that the kit forks is forked here. What runs in it is a function: under a supervisor, with a flight recorder
-(:mod:`queue_conformance.isolation`), or as a :class:`Child` of a check, which talks to it, and may kill it.
+(:mod:`queue_conformance.isolation`), or as a :class:`Child` of a check, which talks to it, and may kill it. A script runs in an
+interpreter of its own (:func:`run_script`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ import pickle
 import select
 import signal
 import struct
+import subprocess
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic, sleep  # now: an implementation may replace them in their module
+from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
 from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY
@@ -282,3 +287,66 @@ def run(function: Callable[[Say], object], *, time_limit: float) -> Ended:
     """Call a function in a child, and hear what it says until it ends; see :meth:`Child.listen`."""
     with Child(function) as child:
         return child.listen(time_limit)
+
+
+# --- Scripts ---------------------------------------------------------------------------------------------------------
+
+_REST = 1.0
+"""Seconds in which what a script printed has arrived."""
+
+
+def run_script(
+    file: Path,
+    *arguments: str,
+    path: Sequence[str],
+    directory: Path,
+    time_limit: float,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[int | None, str]:
+    """Run a script in a new interpreter, and end what it leaves behind.
+
+    Args:
+        file: the script.
+        arguments: its arguments.
+        path: where it may import from.
+        directory: where it runs.
+        time_limit: seconds that it may take.
+        environment: what it has besides the environment of this process.
+
+    Returns:
+        Its exit status, or ``None`` if it did not end, and what it printed, to both streams.
+    """
+    said = bytearray()
+    script = subprocess.Popen(
+        [sys.executable, "-u", str(file), *arguments],
+        cwd=directory,
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(path)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,  # no file, which a script may not let grow
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    assert script.stdout is not None
+    stream = script.stdout.fileno()
+
+    def read() -> None:
+        while data := os.read(stream, 1 << 16):
+            said.extend(data)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    status = None
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = script.wait(time_limit)
+    finally:
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(script.pid, signal.SIGKILL)
+        elif status is None:
+            script.kill()
+        script.wait()
+        reader.join(_REST)  # something that it left behind may hold the pipe open
+        if not reader.is_alive():
+            script.stdout.close()
+    return status, said.decode("utf-8", "replace")

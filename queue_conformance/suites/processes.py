@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from queue_conformance.engine.process import run_script
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised
@@ -35,20 +35,14 @@ def expect_in_another_process(bench: Bench, rule: str, lines: Sequence[str], exp
     file = bench.directory / "reader.py"
     file.write_text(bench.driver.script(rule, lines), "utf-8")
     server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
-    try:
-        reader = subprocess.run(
-            [sys.executable, str(file), str(bench.driver.directory), *arguments],
-            env=os.environ | server | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            capture_output=True,
-            text=True,
-            timeout=PROCESS_LIMIT,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
+    path = [folder for folder in sys.path if folder]
+    given = (str(bench.driver.directory), *arguments)
+    status, said = run_script(file, *given, path=path, directory=Path.cwd(), time_limit=PROCESS_LIMIT, environment=server)
+    if status is None:
         bench.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
-    said = reader.stderr.strip().splitlines()[-1:] or [f"exit status {reader.returncode}"]
-    if "ready" not in reader.stdout:
-        raise NotExercised(f"another process could not import the class: {said[0]}")
+    told = [line for line in said.strip().splitlines() if line != "ready"] or [f"exit status {status}"]
+    if "ready" not in said:
+        raise NotExercised(f"another process could not import the class: {told[-1]}")
     bench.examined[rule] += 1
-    if reader.returncode:
-        bench.fail(rule, expected, said[0], [], body=lines)
+    if status:
+        bench.fail(rule, expected, told[-1], [], body=lines)
