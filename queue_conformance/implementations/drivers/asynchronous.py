@@ -126,7 +126,8 @@ class AsyncDriver(Driver):
         return Item(eval(source, self._names), source)
 
     def identify(self, value: Any) -> int | None:
-        match = _URL.fullmatch(getattr(value, "url", None) or "")
+        url = getattr(value, "url", None)
+        match = _URL.fullmatch(url) if isinstance(url, str) else None
         return int(match[1]) if match else None
 
     def same(self, value: Any, item: Item) -> bool:
