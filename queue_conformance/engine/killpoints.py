@@ -64,7 +64,7 @@ class Kill:
     undo: bool = False
 
     def __str__(self) -> str:
-        return f"SIGKILL {self.when}{f' {self.number}' if self.number else ''}"
+        return f"SIGKILL {self.when}{'' if self.when is When.AFTER else f' {self.number}'}"
 
 
 @dataclass(frozen=True, slots=True)

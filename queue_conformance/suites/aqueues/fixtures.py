@@ -75,10 +75,15 @@ def open_async_queue(context: Context) -> Callable[..., AsyncSubject]:
     """``open_async_queue(name)``: build a queue."""
 
     def opened(name: str = "0") -> AsyncSubject:
-        driver = context.bench.driver
+        driver, record = context.bench.driver, context.record
         source, build = driver.construction(name)
-        made = context.record.construct(source, driver.constructor_rule, build, RULES)
-        return AsyncSubject(made.raw, made.name, context.record, RULES)
+        variable = record.target or "queue"
+
+        def subject() -> AsyncSubject:
+            return AsyncSubject(build(), variable, record, RULES)
+
+        made: AsyncSubject = record.make(source, driver.constructor_rule, subject, variable)
+        return made
 
     return opened
 
