@@ -81,7 +81,7 @@ def test_the_operations_of_a_bench_run_as_a_script(path, tmp_path):
         queue.push(found.driver.item(1), *where)
         queue.push(found.driver.item(6), *where)
         queue.length()
-        found.pop_item(queue, found.driver.item(1))
+        queue.pop()
         queue.close()
         text = found.driver.script("title", lines_of(found.recorder.steps))
     ended = run_script(text, tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ def expression(source: str) -> ast.expr:
     return found.value
 
 
+@lru_cache
 def normal(source: str) -> str:
     """Return a line of Python as all lines of scripts are written."""
     return ast.unparse(parse(source))

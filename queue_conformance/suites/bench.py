@@ -18,7 +18,6 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.fault import Fault
 from queue_conformance.implementations import Implementation
 from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
 from queue_conformance.implementations.scripts import lines_of, with_loops
 from queue_conformance.isolation import FlightRecorder
@@ -134,26 +133,6 @@ class Bench:
     def judged(self, rule: str) -> str:
         """Return a rule, or the one that is broken in its place where others use the queue too."""
         return rule if self.applies(rule) else _WHERE_SHARED.get(rule, rule)
-
-    def pop_item(self, queue: Any, item: Item, rule: str = "queue.pop.exactly-once") -> Any:
-        """Pop what was pushed, and nothing else.
-
-        Args:
-            queue: the open queue.
-            item: the only item in it; one whose number can be told from what comes out.
-            rule: the rule that is broken if something else comes.
-
-        Returns:
-            What came out.
-
-        Raises:
-            RuleBroken: if something else came.
-        """
-        popped = queue.pop(owner=rule)
-        found = self.driver.identify(popped)
-        same = found is not None and found == self.driver.identify(item.value)
-        self.expect(rule, same, item.source, popped, self.driver.among_source("popped", [item]))
-        return popped
 
     def describe(self, value: object) -> str:
         """Return a representation that does not name the directory in which this check works, which is another one each time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -25,17 +25,22 @@ class CollectionDriver(ByteItems):
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.stores: dict[str, inner.Store] = {}
+        self.stores: dict[str, inner.Store] = {}  # scripts call that of "0" store_0
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
         self.stores = {}
 
+    def store(self, name: str) -> inner.Store:
+        """Return where the inner queues of a queue keep their items."""
+        return self.stores.setdefault(name, inner.Store())
+
     def construction(
         self,
         name: str,
         *,
-        start: Iterable[Hashable] | None = None,
+        start: list[Hashable] | None = None,
+        once: bool = False,
         inner_class: type[inner.InnerQueue] = inner.ClearableInnerQueue,
         **options: Any,
     ) -> tuple[str, Callable[[], Any]]:
@@ -43,18 +48,16 @@ class CollectionDriver(ByteItems):
 
         Args:
             name: which store its inner queues keep their items in.
-            start: the priorities or keys to start with; scripts call it ``start`` unless it is a list.
+            start: the priorities or keys to start with.
+            once: pass them as an iterator.
             inner_class: the class of the inner queues.
             options: further arguments of the constructor, which override the settings.
         """
-        store = self.stores.get(name)
-        if store is None:
-            store = self.stores[name] = inner.Store()
-        arguments: list[Any] = [store.factory(inner_class)]
+        arguments: list[Any] = [self.store(name).factory(inner_class)]
         sources = [f"store_{name}.factory({inner_class.__name__})"]
         if start is not None:
-            arguments.append(start)
-            sources.append(repr(start) if isinstance(start, list) else "start")
+            arguments.append(iter(start) if once else start)
+            sources.append(f"iter({start!r})" if once else repr(start))
         keywords = {**self.implementation.values, **options}
         sources += [f"{name}={value!r}" for name, value in keywords.items()]
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)

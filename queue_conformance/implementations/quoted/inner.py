@@ -48,3 +48,13 @@ class Store:
             return queue
 
         return build
+
+
+def stored(store):
+    """Return how many items all inner queues hold."""
+    return sum(map(len, store.items.values()))
+
+
+def still_open(store):
+    """Return the priorities or keys of the inner queues that were not closed."""
+    return [key for key, queue in store.built if not queue.closed]

@@ -301,6 +301,12 @@ def fallbacks(context: Context) -> tuple[str, ...]:
     return fallback.fallback_names(context.bench)
 
 
+@fixture
+def place(context: Context) -> Any:
+    """The priority or key of a push into a queue that holds others; ``None`` for one that holds items."""
+    return next(iter(getattr(context.bench.driver, "places", ())), None)
+
+
 # --- Several processes -----------------------------------------------------------------------------------------------
 
 
@@ -353,12 +359,6 @@ _operation(processes.consume, RULES["pop"])
 _operation(processes.side_by_side, RULES["pop"])
 _operation(processes.pop_and_die, RULES["pop"])
 _operation(processes.length_above_0, RULES["len"])
-
-
-@fixture
-def place(context: Context) -> Any:
-    """The priority or key of a push into a queue that holds others; ``None`` for one that holds items."""
-    return next(iter(getattr(context.bench.driver, "places", ())), None)
 
 
 @fixture
