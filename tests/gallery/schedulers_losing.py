@@ -108,6 +108,16 @@ class KeepsOneHeader(SQLiteScheduler):
         return request.replace(headers={name: request.headers[name] for name in request.headers})
 
 
+@breaks("scheduler.enqueue.true", right="gallery.right_schedulers.PlainScheduler")
+class KeepsAThousand(PlainScheduler):
+    """It has room for a thousand requests, and throws away what comes last."""
+
+    def enqueue_request(self, request):
+        super().enqueue_request(request)
+        self.heap = sorted(self.heap)[:1000]
+        return True
+
+
 @breaks("scheduler.next.roundtrip", right=RIGHT)
 class ForgetsRedirections(SQLiteScheduler):
     """It stores no meta that middlewares set, so that redirections and retries never end."""

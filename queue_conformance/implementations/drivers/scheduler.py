@@ -165,6 +165,13 @@ class OpenScheduler:
         result = self.call(source, owner, lambda: self.raw.close(reason))
         return self._settled("closed", result, owner) if settled else result
 
+    def enqueue_many(self, numbers: range) -> list[str]:
+        """Enqueue plain requests as one step; return the URLs of those that were accepted."""
+        watched = Timed(self.raw, self._recorder.flight)
+        source = f"accepted = stored({self.variable}, {numbers})"
+        found: list[str] = self.call(source, "scheduler.enqueue.answers", misbehaving.stored, watched, numbers)
+        return found
+
     def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:
         """Take out everything as one step; return the URLs."""
         watched = Timed(self.raw, self._recorder.flight)

@@ -6,6 +6,7 @@ Scripts quote the definitions that they need from this file word by word; they h
 import logging
 import time
 
+from scrapy import Request
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
@@ -25,10 +26,16 @@ def opened_for(crawler, build):
     return scheduler
 
 
+def stored(scheduler, numbers):
+    """Enqueue requests with these numbers; return the URLs of those that were accepted."""
+    urls = [f"https://example.com/{number}" for number in numbers]
+    return [url for url in urls if scheduler.enqueue_request(Request(url))]
+
+
 def taken(scheduler, patience=3.0):
     """Take out everything that is pending; None only says that nothing is ready yet."""
     requests, silent, end = [], 0, time.monotonic() + patience
-    while len(requests) < 1000:
+    while len(requests) < 2000:
         request = scheduler.next_request()
         if request is not None:
             requests.append(request)
