@@ -112,21 +112,21 @@ def test_a_condition_speaks_of_installed_releases(versions, unmet):
     baseline = parse(entry(versions=versions), "known.toml")
     assert baseline.entries[0].unmet().startswith(unmet)
     assert bool(baseline.entries[0].unmet()) == bool(unmet)
-    assert (EMPTY in baseline.known("mine")) == (not unmet)
+    assert bool(baseline.why_known("mine", BROKEN)) == (not unmet)
 
 
 def test_an_entry_is_in_force_until_it_expires():
     baseline = parse(entry(expires="2030-01-31"), "known.toml")
-    assert replace(baseline, today=date(2030, 1, 30)).known("mine") == {EMPTY: "as the client does"}
-    assert replace(baseline, today=date(2030, 1, 31)).known("mine") == {}
-    assert baseline.known("other") == {}
+    assert replace(baseline, today=date(2030, 1, 30)).why_known("mine", BROKEN) == "as the client does"
+    assert replace(baseline, today=date(2030, 1, 31)).why_known("mine", BROKEN) == ""
+    assert baseline.why_known("other", BROKEN) == ""
 
 
 # --- Judging ---------------------------------------------------------------------------------------------------------
 
 
-def violation(rule, *operations, actual="0", played=None):
-    return Violation(rule, "None", actual, operations or ("queue.pop()",), "", played)
+def violation(rule, *operations, actual="0", played=None, cause="", others=()):
+    return Violation(rule, "None", actual, operations or ("queue.pop()",), "", played, cause=cause, others=others)
 
 
 def examined(name="mine", kind=Kind.DOWNSTREAM_QUEUE, level=Level.MUST, whole=True, seed=0, examples=100, **rules):
@@ -147,6 +147,55 @@ def lines(text, *implementations, described=None, today=None):
 
 
 BROKEN = violation(EMPTY)
+KEY, INDEX = (violation(EMPTY, cause=f"pop raised {error}") for error in ("KeyError", "IndexError"))
+BOTH = replace(KEY, others=(INDEX,))
+KNOWN_KEY = entry(cause='"pop raised KeyError"')
+IN_ANOTHER_WAY = (
+    f"new: {EMPTY} of mine is broken in another way, too (pop raised IndexError): repair it, or accept it with "
+    "--conformance-update-baseline and give the reason in known.toml"
+)
+
+
+def test_an_accepted_finding_hides_no_other_one_of_its_rule():
+    assert lines(KNOWN_KEY, examined(empty=KEY)) == []
+    assert lines(KNOWN_KEY, examined(empty=BOTH)) == [IN_ANOTHER_WAY]
+    assert lines(KNOWN_KEY + entry(cause='"pop raised IndexError"'), examined(empty=BOTH)) == []
+    (marked,) = mark(parse(KNOWN_KEY, "known.toml"), "mine", examined(empty=BOTH).verdicts)
+    assert marked.known == ""
+    assert marked.violation == replace(INDEX, others=(KEY,))
+
+
+def test_an_entry_without_a_cause_accepts_its_whole_rule():
+    assert lines(ENTRY, examined(empty=BOTH)) == []
+
+
+def test_each_finding_has_a_reason():
+    text = KNOWN_KEY + entry(cause='"pop raised IndexError"', reason='"rare"')
+    (marked,) = mark(parse(text, "known.toml"), "mine", examined(empty=BOTH).verdicts)
+    assert marked.known == "as the client does; rare"
+
+
+def test_a_finding_that_is_fixed_is_told_while_its_rule_is_still_broken():
+    text = KNOWN_KEY + entry(cause='"pop raised IndexError"')
+    assert lines(text, examined(empty=INDEX)) == [
+        f"fixed: {EMPTY} of mine (pop raised KeyError) is not broken in this way any more: remove the entry from known.toml, or "
+        "run with --conformance-update-baseline"
+    ]
+    for found, why in [
+        (examined(empty=INDEX, whole=False), "broken in other ways, but not all checks were run"),
+        (
+            examined(empty=INDEX, seed=5),
+            "broken in other ways here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is "
+            "fixed",
+        ),
+        (
+            examined(empty=replace(INDEX, others=tuple(violation(EMPTY, cause=name) for name in "abc"))),
+            "broken in 4 other ways, and no more are told apart",
+        ),
+    ]:
+        judgement = judge(parse(KNOWN_KEY + ENTRY, "known.toml"), [found])
+        assert judgement.findings == ()
+        assert judgement.notes == {"mine": [f"this run says nothing about {EMPTY} in known.toml: {why}"]}
 
 
 def test_what_is_broken_and_known_is_right():
@@ -305,7 +354,7 @@ def test_a_fixed_entry_goes_with_the_comment_above_it_and_nothing_else_does():
     assert text == HAND.replace(
         f'# see the issue\n[[known]]\nimplementation = "mine"\nrule = "{COUNT}"\nreason = "approximate"\n\n', ""
     )
-    assert changes == [f"removed: {COUNT} of mine, kept now; its reason was: approximate"]
+    assert changes == [f"removed: {COUNT} of mine, fixed; its reason was: approximate"]
 
 
 def test_the_first_entry_can_go_and_comments_that_stand_apart_stay():
@@ -357,6 +406,24 @@ def test_what_is_new_is_added_at_the_end(before):
     added += 'operations = [\n    "queue.pop()",\n]\n'
     assert text[len(before) :].lstrip("\r\n") == added.replace("\n", end)
     assert not before or text.endswith(end * 2 + added.replace("\n", end))
+
+
+def test_each_finding_is_added_refreshed_and_removed_by_itself():
+    text, changes = updated("", examined(empty=BOTH))
+    assert changes == [f"added: {EMPTY} of mine (pop raised {error})" for error in ("KeyError", "IndexError")]
+    assert [found.cause for found in parse(text, "known.toml").entries] == ["pop raised KeyError", "pop raised IndexError"]
+    longer = violation(EMPTY, "queue = Queue()", "queue.pop()", cause="pop raised IndexError")
+    text, changes = updated(text, examined(empty=replace(KEY, others=(longer,))))
+    assert changes == [f"refreshed: {EMPTY} of mine (pop raised IndexError), from 1 to 2 operations"]
+    text, changes = updated(text, examined(empty=longer))
+    assert changes == [f"removed: {EMPTY} of mine (pop raised KeyError), fixed; its reason was: {PLACEHOLDER}"]
+    assert [found.operations for found in parse(text, "known.toml").entries] == [longer.operations]
+
+
+def test_an_entry_without_a_cause_gets_none():
+    text, changes = updated(ENTRY, examined(empty=BOTH))
+    assert changes == [f"refreshed: {EMPTY} of mine, from 0 to 1 operations"]
+    assert parse(text, "known.toml").entries[0].cause == ""
 
 
 def test_the_seed_is_written_where_no_program_can_be_played_again():
@@ -468,7 +535,7 @@ def test_a_pipe_is_no_baseline(tmp_path):
 
 
 def test_an_empty_baseline_knows_nothing():
-    assert Baseline("known.toml").known("mine") == {}
+    assert Baseline("known.toml").why_known("mine", BROKEN) == ""
     assert Baseline("known.toml").programs("mine") == []
 
 

@@ -19,6 +19,8 @@ CLOSE = """\
 """
 RULES = {"queue.peek.empty-none": PEEK, "queue.len.count": COUNT, "queue.close.twice": CLOSE}
 """Three rules, and the lines of a queue that break each."""
+HOW = ("peek: another result", "len: another result", "close raised ValueError")
+FINDINGS = [f"{rule} of mine.Queue ({cause})" for rule, cause in zip(RULES, HOW, strict=True)]
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def test_from_the_first_red_run_to_green_and_on(run, pytester):
     first = run(queues=("--queue-class=mine.Queue", "--conformance-level=SHOULD", "--conformance-update-baseline"))
     assert first.ret == 0
     assert said(first) == [
-        *(f"added: {rule} of mine.Queue" for rule in RULES),
+        *(f"added: {finding}" for finding in FINDINGS),
         "added: what mine.Queue offers",
         f"3 entries have no reason yet, which fails the next run: replace {PLACEHOLDER!r} in known.toml",
     ]
@@ -71,9 +73,7 @@ def test_from_the_first_red_run_to_green_and_on(run, pytester):
 
     blank = run("-n", "2", "--conformance-report=report.jsonl")
     assert blank.ret == 1
-    unexplained = [
-        f"unexplained: {rule} of mine.Queue has no reason yet: replace {PLACEHOLDER!r} in known.toml" for rule in RULES
-    ]
+    unexplained = [f"unexplained: {finding} has no reason yet: replace {PLACEHOLDER!r} in known.toml" for finding in FINDINGS]
     assert said(blank) == unexplained
     records = [json.loads(line) for line in (pytester.path / "report.jsonl").read_text("utf-8").splitlines()]
     assert [record["message"] for record in records if record["type"] == "gate"] == unexplained
@@ -101,13 +101,15 @@ def test_from_the_first_red_run_to_green_and_on(run, pytester):
     repair(pytester, "queue.len.count")
     stale = run()
     assert stale.ret == 1
-    fixed = "queue.len.count of mine.Queue is kept now"
+    fixed = "queue.len.count of mine.Queue (len: another result) is kept now"
     assert said(stale) == [f"fixed: {fixed}: remove the entry from known.toml, or run with --conformance-update-baseline"]
     assert "FAILURES" not in stale.stdout.str()
 
     update = run("--conformance-update-baseline", "-n", "2")
     assert update.ret == 0
-    assert said(update) == ["removed: queue.len.count of mine.Queue, kept now; its reason was: as the client does"]
+    assert said(update) == [
+        "removed: queue.len.count of mine.Queue (len: another result), fixed; its reason was: as the client does"
+    ]
     assert [entry.rule for entry in baseline(pytester).entries] == ["queue.peek.empty-none", "queue.close.twice"]
     assert run().ret == 0
 
@@ -133,13 +135,46 @@ def test_what_is_new_fails_beside_what_is_known(run, pytester, known):
     result.stdout.no_fnmatch_line("queue.peek.empty-none  MUST broken")
 
 
+WAYS = """\
+from queue_reference.memory import FifoMemoryQueue
+class Queue(FifoMemoryQueue):
+    def pop(self):
+        if (size := len(self)) in {sizes}:
+            raise (KeyError if size < 7 else IndexError)(size)
+        return super().pop()
+"""
+"""A queue whose pop raises when it holds so many."""
+
+
+def test_another_way_to_break_a_known_rule_fails_the_run(run, pytester):
+    rule = "queue.pop.exactly-once"
+    queues = ("--queue-class=mine.Queue", "-k", "machine or preflight", "--conformance-examples=100")
+    pytester.makepyfile(mine=WAYS.format(sizes=(4,)))
+    assert said(run("--conformance-update-baseline", queues=queues))[0] == f"added: {rule} of mine.Queue (pop raised KeyError)"
+    explain(pytester)
+    assert run(queues=queues).ret == 0
+
+    pytester.makepyfile(mine=WAYS.format(sizes=(4, 7)))
+    both = run(queues=queues)
+    assert both.ret == 1
+    (new,) = said(both)
+    assert new.startswith(f"new: {rule} of mine.Queue is broken in another way, too (pop raised IndexError): repair it")
+    both.stdout.fnmatch_lines([f"{rule}  MUST broken"])
+    run("--conformance-update-baseline", queues=queues)
+    assert [entry.cause for entry in baseline(pytester).entries] == ["pop raised KeyError", "pop raised IndexError"]
+
+    pytester.makepyfile(mine=WAYS.format(sizes=(7,)))
+    explain(pytester)
+    one = run(queues=queues)
+    one.stdout.fnmatch_lines([f"  note: this run says nothing about {rule} in known.toml: broken in other ways, but not all *"])
+    assert (one.ret, said(one)) == (0, [])
+
+
 def test_what_expired_fails_again(run, known):
     known.write_text(known.read_text("utf-8").replace('does"\n', 'does"\nexpires = 2020-01-31\n', 1), "utf-8")
     result = run()
     assert result.ret == 1
-    assert said(result) == [
-        "expired: queue.peek.empty-none of mine.Queue expired on 2020-01-31: repair it, or give a later date in known.toml"
-    ]
+    assert said(result) == [f"expired: {FINDINGS[0]} expired on 2020-01-31: repair it, or give a later date in known.toml"]
     result.stdout.fnmatch_lines(["queue.peek.empty-none  MUST broken"])
     update = run("--conformance-update-baseline")
     assert update.ret == 0

@@ -1,7 +1,8 @@
-"""The baseline: a file of the rules that an author knows to be broken, each with a reason, and of what implementations offer.
+"""The baseline: a file of the findings that an author knows, each with a reason, and of what implementations offer.
 
-What is in it does not fail a run; what is in it and not so any more does. See :mod:`queue_conformance.baseline.judgement`
-for what becomes of its entries, and :mod:`queue_conformance.baseline.writing` for how the kit keeps it.
+A finding is a rule that is broken, and how: the operation that fails, and the exception or the kind of difference. What is in
+the file does not fail a run; what is in it and not so any more does. See :mod:`queue_conformance.baseline.judgement` for what
+becomes of its entries, and :mod:`queue_conformance.baseline.writing` for how the kit keeps it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.suites.outcomes import Violation
 
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""
@@ -29,12 +31,13 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One rule that is known to be broken.
+    """One finding that is known.
 
     Attributes:
         implementation: its name, as reports have it.
         rule: the id of the rule.
         reason: why that is acceptable.
+        cause: the operation that fails, and how; ``""`` stands for all ways in which the rule is broken.
         issue: where it is tracked, or ``""``.
         expires: the first day on which it is not acceptable any more, or ``None``.
         versions: conditions on installed releases, such as ``scrapy<2.20``, all of which must hold.
@@ -49,6 +52,7 @@ class Entry:
     implementation: str
     rule: str
     reason: str
+    cause: str = ""
     issue: str = ""
     expires: date | None = None
     versions: tuple[str, ...] = ()
@@ -58,6 +62,15 @@ class Entry:
     program: Commands | None = None
     seed: int = 0
     examples: int = 100
+
+    @property
+    def finding(self) -> str:
+        """What it is about, as messages have it."""
+        return f"{self.rule} of {self.implementation}{self.cause and f' ({self.cause})'}"
+
+    def accepts(self, violation: Violation) -> bool:
+        """Whether it is about a violation of its implementation, others of the same rule aside."""
+        return self.rule == violation.rule and self.cause in ("", violation.cause)
 
     @property
     def explanation(self) -> str:
@@ -88,7 +101,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The rules that are known to be broken.
+    """What is known.
 
     Attributes:
         name: what messages call the file.
@@ -106,13 +119,12 @@ class Baseline:
         """Return the programs that are known to fail, in force or not."""
         return [entry.program for entry in self.entries if entry.implementation == implementation and entry.program]
 
-    def known(self, implementation: str) -> dict[str, str]:
-        """Return the rules whose entries are in force, each with the reason of the first one."""
-        known: dict[str, str] = {}
-        for entry in self.entries:
-            if entry.implementation == implementation and not entry.unmet() and not entry.expired(self.today):
-                known.setdefault(entry.rule, entry.explanation)
-        return known
+    def why_known(self, implementation: str, violation: Violation) -> str:
+        """Return the reasons of a violation and of the others of its rule, or ``""`` if one of them has no entry in force."""
+        entries = [entry for entry in self.entries if entry.implementation == implementation]
+        entries = [entry for entry in entries if not entry.unmet() and not entry.expired(self.today)]
+        reasons = [next((entry.explanation for entry in entries if entry.accepts(finding)), "") for finding in violation.findings]
+        return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
 
 def read(path: Path, name: str, *, missing_ok: bool = False) -> Baseline:
@@ -163,9 +175,8 @@ def parse(text: str, name: str) -> Baseline:
     for number, one in enumerate(tables, 1):
         entry = _entry(one, f"{name}, entry {number}")
         for other, before in enumerate(entries, 1):
-            if (before.implementation, before.rule, before.versions) == (entry.implementation, entry.rule, entry.versions):
-                where = f"{name}, entry {number} ({entry.rule} of {entry.implementation})"
-                raise BaselineError(f"{where}: entry {other} says the same; remove one of them")
+            if (before.finding, before.versions) == (entry.finding, entry.versions):
+                raise BaselineError(f"{name}, entry {number} ({entry.finding}): entry {other} says the same; remove one of them")
         entries.append(entry)
     return Baseline(name, tuple(entries), offered=_offered(table.get("offered", []), name))
 
@@ -266,6 +277,7 @@ def _number(value: object) -> int:
 _READERS: Mapping[str, Callable[[object], Any]] = {
     "implementation": _some_text,
     "rule": _some_text,
+    "cause": _text,
     "reason": _reason,
     "issue": _text,
     "expires": _date,

@@ -1,4 +1,4 @@
-"""The gate of a run: which broken rules fail it, and what its baseline says about them."""
+"""The gate of a run: which findings fail it, and what its baseline says about them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from queue_conformance.engine.sequences import Commands
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report
 from queue_conformance.specification import Level, Rule, load
+from queue_conformance.suites.outcomes import Violation
 
 
 class Gate:
-    """Which broken rules fail a run.
+    """Which findings fail a run.
 
     Args:
         options: what the user asked for.
@@ -32,7 +33,6 @@ class Gate:
         self._updates = options.update_baseline
         self._levels: dict[str, Level] = {}
         self._rules: dict[str, Mapping[str, Rule]] = {}
-        self._known: dict[str, Mapping[str, str]] = {}
         self._baseline: Baseline | None = None
         if options.baseline:
             name = os.path.relpath(options.baseline, directory)
@@ -43,7 +43,6 @@ class Gate:
     def know(self, target: Target) -> None:
         """Take notice of an implementation."""
         self._levels[target.name] = Level(target.level)
-        self._known[target.name] = self._baseline.known(target.name) if self._baseline else {}
 
     def hold(self, implementation: str, rules: Mapping[str, Rule]) -> None:
         """Take notice of the levels that rules have for an implementation, once that is known."""
@@ -57,14 +56,14 @@ class Gate:
         """Return the programs of the baseline that an implementation is known to fail."""
         return self._baseline.programs(implementation) if self._baseline else []
 
-    def why_known(self, implementation: str, rule: str) -> str:
-        """Return why it is known that a rule is broken, or ``""``; a run that updates the baseline knows all that fails it."""
-        accepted = self._updates and self._gates(implementation, rule)
-        return self._known[implementation].get(rule, PLACEHOLDER if accepted else "")
+    def why_known(self, implementation: str, violation: Violation) -> str:
+        """Return why it is known how a rule is broken, or ``""``; a run that updates the baseline knows all that fails it."""
+        known = self._baseline.why_known(implementation, violation) if self._baseline else ""
+        return known or (PLACEHOLDER if self._updates and self._gates(implementation, violation.rule) else "")
 
-    def fails(self, implementation: str, rule: str) -> bool:
-        """Whether the run fails if a rule is broken."""
-        return self._gates(implementation, rule) and not self.why_known(implementation, rule)
+    def fails(self, implementation: str, violation: Violation) -> bool:
+        """Whether the run fails by how a rule is broken."""
+        return self._gates(implementation, violation.rule) and not self.why_known(implementation, violation)
 
     def judged(self, report: Report, run: Mapping[str, bool]) -> Report:
         """Return a report with what the baseline says.

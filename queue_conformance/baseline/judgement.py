@@ -10,6 +10,7 @@ from enum import StrEnum
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
 from queue_conformance.implementations.capabilities import lost
 from queue_conformance.specification import Kind, Level, load
+from queue_conformance.suites.outcomes import CAUSES, Violation
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
 
@@ -59,15 +60,15 @@ class Finding:
         trouble: which.
         advice: what is so, and what to do, in one line.
         entry: the entry, or ``None`` for a new failure.
-        verdict: the verdict on the rule, if there is one.
         examined: the implementation, if this run examined it.
+        violations: what is new.
     """
 
     trouble: Trouble
     advice: str
     entry: Entry | None = None
-    verdict: RuleVerdict | None = None
     examined: Examined | None = None
+    violations: tuple[Violation, ...] = ()
 
     def __str__(self) -> str:
         """Return the line that a report shows."""
@@ -88,20 +89,23 @@ class Judgement:
 
 
 def mark(baseline: Baseline, name: str, verdicts: Iterable[RuleVerdict]) -> tuple[RuleVerdict, ...]:
-    """Return verdicts in which the broken rules that the baseline knows bear their reason.
+    """Return verdicts in which what the baseline knows bears its reason, and what it does not know comes first.
 
     Args:
         baseline: what is known.
         name: the name of the implementation.
         verdicts: its verdicts.
     """
-    known = baseline.known(name)
-    return tuple(
-        replace(verdict, known=known[verdict.rule.id])
-        if verdict.verdict is Verdict.BROKEN and verdict.rule.id in known
-        else verdict
-        for verdict in verdicts
-    )
+
+    def marked(verdict: RuleVerdict) -> RuleVerdict:
+        if verdict.verdict is not Verdict.BROKEN or verdict.violation is None:
+            return verdict
+        if known := baseline.why_known(name, verdict.violation):
+            return replace(verdict, known=known)
+        first, *others = sorted(verdict.violation.findings, key=lambda finding: bool(baseline.why_known(name, finding)))
+        return replace(verdict, violation=replace(first, others=tuple(others)))
+
+    return tuple(map(marked, verdicts))
 
 
 def judge(baseline: Baseline, implementations: Sequence[Examined], described: Iterable[str] | None = None) -> Judgement:
@@ -138,12 +142,12 @@ def judge(baseline: Baseline, implementations: Sequence[Examined], described: It
 
 def _judge_entry(baseline: Baseline, entry: Entry, examined: Examined) -> Finding | str:
     """Return what is not right about an entry; a text if this run does not tell, which is empty if all is right."""
-    where = f"{entry.rule} of {entry.implementation}"
+    where = entry.finding
     specification = load()
     verdict = next((verdict for verdict in examined.verdicts if verdict.rule.id == entry.rule), None)
 
     def finding(trouble: Trouble, advice: str) -> Finding:
-        return Finding(trouble, advice, entry, verdict, examined)
+        return Finding(trouble, advice, entry, examined)
 
     if entry.rule not in specification:
         advice = f"there is no rule {entry.rule}{_meant(entry.rule, specification)}: correct or remove the entry"
@@ -156,11 +160,18 @@ def _judge_entry(baseline: Baseline, entry: Entry, examined: Examined) -> Findin
     if verdict is None:
         return "this profile does not have the rule"
     if verdict.verdict is Verdict.KEPT:
-        return _missing(entry, examined) or finding(
+        return _missing(entry, examined, "kept") or finding(
             Trouble.FIXED, f"{where} is kept now: remove the entry from {baseline.name}, or run with {UPDATE}"
         )
-    if verdict.verdict is not Verdict.BROKEN:
+    if verdict.verdict is not Verdict.BROKEN or verdict.violation is None:
         return verdict.reason
+    if not any(map(entry.accepts, verdict.violation.findings)):
+        if len(verdict.violation.findings) == CAUSES:
+            return f"broken in {CAUSES} other ways, and no more are told apart"
+        return _missing(entry, examined, "broken in other ways") or finding(
+            Trouble.FIXED,
+            f"{where} is not broken in this way any more: remove the entry from {baseline.name}, or run with {UPDATE}",
+        )
     if entry.expired(baseline.today):
         return finding(
             Trouble.EXPIRED,
@@ -171,14 +182,14 @@ def _judge_entry(baseline: Baseline, entry: Entry, examined: Examined) -> Findin
     return ""
 
 
-def _missing(entry: Entry, examined: Examined) -> str:
-    """Return why a run in which a rule was kept does not tell that it is fixed, or ``""``."""
+def _missing(entry: Entry, examined: Examined, seen: str) -> str:
+    """Return why a run that did not see a finding does not tell that it is fixed, or ``""``; the rule was ``seen``."""
     if not examined.whole:
-        return "kept, but not all checks were run"
+        return f"{seen}, but not all checks were run"
     if entry.program or (examined.seed == entry.seed and examined.examples >= entry.examples):
         return ""
     run = f"--conformance-seed={entry.seed} --conformance-examples={entry.examples}"
-    return f"kept here, but only a run with {run} tells whether it is fixed"
+    return f"{seen} here, but only a run with {run} tells whether it is fixed"
 
 
 def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
@@ -190,16 +201,20 @@ def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
 
 
 def _new(baseline: Baseline, examined: Examined) -> Iterator[Finding]:
-    """Yield the broken rules that fail the run and are not listed; an expired entry is a finding of its own."""
+    """Yield what breaks rules that fail the run and is not listed; an expired entry is a finding of its own."""
     entries = [entry for entry in baseline.entries if entry.implementation == examined.name]
-    listed = {entry.rule for entry in entries if not entry.unmet()}
-    elsewhere = {entry.rule: f" (its entry is {entry.unmet()})" for entry in entries}
+    listed = [entry for entry in entries if not entry.unmet()]
+    elsewhere = {entry.rule: f" (its entry is {entry.unmet()})" for entry in entries if entry.unmet()}
     for verdict in examined.verdicts:
         rule = verdict.rule
-        if verdict.verdict is Verdict.BROKEN and rule.gates(examined.level) and rule.id not in listed:
+        if verdict.verdict is not Verdict.BROKEN or verdict.violation is None or not rule.gates(examined.level):
+            continue
+        if new := [found for found in verdict.violation.findings if not any(entry.accepts(found) for entry in listed)]:
+            known = any(entry.rule == rule.id for entry in listed)
+            how = f" in another way, too ({'; '.join(found.cause for found in new)})" if known else elsewhere.get(rule.id, "")
             advice = f"repair it, or accept it with {UPDATE} and give the reason in {baseline.name}"
-            where = f"{rule.id} of {examined.name} is broken{elsewhere.get(rule.id, '')}"
-            yield Finding(Trouble.NEW, f"{where}: {advice}", None, verdict, examined)
+            where = f"{rule.id} of {examined.name} is broken{how}"
+            yield Finding(Trouble.NEW, f"{where}: {advice}", examined=examined, violations=tuple(new))
 
 
 def _lost(baseline: Baseline, examined: Examined) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from typing import Any
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble
 from queue_conformance.implementations.capabilities import lost
-from queue_conformance.verdicts import RuleVerdict
+from queue_conformance.suites.outcomes import Violation
 
 try:
     import fcntl
@@ -30,9 +30,9 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 HEADER = """\
-# Rules that are known to be broken, which do not fail a run with --conformance-baseline, and what each implementation offers,
-# of which a run fails if some is lost. --conformance-update-baseline adds, refreshes and removes entries; reason, issue,
-# expires and versions are yours.
+# What is known to be broken, which does not fail a run with --conformance-baseline, and what each implementation offers, of
+# which a run fails if some is lost. An entry with a cause is about what fails in that way; one without, about its whole rule.
+# --conformance-update-baseline adds, refreshes and removes entries; reason, issue, expires and versions are yours.
 """
 
 _EVIDENCE = ("expected", "actual", "operations", "program", "seed", "examples")
@@ -62,7 +62,10 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
         raise BaselineError(f"{baseline.name}: write each entry as a table of its own, [[known]], so that it can be updated")
     end = "\r\n" if "\r\n" in text else "\n"
     implementations = list(implementations)
-    verdicts = {(one.name, verdict.rule.id): (one, verdict) for one in implementations for verdict in one.verdicts}
+    violations = {
+        one.name: [(one, found) for verdict in one.verdicts if verdict.violation for found in verdict.violation.findings]
+        for one in implementations
+    }
     stale = {id(finding.entry): finding for finding in judgement.findings if finding.entry and finding.examined}
     parts, entries = [preamble], []
     changes: list[str] = []
@@ -78,12 +81,13 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
             found.pop(name, None)
             continue
         entry = next(known)
-        where, finding = f"{entry.rule} of {entry.implementation}", stale.get(id(entry))
+        where, finding = entry.finding, stale.get(id(entry))
         if finding and finding.trouble in _REMOVED:
             changes.append(f"removed: {where}, {_REMOVED[finding.trouble]}; its reason was: {entry.explanation}")
             parts.append(_remains(block))
             continue
-        fresh = entry if entry.unmet() else _witnessed(entry, *verdicts.get((entry.implementation, entry.rule), (None, None)))
+        shown = () if entry.unmet() else violations.get(entry.implementation, ())
+        fresh = next((_witnessed(entry, *one) for one in shown if entry.accepts(one[1])), entry)
         if _lasting(fresh) != _lasting(entry):
             before, after = len(entry.operations), len(fresh.operations)
             changes.append(f"refreshed: {where}" + (f", from {before} to {after} operations" if before != after else ""))
@@ -91,11 +95,12 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
         parts.append(block)
         entries.append(entry)
     for finding in judgement.findings:
-        if finding.trouble is Trouble.NEW and finding.examined and finding.verdict:
-            blank = Entry(finding.examined.name, finding.verdict.rule.id, PLACEHOLDER)
-            entries.append(_witnessed(blank, finding.examined, finding.verdict))
+        for violation in finding.violations:
+            assert finding.examined is not None
+            blank = Entry(finding.examined.name, violation.rule, PLACEHOLDER, _plain(violation.cause))
+            entries.append(_witnessed(blank, finding.examined, violation))
             parts.append(_gap("".join(parts), end) + end.join(["[[known]]", *_lines(entries[-1]), ""]))
-            changes.append(f"added: {blank.rule} of {blank.implementation}")
+            changes.append(f"added: {blank.finding}")
     for name, names in found.items():
         parts.append(_gap("".join(parts), end) + _offer(name, names, end))
         changes.append(f"added: what {name} offers")
@@ -130,7 +135,7 @@ def _comments(block: str) -> str:
     return "".join(f"{line}\n" for line in lines[:above])
 
 
-_REMOVED = {Trouble.FIXED: "kept now", Trouble.UNKNOWN: "no rule that is asked of it"}
+_REMOVED = {Trouble.FIXED: "fixed", Trouble.UNKNOWN: "no rule that is asked of it"}
 """The troubles that an update ends by removing the entry, and why."""
 
 
@@ -181,11 +186,8 @@ def _umask() -> int:
     return mask
 
 
-def _witnessed(entry: Entry, examined: Examined | None, verdict: RuleVerdict | None) -> Entry:
-    """Return an entry with the evidence of a run, if there is any; a seed matters only where no program can be played again."""
-    if examined is None or verdict is None or verdict.violation is None:
-        return entry
-    violation = verdict.violation
+def _witnessed(entry: Entry, examined: Examined, violation: Violation) -> Entry:
+    """Return an entry with the evidence of a run; a seed matters only where no program can be played again."""
     return replace(
         entry,
         expected=_plain(violation.expected),
@@ -276,7 +278,7 @@ def _refreshed(block: str, entry: Entry, end: str) -> str:
     return "\n".join([*before, *new, *(after or [""])])
 
 
-def _lines(entry: Entry, keys: Sequence[str] = ("implementation", "rule", "reason", *_EVIDENCE)) -> list[str]:
+def _lines(entry: Entry, keys: Sequence[str] = ("implementation", "rule", "cause", "reason", *_EVIDENCE)) -> list[str]:
     """Return the lines of an entry; what has its default is left out."""
     lines = []
     for key in keys:

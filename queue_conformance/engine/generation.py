@@ -104,8 +104,14 @@ class Findings:
             done.add(finding)
 
     def drop_explained(self, runner: Runner) -> None:
-        """Attribute failures again, long ones first, now that all broken rules are known; leave out what another one explains."""
-        for finding, failure in sorted(self.shortest.items(), key=lambda pair: _size(pair[1]), reverse=True):
+        """Attribute failures again, now that all broken rules are known; leave out what the failures of another rule explain.
+
+        One rule is looked at after the other, those that only long sequences break first.
+        """
+        shortest: dict[str, tuple[int, str]] = {}
+        for failure in self.shortest.values():
+            shortest[failure.rule] = min(_size(failure), shortest.get(failure.rule, _size(failure)))
+        for finding, failure in sorted(self.shortest.items(), key=lambda pair: (shortest[pair[1].rule], pair[0]), reverse=True):
             runner.known = runner.masked = {rule for rule, _ in self.shortest} - {failure.rule}
             if failure.final or not runner.known:
                 continue  # it is certain, or there is nothing else that could explain it

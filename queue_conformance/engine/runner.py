@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from queue_conformance.engine.sequences import Command, Commands, encode
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
+from queue_conformance.suites.outcomes import RuleBroken, operation_of
 
 if TYPE_CHECKING:
     from queue_conformance.engine.lockstep import Lockstep
@@ -34,6 +34,7 @@ class Run:
         commands: those so far.
         results: what they returned; nothing of one that failed, which is the last.
         at: the command in progress.
+        before: the number of steps before it.
     """
 
     def __init__(self, runner: Runner, subjects: Iterable[int]) -> None:
@@ -44,6 +45,7 @@ class Run:
         self.commands: list[Command] = []
         self.results: list[Any] = []
         self.at: Command | None = None
+        self.before = 0
 
     @property
     def subjects(self) -> list[int]:
@@ -60,6 +62,7 @@ class Run:
         self.commands.append(command)
         try:
             self._enter([*self._waiting, command.subject])
+            self.before = len(self._bench.recorder.steps)
             row = self._runner.rows[command.name]
             offered = not row.needs or self._bench.offers(*row.needs)
             self.results.append(getattr(self._open[command.subject], command.name)(command.argument) if offered else None)
@@ -75,7 +78,7 @@ class Run:
         try:
             self._enter(self._waiting)
             for number, subject in self._open.items():
-                self.at = Command("finish", number)
+                self.at, self.before = Command("finish", number), len(self._bench.recorder.steps)
                 subject.finish()
         except OperationRaised as raised:
             raise self._bench.unexpected(raised) from raised
@@ -179,6 +182,9 @@ class Runner:
         failure.program = tuple(run.commands)
         if failure.shown_by and run.at is not None:
             run.at = run.at._replace(name=failure.shown_by)
+            failure.operation = failure.shown_by
+        else:
+            failure.operation = next(filter(None, (operation_of(step.source) for step in failure.steps[run.before :])), "")
         if failure.final or failure.survived or failure.rule in self.known:
             return failure
         self._tried.clear()

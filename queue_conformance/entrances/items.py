@@ -15,7 +15,7 @@ from queue_conformance.reports import failure
 from queue_conformance.specification import Rule, load
 from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
-from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
+from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation
 
 
 class ImplementationNode(pytest.Collector):
@@ -33,7 +33,9 @@ class CheckItem(pytest.Item):
         check: the check.
     """
 
-    def __init__(self, *, check: Check, examination: Examination | Hosted, fails: Callable[[str], bool], **others: Any) -> None:
+    def __init__(
+        self, *, check: Check, examination: Examination | Hosted, fails: Callable[[Violation], bool], **others: Any
+    ) -> None:
         super().__init__(name=check.name, **others)
         self.check = check
         self._examination = examination
@@ -61,7 +63,7 @@ RESULT = pytest.StashKey[tuple[str, CheckResult]]()
 
 
 def run_check(
-    item: pytest.Item, examination: Examination | Hosted, check: Check, name: str, fails: Callable[[str], bool]
+    item: pytest.Item, examination: Examination | Hosted, check: Check, name: str, fails: Callable[[Violation], bool]
 ) -> None:
     """Run a check as a test of pytest, and keep what came of it in the item.
 
@@ -70,7 +72,7 @@ def run_check(
         examination: what the check belongs to.
         check: the check.
         name: what reports call the implementation.
-        fails: tells whether the run fails if a rule is broken.
+        fails: tells whether the run fails by a violation.
 
     Raises:
         pytest.fail.Exception: if it broke a rule that fails the run, or the kit itself failed.
@@ -80,7 +82,7 @@ def run_check(
     result = examination.run(check)
     item.stash[RESULT] = name, result
     broken = result.broken
-    if any(fails(observation.rule) for observation in broken):
+    if any(map(fails, result.violations)):
         pytest.fail(screens(broken, {**load(), **examination.rules}), pytrace=False)
     if result.fault:
         pytest.fail(result.fault, pytrace=False)

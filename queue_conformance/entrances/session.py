@@ -29,6 +29,7 @@ from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place
 from queue_conformance.suites.examination import Examination
+from queue_conformance.suites.outcomes import Violation
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
@@ -181,8 +182,8 @@ class Session:
         assert isinstance(examination, Examination)  # it has a class
         return examination
 
-    def fails(self, name: str) -> Callable[[str], bool]:
-        """Return a function that tells whether the run fails if a rule is broken, of the implementation of that name."""
+    def fails(self, name: str) -> Callable[[Violation], bool]:
+        """Return a function that tells whether the run fails by a violation, of the implementation of that name."""
         return partial(self.gate.fails, name)
 
     # --- Results -----------------------------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ class Session:
         if call.when == "call" and RESULT in item.stash:
             name, result = item.stash[RESULT]
             setattr(report, _RESULT, pack((name, result)))
-            known = {observation.rule: self.gate.why_known(name, observation.rule) for observation in result.broken}
+            known = {violation.rule: self.gate.why_known(name, violation) for violation in result.violations}
             report.queue_conformance_broken = bool(known)
             if (
                 known and all(known.values()) and not result.mistake and not result.fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -39,6 +40,7 @@ from queue_conformance.suites.outcomes import (
     TooSlow,
     Violation,
     combined,
+    operation_of,
 )
 from queue_conformance.suites.surroundings import trouble
 
@@ -356,6 +358,10 @@ def fatal_result(
     return CheckResult(check.name, tuple(observations), fatal=True, finished=False)
 
 
+_LIMIT = re.compile(r" (within|for) [\d.e+]+ s$")
+"""What is another one where other limits are given."""
+
+
 def fatal_violation(implementation: Implementation, conditions: Conditions, rule: str, fatality: Fatality) -> Violation:
     """Return the evidence of a hang, an exit or a crash."""
     steps = list(fatality.steps)
@@ -375,7 +381,7 @@ def fatal_violation(implementation: Implementation, conditions: Conditions, rule
         script=script,
         program=tuple(decode(fatality.program)) if fatality.program else None,
         stacks=own_frames(fatality.stacks),
-        cause=fatality.how,
+        cause=f"{operation_of(operation) or 'the check'} {_LIMIT.sub('', fatality.how)}",
     )
 
 

@@ -44,6 +44,7 @@ class RuleBroken(Exception):
         body: the lines of a script that are not those of the steps, or ``None``.
         program: the program that was played, if any.
         shown_by: the operation that showed it, if that is not the one of the program.
+        operation: the operation that gave another result, if that is not the last one.
         survived: the program was played to its end nevertheless, and nothing else was wrong.
         others: failures of the same rule that have other causes.
     """
@@ -71,6 +72,7 @@ class RuleBroken(Exception):
         self.body = body
         self.program: tuple[Any, ...] | None = None
         self.shown_by = ""
+        self.operation = ""
         self.survived = False
         self.others: list[RuleBroken] = []
 
@@ -78,11 +80,10 @@ class RuleBroken(Exception):
     def cause(self) -> str:
         """The operation that failed, and how: failures of a rule that differ in this may have causes of their own."""
         last = self.steps[-1] if self.steps else None
-        called = [name for name in _CALLED.findall(last.source) if name not in _RUNNERS] if last else []
-        operation = called[0] if called else "the check"
+        operation = operation_of(last.source) if last else ""
         if last is not None and last.error is not None:
-            return f"{operation} raised {type(last.error).__name__}"
-        return f"{operation}: {self.actual if self.actual in _PLAIN else 'another result'}"
+            return f"{operation or 'the check'} raised {type(last.error).__name__}"
+        return f"{self.operation or operation or 'the check'}: {self.actual if self.actual in _PLAIN else 'another result'}"
 
     @property
     def finding(self) -> tuple[str, str]:
@@ -106,13 +107,18 @@ class RuleBroken(Exception):
             final=final,
             body=self.body,
         )
-        other.program = self.program
+        other.program, other.operation = self.program, self.operation
         return other
 
 
 _CALLED = re.compile(r"(\w+)\(")
 _RUNNERS = ("run", "call", "start", "settle")
-_PLAIN = ("None", "True", "False", "0", "[]")
+_PLAIN = ("None", "True", "False")
+
+
+def operation_of(source: str) -> str:
+    """Return the name of the operation that a line of Python calls, or ``""``."""
+    return next((name for name in _CALLED.findall(source) if name not in _RUNNERS), "")
 
 
 @cache
@@ -158,15 +164,19 @@ class Violation:
     others: tuple[Violation, ...] = ()
 
     @property
+    def findings(self) -> tuple[Violation, ...]:
+        """It and the others, each alone."""
+        return (replace(self, others=()), *self.others)
+
+    @property
     def evidence(self) -> str:
         """What hints are chosen by: what was expected, what came, and how each violation came about."""
-        shown = (self, *self.others)
-        return "\n".join(line for one in shown for line in (one.expected, one.actual, one.cause, *one.operations))
+        return "\n".join(line for one in self.findings for line in (one.expected, one.actual, one.cause, *one.operations))
 
 
 def combined(violations: Iterable[Violation]) -> Violation:
     """Return the shortest of the violations of one rule, with the shortest one of each other cause."""
-    found = [alone for violation in violations for alone in (replace(violation, others=()), *violation.others)]
+    found = [finding for violation in violations for finding in violation.findings]
     shortest: dict[str, Violation] = {}
     for violation in sorted(found, key=lambda violation: len(violation.operations)):
         shortest.setdefault(violation.cause, violation)
@@ -245,3 +255,8 @@ class CheckResult:
     def broken(self) -> list[Observation]:
         """The observations of broken rules."""
         return [observation for observation in self.observations if observation.outcome is Outcome.BROKEN]
+
+    @property
+    def violations(self) -> list[Violation]:
+        """The evidence of the broken rules."""
+        return [observation.violation for observation in self.broken if observation.violation]
