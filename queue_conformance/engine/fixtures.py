@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NoReturn, Self
 
 from queue_conformance.engine.context import Context, NotCovered, SoftBlock, broken, fixture
+from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.writing import INDENT, Block
 from queue_conformance.implementations.recording import OperationRaised, describe
@@ -59,6 +60,12 @@ def rule(context: Context) -> str:
 def directory(context: Context) -> str:
     """The scratch directory below which the implementation stores."""
     return str(context.bench.driver.directory)
+
+
+@fixture
+def play(context: Context) -> Callable[..., None]:
+    """``play(sequence)``: run commands in lockstep with the model of the kind; see ``lockstep.run``."""
+    return partial(run, context.bench)
 
 
 @fixture

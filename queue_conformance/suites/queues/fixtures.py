@@ -13,7 +13,6 @@ from scrapy import Request, Spider
 
 from queue_conformance.engine import process
 from queue_conformance.engine.context import Context, fixture
-from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend
@@ -226,12 +225,6 @@ def keys_of(context: Context) -> Callable[[Iterable[int]], list[Any]]:
     """``keys_of(numbers)``: the keys of the items with these numbers; see ``key``."""
     made = item(context)
     return lambda numbers: [key(made(number)) for number in numbers]
-
-
-@fixture
-def play(context: Context) -> Callable[[str], None]:
-    """``play(program)``: compare with a model, operation by operation."""
-    return lambda text: run(context.bench, text)
 
 
 @fixture

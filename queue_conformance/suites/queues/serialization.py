@@ -30,6 +30,7 @@ from queue_conformance.implementations.quoted.example import (
     owner_of,
     types_in,
 )
+from queue_conformance.implementations.recording import describe
 from queue_conformance.strategies import ODD_VALUES, SHAPES, RequestSource, request_sources
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import NotExercised, RuleBroken
@@ -194,7 +195,8 @@ def comes_back_as_it_was(queue, made, new, pop_rule, tolerated, about, rule):
         popped = queue.pop()
     if found := difference(pushed, popped):
         with about(RARE if found.rare else rule):
-            assert Exactly(field(popped, found.name)) == field(pushed, found.name)
+            expected = f"{found.name} {describe(field(pushed, found.name))}"
+            assert Exactly(field(popped, found.name)) == field(pushed, found.name), expected
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
