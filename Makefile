@@ -14,16 +14,16 @@ MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test gallery nightly lowest browser lint types docs matrix build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest browser lint types docs matrix build benchmark mutation clean
 
 demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
 	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
 
-test: $(STAMP) browser lint types  ## everything that must hold
+test: $(STAMP) browser lint types  ## what must hold before a change lands
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-gallery: $(STAMP)  ## every check on every broken implementation; `make test` leaves out eleven of twelve that should say nothing
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --whole-gallery tests/test_gallery.py
+test-all: $(STAMP) browser lint types  ## what takes long besides: every check on every broken implementation, and longer runs
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --everything
 
 nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of two
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --seeds=100 tests/test_shipped.py

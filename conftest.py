@@ -9,7 +9,7 @@ os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no r
 
 def pytest_addoption(parser):
     """Declare what the project's own tests are asked besides."""
-    parser.addoption("--whole-gallery", action="store_true", help="let every exhibit of the gallery meet every check")
+    parser.addoption("--everything", action="store_true", help="run the tests that take long, and every check on every exhibit")
     parser.addoption("--seeds", type=int, default=2, help="from how many seeds programs for shipped queues are drawn")
 
 

@@ -1,7 +1,6 @@
 """Each broken implementation is reported broken under exactly the rules that it breaks, and its scripts show it."""
 
 from functools import partial
-from zlib import crc32
 
 import pytest
 from kit import ENVIRONMENT, Zygote, broken, downloads, examine, mounts, without_jobs
@@ -17,8 +16,6 @@ FILLS_A_DISK = "gallery.faults.ForgivesFullDisks"
 JOBS = "gallery.jobs."
 RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "RefusesTornLogs")
 """What a quarter of the usual number of programs does not show."""
-OTHERS, MACHINES = 12, 24
-"""Of this many checks, or machines, that should say nothing of an exhibit one is run; ``--whole-gallery`` runs them all."""
 WAITS = (
     "FactoryHangs",
     "BlocksWhenEmpty",
@@ -56,10 +53,10 @@ def zygote():
 def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, monkeypatch, zygote, pytestconfig):
     monkeypatch.chdir(tmp_path)  # some leave files where they are
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
-    if pytestconfig.getoption("--whole-gallery"):
-        reports = [examined(exhibit, lambda number, check: meets_jobs(exhibit, number, check))]
+    if pytestconfig.getoption("--everything"):
+        reports = [examined(exhibit, partial(may_meet, exhibit))]
     else:
-        reports = [examined(exhibit, partial(meets, exhibit))]
+        reports = [examined(exhibit, partial(must_meet, exhibit))]
         if not exhibit.rules <= broken(reports[0]):
             reports.append(examined(exhibit, lambda number, check: check.is_machine))
     verdicts = [v for report in reports for v in report.verdicts if v.verdict is Verdict.BROKEN]
@@ -86,18 +83,17 @@ def examined(exhibit: Exhibit, meets):
     )
 
 
-def meets(exhibit: Exhibit, number: int, check: Check) -> bool:
-    """Whether a check is run on an exhibit at first: if it alone can see the mistake, or else on a few.
+def must_meet(exhibit: Exhibit, number: int, check: Check) -> bool:
+    """Whether a check is one of those for the rules that an exhibit breaks.
 
-    The machines, which can see most mistakes, are run if the other checks did not show all that is broken.
+    The machines, which can see most mistakes, are run if these did not show all that is broken; ``--everything`` runs all
+    checks, most of which should say nothing.
     """
-    if not meets_jobs(exhibit, number, check):
-        return False
     own = check.name in ("preflight", "claims.true") or not (check.is_machine or exhibit.rules.isdisjoint(check.rules))
-    return own or (number + crc32(exhibit.path.encode())) % (MACHINES if check.is_machine else OTHERS) == 0
+    return own and may_meet(exhibit, number, check)
 
 
-def meets_jobs(exhibit: Exhibit, number: int, check: Check) -> bool:
+def may_meet(exhibit: Exhibit, number: int, check: Check) -> bool:
     """Whether a check is for this exhibit: whole crawls are for the mistakes that only they show."""
     return without_jobs(number, check) or exhibit.path.startswith(JOBS)
 
