@@ -22,11 +22,11 @@ demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the r
 test: $(STAMP) browser lint types  ## what must hold before a change lands
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-test-all: $(STAMP) browser lint types  ## what takes long besides: every check on every broken implementation, and longer runs
+test-all: $(STAMP) browser lint types  ## what takes long besides: every check on every broken implementation, and further seeds
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --everything
 
 nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of two
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --seeds=100 tests/test_shipped.py
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --everything --seeds=100 tests/test_shipped.py
 
 # One right implementation of each kind, which must be CONFORMANT whatever is installed.
 LOWEST = memory.FifoMemoryQueue redis.FifoRedisQueue bytequeues.FifoByteQueue collections.PriorityQueue pqueues.SlotPriorityQueue \

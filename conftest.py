@@ -1,18 +1,93 @@
 """What the project's own test run needs."""
 
+import fcntl
 import os
+import pickle
+import sys
+from types import SimpleNamespace
+from zlib import crc32
+
+import pytest
 
 pytest_plugins = ["pytester"]
 
 os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no results of this project's own run
 
 
+def pytest_configure(config):
+    """Declare the marks of the project's own tests."""
+    config.addinivalue_line("markers", "interpreter: runs of pytest begin in an interpreter that has imported nothing yet")
+
+
 def pytest_addoption(parser):
     """Declare what the project's own tests are asked besides."""
-    parser.addoption("--everything", action="store_true", help="run the tests that take long, and every check on every exhibit")
+    parser.addoption("--everything", action="store_true", help="try every seed, and every check on every exhibit")
     parser.addoption("--seeds", type=int, default=2, help="from how many seeds programs for shipped queues are drawn")
 
 
-def pytest_collection_modifyitems(items):
-    """Let whole crawls come first: in a process in which another test has imported a reactor each one takes a new interpreter."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out further seeds, unless everything is asked for, and let whole crawls come first.
+
+    In a process in which another test has imported a reactor each crawl takes a new interpreter.
+    """
     items.sort(key=lambda item: "jobs" not in item.nodeid)
+    if not config.getoption("--everything"):
+        config.hook.pytest_deselected(items=[item for item in items if is_further_seed(item)])
+        items[:] = [item for item in items if not is_further_seed(item)]
+
+
+def is_further_seed(item):
+    """Whether a test is one that another seed stands for: of its ``seed`` only the first is tried in each run."""
+    parameters = getattr(item, "callspec", None)
+    return parameters is not None and parameters.indices.get("seed", 0) > 0
+
+
+@pytest.fixture(scope="session")
+def zygote():
+    """Give a process that has imported what most runs of Python import."""
+    from kit import Zygote
+
+    found = Zygote()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
+    """Examine a class once for all tests, and all workers, that only want to have a report."""
+    from kit import examine
+
+    directory = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        directory = directory.parent
+
+    def recorded(path, claims=None, **how):
+        name = f"{path}-{crc32(repr((claims, how)).encode()):08x}.report"
+        with (directory / name).open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            if data := file.read():
+                return pickle.loads(data)
+            report = examine(path, claims, examples=20, **how)
+            pickle.dump(report, file)
+        return report
+
+    return recorded
+
+
+@pytest.fixture
+def pytester(pytester, zygote, monkeypatch, request):
+    """Let runs of pytest begin sooner than an interpreter would; not where a test is marked ``interpreter``."""
+
+    begin = pytester.popen
+
+    def popen(command, *, stdin, stdout, stderr):
+        if command[:2] != (sys.executable, "-mpytest"):
+            return begin(command, stdin=stdin, stdout=stdout, stderr=stderr)
+        path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH", "")]))
+        zygote.start(["-m", "pytest", *command[2:]], pytester.path, os.environ | {"PYTHONPATH": path}, stdout, stderr)
+        return SimpleNamespace(stdin=None, wait=zygote.wait, kill=zygote.close)
+
+    if not request.node.get_closest_marker("interpreter"):
+        monkeypatch.setattr(pytester, "popen", popen)
+    return pytester

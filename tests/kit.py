@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
-import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from gallery import QCRAWL
 from queue_conformance import isolation
@@ -184,32 +185,46 @@ def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subproce
 
 
 class Zygote:
-    """A process that runs many scripts sooner than as many interpreters would; see ``zygote.py``."""
+    """A process that runs Python sooner than an interpreter would; see ``zygote.py``."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     def run_script(self, text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:
         """Run a script in an empty directory."""
         file = directory / "script.py"
         file.write_text(text, "utf-8")
+        streams = [file.with_name(f"script.py.{name}") for name in ("stdout", "stderr")]
+        with streams[0].open("wb") as out, streams[1].open("wb") as err:
+            self.start([str(file)], directory, ENVIRONMENT, out, err)
+            status = self.wait(time_limit)
+        return subprocess.CompletedProcess([str(file)], status, *(stream.read_text("utf-8", "replace") for stream in streams))
+
+    def start(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], stdout: IO[Any], stderr: IO[Any]) -> None:
+        """Begin to run an interpreter with these arguments: ``-m`` and a module, or a script."""
         if self._process is None:
+            self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             command = [sys.executable, str(TESTS / "zygote.py")]
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            self._process = subprocess.Popen(command, env=ENVIRONMENT, text=True, start_new_session=True, **pipes)
-        process = self._process
-        process.stdin.write(f"{file}\n")
-        process.stdin.flush()
-        if not select.select([process.stdout], [], [], time_limit)[0]:
+            plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+            self._process = subprocess.Popen(command, cwd="/", env=plain, stdin=theirs, start_new_session=True)
+            theirs.close()
+        message = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
+        with open(os.devnull, "rb") as stdin:
+            socket.send_fds(self._socket, [message], [stream.fileno() for stream in (stdin, stdout, stderr)])
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and return its status."""
+        self._socket.settimeout(timeout)
+        try:
+            return int(self._socket.recv(16))
+        except TimeoutError:
             self.close()
-            raise subprocess.TimeoutExpired(str(file), time_limit)
-        status = int(process.stdout.readline())
-        said = {name: file.with_name(f"{file.name}.{name}").read_text("utf-8", "replace") for name in ("stdout", "stderr")}
-        return subprocess.CompletedProcess([str(file)], status, **said)
+            raise
 
     def close(self) -> None:
         """End the process and what it started."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.communicate()
+            self._process.wait()
+            self._socket.close()
             self._process = None

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from kit import ENVIRONMENT, Zygote, broken, downloads, examine, mounts, without_jobs
+from kit import ENVIRONMENT, broken, downloads, examine, mounts, without_jobs
 
 from gallery import QCRAWL, Exhibit, exhibits
 from queue_conformance.replay import State, judge, replay
@@ -40,13 +40,6 @@ def parameter(exhibit):
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
 def test_the_asynchronous_part_of_the_gallery_is_there():
     assert any(exhibit.path.startswith("gallery.async_") for exhibit in exhibits())
-
-
-@pytest.fixture(scope="module")
-def zygote():
-    found = Zygote()
-    yield found
-    found.close()
 
 
 @pytest.mark.parametrize("exhibit", [parameter(exhibit) for exhibit in exhibits()])

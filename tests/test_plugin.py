@@ -408,6 +408,7 @@ def test_nothing_is_left_behind(run, pytester, tmp_path, monkeypatch):
 # --- Idle ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.interpreter
 def test_the_idle_plugin_imports_nothing_heavy(run, pytester):
     pytester.makepyfile(
         """

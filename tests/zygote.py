@@ -1,27 +1,46 @@
-"""Runs scripts in children of a process that has imported Scrapy already, which takes longer than most scripts.
+"""Runs Python in children of a process that has imported Scrapy and the kit already, which takes longer than most runs.
 
-Each line of standard input names a script; the answer is its exit status. The children are as fresh as an interpreter that
-has imported Scrapy, and end as an interpreter ends, but for taking its modules apart, which takes longer than most scripts.
+Each message names arguments of an interpreter, a directory and an environment, and brings its streams; the answer is the exit
+status. The children are as fresh as an interpreter that has imported these modules, and end as an interpreter ends, but for
+taking its modules apart, which takes longer than most scripts.
 """
 
 import atexit
 import importlib
+import json
 import os
+import random
 import runpy
+import socket
 import sys
 from contextlib import suppress
-from pathlib import Path
 
-import queuelib  # noqa: F401
-import scrapy.squeues
-import scrapy.utils.test  # noqa: F401
+status = 0
 
-# What crawlers, engines and servers import when they are first used, none of which chooses a reactor.
+
+def end_at_once():
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+atexit.register(end_at_once)  # first, so that it runs after those that imports or runs register
+
+AssertionRewritingHook = importlib.import_module("_pytest.assertion.rewrite").AssertionRewritingHook
+AssertionRewritingHook._warn_already_imported = lambda *_: None
+
+# What crawlers, engines, servers and runs of pytest import when they are first used, none of which chooses a reactor.
 for name in (
+    "_hypothesis_pytestplugin",
     "aiohttp.web",
+    "encodings.idna",
     "ftplib",
+    "hypothesis.stateful",
     "platformdirs",
+    "pytest",
     "qcrawl.core.crawler",
+    "queue_conformance.entrances.session",
+    "queuelib",
     "redis.asyncio",
     "scrapy.core.downloader.handlers.http11",
     "scrapy.core.engine",
@@ -31,43 +50,55 @@ for name in (
     "scrapy.pqueues",
     "scrapy.resolver",
     "scrapy.responsetypes",
+    "scrapy.squeues",
     "scrapy.statscollectors",
+    "scrapy.utils.test",
     "stringprep",
     "tldextract",
-    "encodings.idna",
     "twisted.internet.asyncioreactor",
+    "xdist.plugin",
 ):
     with suppress(ImportError):
         importlib.import_module(name)
 assert "twisted.internet.reactor" not in sys.modules
 
+ASKED = socket.socket(fileno=0)
+INSTALLED = sys.path[1:]
 
-def main():
-    while line := sys.stdin.readline():
+
+def asked():
+    """Return what to run, in a child; or ``None`` when nobody asks any more."""
+    while True:
+        message, streams, _, _ = socket.recv_fds(ASKED, 1 << 20, 3)
+        if not message:
+            return None
         child = os.fork()
         if child == 0:
-            return line.rstrip("\n")
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-    return None
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+                os.close(stream)
+            return json.loads(message)
+        for stream in streams:
+            os.close(stream)
+        ASKED.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
 
 
-def end_at_once():
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
-if script := main():
+if run := asked():
     status = 1
-    atexit.register(end_at_once)  # runs after those that the script registers
-    os.chdir(Path(script).parent)
-    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
-        flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        os.dup2(os.open(os.devnull if number == 0 else f"{script}.{name}", flags), number)
-    sys.argv = [script]
-    sys.path[0] = str(Path(script).parent)
+    os.environ.clear()
+    os.environ.update(run["env"])
+    os.chdir(run["cwd"])
+    random.seed()
+    first, *arguments = run["arguments"]
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = [run["cwd"] if first == "-m" else os.path.dirname(first), *filter(None, given), *INSTALLED]
     try:
-        runpy.run_path(script, run_name="__main__")
+        if first == "-m":
+            sys.argv = arguments
+            runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = [first, *arguments]
+            runpy.run_path(first, run_name="__main__")
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
