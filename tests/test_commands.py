@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import write_gallery
-from kit import FIFO_MEMORY, TESTS, examine
+from kit import FIFO_MEMORY, TESTS
 
 from gallery import QCRAWL
 from queue_conformance import __main__ as commands
@@ -59,8 +59,8 @@ def started(*arguments, **others):
 
 
 @pytest.fixture(scope="module")
-def found():
-    return {path: examine(path) for path in (FIFO_MEMORY, MUST, SHOULD)}
+def found(recorded):
+    return {path: recorded(path) for path in (FIFO_MEMORY, MUST, SHOULD)}
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from kit import FIFO_MEMORY, examine
+from kit import FIFO_MEMORY
 
 from queue_conformance.reports import Report
 from queue_conformance.reports.comparison import Change, compare, render
@@ -14,13 +14,13 @@ RULE = "queue.peek.equals-pop"
 
 
 @pytest.fixture(scope="module")
-def right():
-    return examine(FIFO_MEMORY)
+def right(recorded):
+    return recorded(FIFO_MEMORY)
 
 
 @pytest.fixture(scope="module")
-def wrong():
-    return examine(MUST)
+def wrong(recorded):
+    return recorded(MUST)
 
 
 def changed(report, rule, verdict, reason=""):

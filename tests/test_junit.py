@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
-from kit import FIFO_MEMORY, examine
+from kit import FIFO_MEMORY
 
 from queue_conformance.reports import Origin, Report, failure, junit
 from queue_conformance.specification import Level
@@ -15,8 +15,8 @@ SHOULD = "gallery.memory.ClosesOnce"
 
 
 @pytest.fixture(scope="module")
-def found():
-    return {path: examine(path) for path in (FIFO_MEMORY, MUST, SHOULD)}
+def found(recorded):
+    return {path: recorded(path) for path in (FIFO_MEMORY, MUST, SHOULD)}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from kit import FIFO_MEMORY, examine
+from kit import FIFO_MEMORY
 
 from queue_conformance.reports import Report, markdown
 from queue_conformance.specification import Level
@@ -13,11 +13,12 @@ from queue_conformance.verdicts import RunVerdict
 MUST = "gallery.memory.PeeksAtTheNewest"
 SHOULD = "gallery.memory.ClosesOnce"
 MANY = "scrapy.squeues.PickleLifoDiskQueue"
+CHECKS = ("queue.push.rebuildable", "queue.push.serialization-all-causes", "queue.pop.missing-callback", "queue.close.twice")
 
 
 @pytest.fixture(scope="module")
-def found():
-    return {path: examine(path, examples=20) for path in (FIFO_MEMORY, MUST, SHOULD, MANY)}
+def found(recorded):
+    return {path: recorded(path) for path in (FIFO_MEMORY, MUST, SHOULD)} | {MANY: recorded(MANY, only=CHECKS)}
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +107,12 @@ def test_what_fails_the_run_is_told_from_what_does_not_and_from_what_is_known(fo
     assert f"| {must} ({must} known) |" in known
 
 
-def test_what_was_not_examined_is_listed(report):
-    text = markdown.render(report)
+def test_what_was_not_examined_is_listed(found):
+    text = markdown.render(Report((found[MUST],)))
     assert "<details><summary>2 rules were not examined</summary>" in text
     assert "- `queue.peek.no-effect` MUST: blocked, blocked by queue.peek.equals-pop" in text
+    fewer = [verdict for verdict in found[MUST].verdicts if verdict.rule.id != "queue.peek.no-effect"]
+    text = markdown.render(Report((replace(found[MUST], verdicts=tuple(fewer)),)))
     assert "<details><summary>1 rule was not examined</summary>" in text
 
 

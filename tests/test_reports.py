@@ -63,8 +63,8 @@ def test_an_option_in_a_hint_stays_in_one_piece():
 
 
 @pytest.fixture(scope="module")
-def reports():
-    return tuple(examine(path) for path in (FIFO_MEMORY, "gallery.memory.PeeksAtTheNewest", "gallery.memory.ClosesOnce"))
+def reports(recorded):
+    return tuple(recorded(path) for path in (FIFO_MEMORY, "gallery.memory.PeeksAtTheNewest", "gallery.memory.ClosesOnce"))
 
 
 @pytest.fixture(scope="module")

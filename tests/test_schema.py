@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 from jsonschema import Draft202012Validator
-from kit import ASYNC_MEMORY, DUPEFILTER, FIFO_BYTES, PRIORITY, QCRAWL, SCHEDULER, STATE, examine
+from kit import ASYNC_MEMORY, DUPEFILTER, FIFO_BYTES, PRIORITY, QCRAWL, SCHEDULER, STATE
 
 import queue_conformance.reports
 from queue_conformance.reports import Origin, Report, jsonl
@@ -25,14 +25,14 @@ def of_type(name):
 
 
 @pytest.fixture(scope="module")
-def records():
+def records(recorded):
     found = [
-        examine("gallery.memory.PeeksAtTheNewest", {"order": "FIFO"}, settings={"FTP_PASSWORD": "hunter2"}),
-        examine("gallery.memory.BreaksInTwoWays", only="machine"),
-        examine("gallery.memory.FactoryHangs", only="preflight", time_limit=1.0),
-        examine("gallery.memory.PopIsKilled", only="queue.pop.exactly-once"),
-        *(examine(path, only="preflight") for path in (FIFO_BYTES, PRIORITY, DUPEFILTER, STATE, SCHEDULER)),
-        *([examine(ASYNC_MEMORY, only="preflight")] if QCRAWL else []),
+        recorded("gallery.memory.PeeksAtTheNewest", {"order": "FIFO"}, settings={"FTP_PASSWORD": "hunter2"}),
+        recorded("gallery.memory.BreaksInTwoWays", only="machine"),
+        recorded("gallery.memory.FactoryHangs", only="preflight", time_limit=1.0),
+        recorded("gallery.memory.PopIsKilled", only="queue.pop.exactly-once"),
+        *(recorded(path, only="preflight") for path in (FIFO_BYTES, PRIORITY, DUPEFILTER, STATE, SCHEDULER)),
+        *([recorded(ASYNC_MEMORY, only="preflight")] if QCRAWL else []),
     ]
     known = tuple(replace(verdict, known="soon") if verdict.violation else verdict for verdict in found[0].verdicts)
     found.append(replace(found[0], name="known", level=Level.SHOULD, verdicts=known))
