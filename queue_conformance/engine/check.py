@@ -9,6 +9,7 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
+import queue_conformance.engine.child
 import queue_conformance.engine.fixtures  # noqa: F401  registers those of every kind
 from queue_conformance import suites
 from queue_conformance.engine.cases import FaultMissed, run_cases

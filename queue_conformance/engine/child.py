@@ -1,15 +1,18 @@
-"""The child of a crash sweep: what it tells over a pipe, and what its parent knows of it when it is dead."""
+"""The child of a check: what it tells over a pipe, and what its parent knows of it when it is dead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
+from queue_conformance.engine import process
+from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.killpoints import Operation
-from queue_conformance.engine.process import Say
+from queue_conformance.engine.process import Ended, Say
 from queue_conformance.engine.writing import INDENT
 from queue_conformance.flight import FlightRecorder
-from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.recording import OperationRaised, Recorder, Step
 
 
 class Died:
@@ -66,9 +69,59 @@ def heard(said: Iterable[Any]) -> tuple[list[str], list[int | bool | None]]:
     return lines, results
 
 
-def written(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a script in which a child runs these, and is killed."""
-    return ["if (child := os.fork()) == 0:", *(INDENT + line for line in (*lines, "die()")), "os.waitpid(child, 0)"]
+def lived(context: Context, workload: Callable[[Say], object]) -> Ended:
+    """Run a workload in a child, which tells its operations to this process; the first one that raises ends it."""
+    bench = context.bench
+
+    def live(say: Say) -> None:
+        bench.recorder.flight = Pipe(say, bench.recorder, bench.driver.identify)
+        bench.driver.after_fork()
+        with suppress(OperationRaised):  # it refuses to work: that is for other checks
+            workload(say)
+
+    return process.run(live, time_limit=bench.time_limit)
+
+
+def show(context: Context, lines: Sequence[str], end: str, remark: str = "") -> None:
+    """Add what a child ran to the operations, and to the script.
+
+    Args:
+        context: of the check.
+        lines: what it ran.
+        end: the line of a script that ends it.
+        remark: how it ended, for the report.
+    """
+    bench = context.bench
+    bench.recorder.steps += [Step(line.strip()) for line in lines if not line.startswith("with ")]
+    bench.recorder.steps[-1].source += f"  # {remark}" if remark else ""
+    script = ["if (child := os.fork()) == 0:", *(INDENT + line for line in (*lines, end)), "os.waitpid(child, 0)"]
+    context.record.insert("\n".join(script))
+    for line in script:
+        bench.flight.note(line)
+
+
+@fixture
+def child(context: Context) -> Callable[[Callable[[], None]], None]:
+    """``@child``: run a function in another process, which ends then."""
+
+    def run(workload: Callable[[], None]) -> None:
+        if not process.AVAILABLE:
+            raise NotCovered("this platform cannot fork")
+
+        def whole(say: Say) -> None:
+            workload()
+            say(_END)
+
+        ended = lived(context, whole)
+        if _END not in ended.said:
+            raise NotCovered("another process did not come to its end")
+        show(context, heard(ended.said)[0], "os._exit(0)", "in another process")
+
+    return run
+
+
+_END = "end"
+"""What a child says that came to the end."""
 
 
 class Pipe(FlightRecorder):

@@ -32,7 +32,7 @@ from typing import Any, TypeVar
 from queue_conformance import suites
 from queue_conformance.engine import process
 from queue_conformance.engine.check import run_case
-from queue_conformance.engine.child import Died, Pipe, heard, written
+from queue_conformance.engine.child import Died, heard, lived, show
 from queue_conformance.engine.context import Context, NotCovered
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
@@ -45,7 +45,6 @@ from queue_conformance.implementations.quoted.kills import (
     tear_write,
     trace_lines,
 )
-from queue_conformance.implementations.recording import OperationRaised, Step
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.outcomes import RuleBroken
@@ -162,27 +161,18 @@ class Crashing:
         Raises:
             Survived: if it was not killed.
         """
-        bench, record = self._context.bench, self._context.record
 
         def live(say: Say) -> None:
             self._say = say
-            bench.recorder.flight = Pipe(say, bench.recorder, bench.driver.identify)
-            bench.driver.after_fork()
-            with suppress(OperationRaised):  # it refuses to work: that is for other checks
-                workload()
+            workload()
 
-        ended = process.run(live, time_limit=bench.time_limit)
+        ended = lived(self._context, live)
         if self._passed is not None:
             self._passed += [message for message in ended.said if isinstance(message, Passed)]
         if self._passed is not None or not ended.hit:
             raise Survived
         lines, results = heard(ended.said)
-        bench.recorder.steps += [Step(line.strip()) for line in lines if not line.startswith("with ")]
-        bench.recorder.steps[-1].source += f"  # {self._planned.kill}"
-        script = written(lines)
-        record.insert("\n".join(script))
-        for line in script:
-            bench.flight.note(line)
+        show(self._context, lines, "die()", str(self._planned.kill))
         return Died(self._planned.operations, results)
 
 

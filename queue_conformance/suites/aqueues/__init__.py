@@ -9,6 +9,7 @@ MODULES: tuple[str, ...] = (
     "persistence",
     "crash",
     "damage",
+    "places",
     "served",
     "commands",
 )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from queue_conformance.engine import process
-from queue_conformance.engine.process import Ended, Say
 from queue_conformance.implementations.drivers.asyncqueue import Pending
 from queue_conformance.implementations.recording import describe
 from queue_conformance.implementations.scripts import quoted
 from queue_conformance.specification import Kind
 from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 
 ASYNC = frozenset({Kind.ASYNC_QUEUE})
 
@@ -76,29 +72,6 @@ def drained(bench: Bench, queue: Any, most: int) -> Left:
         else:
             errors.append(describe(value) if value else "CancelledError")
     return Left(tuple(numbers), tuple(errors), waits=False)
-
-
-def in_another_process(bench: Bench, function: Callable[[Say], None]) -> Ended:
-    """Call a function in a forked process, which has a loop of its own.
-
-    Args:
-        bench: where the check works.
-        function: is told how to say something.
-
-    Raises:
-        NotExercised: if this platform cannot fork, or the function raises there.
-    """
-    if not process.AVAILABLE:
-        raise NotExercised("this platform cannot fork")
-
-    def alone(say: Say) -> None:
-        bench.driver.after_fork()
-        function(say)
-
-    try:
-        return process.run(alone, time_limit=bench.time_limit)
-    except RuntimeError as error:
-        raise NotExercised(f"in another process: {str(error).strip().splitlines()[-1]}") from error
 
 
 def expect_outcome(bench: Bench, rule: str, task: Pending, right: str, expected: str) -> Any:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from queue_conformance.engine.process import Say
-from queue_conformance.implementations.quoted.kills import die
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.suites import check
-from queue_conformance.suites.aqueues.common import ASYNC, Left, drained, in_another_process
-from queue_conformance.suites.aqueues.construction import default_place
+from queue_conformance.suites.aqueues.common import ASYNC, Left, drained
 from queue_conformance.suites.bench import Bench, call_of
 from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
@@ -141,43 +136,3 @@ def files_of_others_are_left_alone(bench: Bench) -> None:
     bench.recorder.note(f"left = [name for name in {FOREIGN!r} if Path(directory, '0', name).exists()]")
     gone = [name for name in FOREIGN if not (place / name).exists()]
     bench.expect(rule, not gone, "the files of others stay", f"{', '.join(gone)} removed", f"len(left) == {len(FOREIGN)}")
-
-
-@check("aqueue.persist.isolated", kinds=ASYNC)
-def default_places_are_not_shared(bench: Bench) -> None:
-    rule, driver = "aqueue.persist.isolated", bench.driver
-    if driver.place is None or driver.requires(driver.place):
-        raise NotApplicable("the place of storage has no default")
-    with default_place(bench):
-
-        def live(say: Say) -> None:
-            queue: Any = driver.open(placed=False)
-            queue.put(driver.item(4))
-            say("put")
-            die()
-
-        lived = in_another_process(bench, live)
-        if not lived.said:
-            raise NotExercised("the other process did not come so far as to put a request")
-        opening, _ = driver.construction("0", placed=False)
-        put = _puts(bench, (4,))[1]
-        for line in ("# one spider", f"queue = {opening}", put, "# another one"):
-            bench.recorder.note(line)
-        shown = list(bench.recorder.steps)
-        size = driver.open(placed=False).size()
-        shown += bench.recorder.steps[-2:]
-        bench.recorder.steps = shown
-        body = [
-            "tempfile.tempdir = directory",
-            "child = os.fork()",
-            "if child == 0:",
-            f"    {put.replace('queue.put', f'{opening}.put')}",
-            "    os._exit(0)",
-            "os.waitpid(child, 0)",
-            f"queue = {opening}",
-            "size = loop.run(queue.size())",
-            "assert size == 0, f'the requests of another spider: {size}'",
-        ]
-        bench.examined[rule] += 1
-        if size:
-            bench.fail(rule, "size 0 in another process", f"size {size}", [], body=body)

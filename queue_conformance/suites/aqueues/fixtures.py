@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from queue_conformance.engine.context import Context, fixture
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.subject import Subject
 from queue_conformance.implementations.quoted import consumers
+from queue_conformance.suites.outcomes import NotApplicable
 
 RULES = {
     "put": "aqueue.put.accept",
@@ -72,11 +74,11 @@ def loop(context: Context) -> RecordedLoop:
 
 @fixture
 def open_async_queue(context: Context) -> Callable[..., AsyncSubject]:
-    """``open_async_queue(name)``: build a queue."""
+    """``open_async_queue(name)``: build a queue; with ``placed=False`` nobody tells it where to store."""
 
-    def opened(name: str = "0") -> AsyncSubject:
+    def opened(name: str = "0", *, placed: bool = True) -> AsyncSubject:
         driver, record = context.bench.driver, context.record
-        source, build = driver.construction(name)
+        source, build = driver.construction(name, placed=placed)
         variable = record.target or "queue"
 
         def subject() -> AsyncSubject:
@@ -86,6 +88,21 @@ def open_async_queue(context: Context) -> Callable[..., AsyncSubject]:
         return made
 
     return opened
+
+
+@fixture
+def default_place(context: Context) -> Iterator[None]:
+    """What is stored in a temporary directory by default is stored below the scratch directory."""
+    driver = context.bench.driver
+    if driver.place is None or driver.requires(driver.place):
+        raise NotApplicable("the place of storage has no default")
+    context.record.note("tempfile.tempdir = directory")
+    before, tempfile.tempdir = tempfile.tempdir, str(driver.directory)
+    driver.directory.mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 @fixture
