@@ -168,8 +168,8 @@ class OpenScheduler:
     def enqueue_many(self, numbers: range) -> list[str]:
         """Enqueue plain requests as one step; return the URLs of those that were accepted."""
         watched = Timed(self.raw, self._recorder.flight)
-        source = f"accepted = stored({self.variable}, {numbers})"
-        found: list[str] = self.call(source, "scheduler.enqueue.answers", misbehaving.stored, watched, numbers)
+        source = f"accepted = enqueued({self.variable}, {numbers})"
+        found: list[str] = self.call(source, "scheduler.enqueue.answers", misbehaving.enqueued, watched, numbers)
         return found
 
     def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:

@@ -26,7 +26,7 @@ def opened_for(crawler, build):
     return scheduler
 
 
-def stored(scheduler, numbers):
+def enqueued(scheduler, numbers):
     """Enqueue requests with these numbers; return the URLs of those that were accepted."""
     urls = [f"https://example.com/{number}" for number in numbers]
     return [url for url in urls if scheduler.enqueue_request(Request(url))]
