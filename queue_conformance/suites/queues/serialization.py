@@ -195,8 +195,8 @@ def comes_back_as_it_was(queue, made, new, pop_rule, tolerated, about, rule):
         popped = queue.pop()
     if found := difference(pushed, popped):
         with about(RARE if found.rare else rule):
-            expected = f"{found.name} {describe(field(pushed, found.name))}"
-            assert Exactly(field(popped, found.name)) == field(pushed, found.name), expected
+            name = found.name
+            assert Exactly(field(popped, name)) == field(pushed, name), f"{name} {describe(field(pushed, name))}"
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
