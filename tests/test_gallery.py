@@ -18,6 +18,7 @@ RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "
 """What a quarter of the usual number of programs does not show."""
 WAITS = (
     "FactoryHangs",
+    "ResumesOnce",
     "BlocksWhenEmpty",
     "PopHangs",
     "WaitsForWork",
