@@ -29,7 +29,7 @@ class Subject:
 
     def __getattr__(self, method: str) -> Any:
         own = getattr(self.raw, "__dict__", {})
-        if method in own and not callable(own[method]):
+        if method in own and not callable(own[method]) and not callable(getattr(type(self.raw), method, None)):
             return self.record.operate(f"{self.name}.{method}", self.rules.get(method, ""), lambda: getattr(self.raw, method))
 
         def call(*arguments: Any, **keywords: Any) -> Any:
