@@ -34,13 +34,13 @@ class _Before:
 
 @contextmanager
 def blaming(path: str) -> Iterator[None]:
-    """Turn an exception into what the class did, if that is its cause.
+    """Turn an exception into what the class did, if that is its cause, and tell what would stop others.
 
     Args:
         path: the dotted path of the class.
 
     Raises:
-        AtFault: instead of the exception.
+        AtFault: instead of the exception, or where there is none.
     """
     _Before.limits = _limits()
     _Before.sentinel = os.open(os.devnull, os.O_RDONLY)
@@ -52,6 +52,9 @@ def blaming(path: str) -> Iterator[None]:
         if fault := fault_in(error, path):
             raise AtFault(fault) from error
         raise
+    else:
+        if replaced := _replaced():
+            raise AtFault(f"{replaced}, after which nothing works")
     finally:
         with suppress(OSError):
             os.close(_Before.sentinel)
@@ -79,9 +82,8 @@ def fault_in(error: BaseException, path: str) -> str:
             if not isinstance(error, FileNotFoundError) or os.path.isdir(os.path.dirname(error.filename or "")):
                 return ""
         return f"removed directories that are not its own, after which nothing works: {said}"
-    for module, name in _CALLED:
-        if not callable(replaced := getattr(module, name, None)):
-            return f"replaced {module.__name__}.{name} by {describe(replaced)}, after which nothing works: {said}"
+    if replaced := _replaced():
+        return f"{replaced}, after which nothing works: {said}"
     package = path.replace(":", ".").partition(".")[0]
     frames = list(traceback.walk_tb(error.__traceback__))
     if frames and package not in _OURS:
@@ -89,6 +91,13 @@ def fault_in(error: BaseException, path: str) -> str:
         if str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
             return f"raised {said} where nothing was called ({frame.f_code.co_filename}, line {line})"
     return ""
+
+
+def _replaced() -> str:
+    called = ((module, name, getattr(module, name, None)) for module, name in _CALLED)
+    return next(
+        (f"replaced {module.__name__}.{name} by {describe(now)}" for module, name, now in called if not callable(now)), ""
+    )
 
 
 _CALLED = (
