@@ -1,4 +1,4 @@
-"""``python -m queue_conformance``: look up rules, and work with the reports of runs.
+"""``queue-conformance``, or ``python -m queue_conformance``: look up rules, and work with the reports of runs.
 
 What examines an implementation is pytest: ``pytest --queue-class=my_package.MyQueue``.
 """
@@ -23,7 +23,7 @@ from queue_conformance.specification.selection import UnknownRuleError, matching
 if TYPE_CHECKING:
     from queue_conformance.reports import ImplementationReport, Report
 
-PROGRAM = "python -m queue_conformance"
+PROGRAM = "queue-conformance"
 WORSE = BROKEN = 1
 USAGE = 2
 INTERRUPTED = 130
@@ -135,7 +135,9 @@ def _parser() -> argparse.ArgumentParser:
         "The exit status is 1 if the rule is still broken, 0 if it is not, and 2 if that cannot be told: "
         "the script fails differently, or does not run.",
     )
-    command.add_argument("report", type=Path, metavar="REPORT", help="a report of JSON lines")
+    command.add_argument(
+        "report", type=Path, nargs="?", metavar="REPORT", help="a report of JSON lines (default: the last run in pytest's cache)"
+    )
     command.add_argument("rule", metavar="RULE", help="the id of a rule that is broken in it")
     command.add_argument("--implementation", metavar="NAME", help="only the one of this name (default: all that broke the rule)")
     command.add_argument("--time-limit", type=_seconds, default=60.0, metavar="SECONDS", help="for one script (default: 60)")
@@ -250,15 +252,18 @@ def _report(asked: argparse.Namespace) -> int:
     for path in asked.output or ():
         _write(path, render(report, path))
     if not asked.output:
-        _print(line.text for line in terminal.render(report, _width(), asked.verbose))
+        _print(line.text for line in terminal.render(report, _width(), 2 * asked.verbose))
     return 0
 
 
 def _replay(asked: argparse.Namespace) -> int:
-    from queue_conformance.replay import ReplayError, State, replay
+    from queue_conformance.replay import ReplayError, State, last, replay
 
+    path = asked.report or last()
+    if path is None:
+        raise CommandError("replay: no run is in the cache here; name a report, which --conformance-report=FILE.jsonl writes")
     states = []
-    for found in _that_broke(_read(asked.report), asked.rule, asked.implementation):
+    for found in _that_broke(_read(path), asked.rule, asked.implementation):
         (violation,) = (v.violation for v in found.verdicts if v.rule.id == asked.rule and v.violation)
         shown = (violation, *violation.others)
         if asked.only_print:

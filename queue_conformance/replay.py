@@ -17,6 +17,17 @@ from queue_conformance.suites.outcomes import Violation
 
 SCRIPT = "script.py"
 
+REPLAY = "queue-conformance replay"
+
+LAST = Path(".pytest_cache", "d", "queue-conformance-run", "last.jsonl")
+"""Where pytest's cache keeps the report of the last run."""
+
+
+def last() -> Path | None:
+    """Return the report of the last run of pytest here, or in a directory above, if its cache has one."""
+    here = Path.cwd()
+    return next((found for above in (here, *here.parents) if (found := above / LAST).is_file()), None)
+
 
 class ReplayError(Exception):
     """A script cannot be run again; the message is one line that says what to do."""

@@ -1,4 +1,4 @@
-"""``python -m queue_conformance``, as its users meet it."""
+"""``queue-conformance``, as its users meet it."""
 
 import json
 import os
@@ -22,7 +22,7 @@ REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\")
 HANGS = "still broken: it hangs: Timeout (0:00:00.100000)!"
 MUST = "gallery.memory.PeeksAtTheNewest"
 SHOULD = "gallery.memory.ClosesOnce"
-PROGRAM = "python -m queue_conformance"
+PROGRAM = "queue-conformance"
 
 
 @pytest.fixture
@@ -174,14 +174,14 @@ def test_every_rule_can_be_explained(run):
         (
             ["explain", "queue.pop.fif"],
             "there is no rule 'queue.pop.fif'; did you mean queue.pop.fifo or queue.pop.lifo or queue.pop? "
-            "(python -m queue_conformance rules lists all)",
+            "(queue-conformance rules lists all)",
         ),
         (
             ["rules", "queue.pek"],
             "there is no rule 'queue.pek'; did you mean queue.peek or queue.pop or queue.len? "
-            "(python -m queue_conformance rules lists all)",
+            "(queue-conformance rules lists all)",
         ),
-        (["rules", "nothing.*"], "there is no rule 'nothing.*' (python -m queue_conformance rules lists all)"),
+        (["rules", "nothing.*"], "there is no rule 'nothing.*' (queue-conformance rules lists all)"),
         (["rules", "--search=no such text"], "no rule is like that; leave one of the conditions out"),
         (["rules", "--level=OUGHT"], "rules: --level: write one of MUST, SHOULD, MAY, not 'OUGHT' (see --help)"),
         (["rules", "--colour"], "unrecognized arguments: --colour (see --help)"),

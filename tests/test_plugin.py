@@ -72,7 +72,7 @@ def test_what_a_queue_prints_does_not_bury_the_result(run, pytester):
                 print("pushed " * 1000)
         """
     )
-    result = run("--queue-class=talkative.Talkative", "--conformance-examples=10")
+    result = run("--queue-class=talkative.Talkative", "--conformance-examples=10", "-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["... and * more characters, which -s shows", "  note: *printed when imported: 'imported'"])
     assert len(result.stdout.str()) < 60_000
@@ -86,8 +86,8 @@ def test_a_broken_must_rule_fails_the_run(run):
             "queue.peek.equals-pop  MUST broken",
             "  expected *",
             "  actual *",
-            "  operations",
-            "  script",
+            "    queue = *",
+            "  script    *",
             "  BROKEN        MUST   queue.peek.equals-pop*",
             "  verdict: NON-CONFORMANT (1 MUST rule is broken)",
         ]
@@ -107,13 +107,15 @@ def test_a_broken_should_rule_fails_the_run_if_asked(run):
 
 
 def test_each_broken_rule_is_shown_once_where_its_own_check_failed(run):
-    result = run("--queue-class=gallery.memory.RaisesWhenEmpty")
+    result = run("--queue-class=gallery.memory.RaisesWhenEmpty", "-v")
     titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
     shown = result.outlines.index("queue.pop.empty-none  MUST broken")
     others = [line for line in result.outlines if line.startswith("queue.pop.empty-none is broken here too, as shown ")]
     assert result.outlines[shown - 1].strip("_ ") == "queue.pop.empty-none (gallery.memory.RaisesWhenEmpty)"
     assert len(others) == len(titles) - 1
-    assert {line.split()[-1] for line in others} == {"above", "below"}
+    brief = run("--queue-class=gallery.memory.RaisesWhenEmpty")
+    assert sum(line.startswith("____") for line in brief.outlines) == 1
+    brief.stdout.fnmatch_lines([f"* 1 failed, * {len(others)} failed again in *"])
 
 
 def test_the_counterexample_of_a_broken_should_rule_is_shown_too(run):
@@ -164,7 +166,7 @@ def test_a_rule_selects_every_check_that_examines_it(run):
 
 
 def test_what_was_deselected_is_not_exercised(run):
-    result = run(f"--queue-class={FIFO}", "-k", "queue.pop.fifo and not machine")
+    result = run(f"--queue-class={FIFO}", "-k", "queue.pop.fifo and not machine", "-v")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["  not exercised MUST   queue.pop.empty-none  its check was not run", "  verdict: PARTIAL *"])
 
@@ -311,7 +313,8 @@ def test_a_constructor_that_fails_is_one_broken_rule(run, name, actual):
     result = run(f"--queue-class=gallery.memory.{name}", "--conformance-time-limit=1")
     assert result.ret == 1
     broken = [line for line in result.outlines if line.startswith("  BROKEN")]
-    assert broken == ["  BROKEN        MUST   queue.ctor.from-crawler"]
+    (line,) = broken
+    assert line.startswith("  BROKEN        MUST   queue.ctor.from-crawler  expected ")
     result.stdout.fnmatch_lines(["  actual *"])
     result.stdout.re_match_lines([r"  blocked \(blocked by queue\.ctor\.from-crawler\): .*"])
 
@@ -330,7 +333,7 @@ def test_what_a_class_does_to_the_process_is_noted(run, pytester):
                 return cls()
         """
     )
-    result = run("--queue-class=noisy.Queue")
+    result = run("--queue-class=noisy.Queue", "-v")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [

@@ -9,7 +9,7 @@ import pytest
 from kit import FIFO_DISK, FIFO_MEMORY, RELEASES, examine
 
 from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
-from queue_conformance.reports.placement import place
+from queue_conformance.reports.placement import place, urgent
 from queue_conformance.specification import Level, load
 from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.verdicts import RunVerdict, Verdict, conclude
@@ -57,6 +57,62 @@ def test_stacks_are_shown_for_a_hang():
     assert '  stacks\n    Thread 1\n    File "queue.py", line 3 in pop' in text
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_failure_in_brief_has_fifteen_lines_at_most(width):
+    long = violation(
+        expected="a request " * 40,
+        actual="another one " * 40,
+        operations=tuple(f"queue.push({n}){' ' * n}# and so on" for n in range(100)),
+        others=(violation(), violation()),
+    )
+    lines = failure.brief(load()["queue.pop.empty-none"], long, width, "COMMAND").splitlines()
+    assert len(lines) <= 15
+    assert max(map(len, lines)) <= width
+    assert lines[0] == "queue.pop.empty-none  MUST broken"
+    assert "  also      2 more ways to break it" in lines
+    assert lines[-1] == "  script    COMMAND"
+    assert "    queue.push(0)# and so on" in lines
+    assert any(line.startswith("    queue.push(99)") for line in lines)
+
+
+def test_what_is_short_is_told_whole_in_brief():
+    assert failure.brief(load()["queue.pop.empty-none"], violation(), script="COMMAND") == (
+        "queue.pop.empty-none  MUST broken\n"
+        "  rule      `pop` on an empty queue returns `None`, every time, and raises nothing.\n"
+        "  expected  None\n"
+        "  actual    IndexError raised\n"
+        "    queue = Queue()\n"
+        "    popped = queue.pop()\n"
+        "  hint      Catch IndexError, KeyError or queue.Empty of the container below.\n"
+        "  script    COMMAND"
+    )
+
+
+def test_a_conformant_class_has_twelve_lines_at_most(reports):
+    lines = [line.text for line in terminal.render(Report(reports[:1]), 80)]
+    assert len(lines) <= 12
+    assert not any("note: " in line for line in lines)
+    assert "  notes: 1, which -v shows" in lines
+
+
+def test_what_is_broken_is_one_line_each_in_brief(reports):
+    lines = [line.text for line in terminal.render(Report(reports), 80)]
+    assert all(len(line) <= 80 for line in lines)
+    assert sum(line.startswith("  BROKEN ") for line in lines) == 2
+
+
+def test_what_blocks_most_is_shown_first(reports):
+    must, should = (next(v for v in found.verdicts if v.violation) for found in reports[1:])
+    both = replace(reports[1], verdicts=(should, must))
+    seen = [(both.name, broken("machine", must, should)), (both.name, broken(should.rule.id, should))]
+    seen.append((both.name, broken(must.rule.id, must)))
+    assert urgent(Report((both,)), seen) == [2, 1, 0]
+
+
+def broken(check, *verdicts):
+    return CheckResult(check, tuple(Observation(verdict.rule.id, Outcome.BROKEN, check) for verdict in verdicts))
+
+
 def test_an_option_in_a_hint_stays_in_one_piece():
     text = failure.render(load()["aqueue.order.priority"], violation(rule="aqueue.order.priority"))
     assert "`--conformance-claim=priority=lower-first`" in text
@@ -69,14 +125,13 @@ def reports(recorded):
 
 @pytest.fixture(scope="module")
 def lines(reports):
-    return [line.text for line in terminal.render(Report(reports, ("--queue-class: no class",)))]
+    return [line.text for line in terminal.render(Report(reports, ("--queue-class: no class",)), verbosity=1)]
 
 
 def test_the_implementation_is_described(lines):
     assert "queue_reference.memory.FifoMemoryQueue" in lines
     assert any("downstream queue, profile scrapy, seed 0" in line for line in lines)
     assert "  found: FIFO, not persistent, peek, no clear, keeps the objects" in lines
-    assert "  claimed: nothing" in lines
 
 
 def test_a_rule_that_is_not_kept_has_a_line(reports, lines):
@@ -119,7 +174,7 @@ def test_lines_fit_the_terminal(reports, width):
     words = {word for line in terminal.render(Report(reports, ()), width) for word in line.text.split()}
     longest = max(map(len, words))
     for line in terminal.render(Report(reports, ()), width):
-        assert len(line.text) <= max(width, longest + 25)
+        assert len(line.text) <= max(width, longest + 39)
 
 
 def test_a_broken_should_rule_gates_only_if_asked(reports):
@@ -223,7 +278,7 @@ def provisional(report):
 
 
 def text_of(*reports, **fields):
-    return [line.text for line in terminal.render(Report(reports, **fields))]
+    return [line.text for line in terminal.render(Report(reports, **fields), verbosity=1)]
 
 
 def test_what_is_known_has_a_line_with_its_reason_and_fails_nothing(reports):
@@ -279,11 +334,12 @@ def test_a_known_failure_is_one_line_among_the_failures(reports):
     )
     _, must, should = reports
     both = replace(must, verdicts=(*known(must).verdicts, *(v for v in should.verdicts if v.rule.id == "queue.close.twice")))
-    (text,), elsewhere = place(Report((both,)), [(both.name, result)])
+    ((text, cause, _),), elsewhere = place(Report((both,)), [(both.name, result)], failure.render)
+    assert cause.startswith("expected no exception, got ")
     assert text.startswith("queue.close.twice  SHOULD broken\n")
     assert text.endswith("\n\nqueue.peek.equals-pop is broken here too, as is known: as the client does (#1)")
     assert elsewhere == {}
-    assert place(Report((known(must),)), []) == ([], {})
+    assert place(Report((known(must),)), [], failure.render) == ([], {})
 
 
 # --- JSON lines, read back -------------------------------------------------------------------------------------------

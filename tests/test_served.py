@@ -56,7 +56,7 @@ def test_a_queue_that_backs_off_for_long_proves_nothing():
 
 
 def test_a_queue_that_names_no_address_is_found(pytester):
-    arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-server=redis", "-k", "queue.len"]
+    arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-server=redis", "-k", "queue.len", "-v"]
     result = pytester.runpytest_subprocess(*arguments)
     expected = [
         "*profile external-queue*",
@@ -129,7 +129,7 @@ def test_the_authors_own_errors_count_when_claimed(pytester):
                     raise Gone from error
         """
     )
-    arguments = ["--queue-class=mine.MyQueue", "--queue-server=redis", *ARGUMENTS, "-k", "queue.push.transient"]
+    arguments = ["--queue-class=mine.MyQueue", "--queue-server=redis", *ARGUMENTS, "-k", "queue.push.transient", "-v"]
     without = pytester.runpytest_subprocess(*arguments)
     without.stdout.fnmatch_lines(["*expected TransientError, got Gone() raised (Scrapy*"])
     claimed = pytester.runpytest_subprocess(*arguments, "--conformance-claim=transient-error=mine.Gone")
@@ -210,5 +210,5 @@ def test_a_running_server_that_does_not_run_is_explained(pytester):
 
 
 def test_a_server_that_is_not_used_is_noted(pytester):
-    arguments = ["--queue-class=queue_reference.memory.FifoMemoryQueue", "--queue-server=redis", "-k", "queue.pop"]
+    arguments = ["--queue-class=queue_reference.memory.FifoMemoryQueue", "--queue-server=redis", "-k", "queue.pop", "-v"]
     pytester.runpytest_subprocess(*arguments).stdout.fnmatch_lines(["*it does not use the server that --queue-server names*"])

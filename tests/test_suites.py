@@ -62,7 +62,7 @@ def test_a_broken_rule_fails_its_test_with_the_screen_of_the_command_line(run, r
         [
             "*_ TestMine.test_conformance[[]queue.peek.equals-pop[]] _*",
             "queue.peek.equals-pop  MUST broken",
-            "  script",
+            "  script    *",
             "*= queue conformance =*",
             "test_suites.py::TestMine",
             "  gallery.memory.PeeksAtTheNewest, downstream queue, profile scrapy, seed 0",

@@ -3,9 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+from _pytest._code.code import TerminalRepr
+from _pytest._io import TerminalWriter
+
+from queue_conformance.reports.placement import Shown
 from queue_conformance.reports.secrets import Secrets
+
+_COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bold"}
+"""How texts are shown, by their labels."""
+
+
+class Failure(TerminalRepr):
+    """What pytest shows of a check that failed.
+
+    Args:
+        shown: that.
+
+    Attributes:
+        reprcrash: where pytest's summary looks for the cause.
+    """
+
+    def __init__(self, shown: Shown) -> None:
+        self._text = shown.text
+        self.reprcrash = SimpleNamespace(message=shown.cause)
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write it in colours."""
+        write(tw, self._text)
+
+
+def write(tw: TerminalWriter, text: str) -> None:
+    """Write a failure in colours."""
+    for line in text.split("\n"):
+        label = line.split()[0] if line.startswith("  ") and line[2:3].strip() else ""
+        markup = _COLOURS.get(label) or ("bold" if line and line[0] != " " else "")
+        tw.line(line, **({markup: True} if markup else {}))
 
 
 class WithoutSecrets:

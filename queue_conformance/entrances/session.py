@@ -19,17 +19,22 @@ from queue_conformance.engine.sequences import Command, Commands
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.entrances.joining import Described, Suites
-from queue_conformance.entrances.printing import WithoutSecrets, told
+from queue_conformance.entrances.printing import Failure, WithoutSecrets, told, write
 from queue_conformance.entrances.progress import DistributedProgress, Progress, display_of
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import Report, files, markdown, terminal
-from queue_conformance.reports.placement import place
+from queue_conformance.replay import LAST, REPLAY
+from queue_conformance.reports import Report, failure, files, markdown, terminal
+from queue_conformance.reports.placement import place, urgent
+from queue_conformance.specification import Rule
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.outcomes import Violation
+
+AGAIN = "failed again"
+"""What pytest's last line calls checks that saw only what others show."""
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
@@ -140,8 +145,11 @@ class Session:
         hooks = {"opener": self._hook("pytest_open_queue"), "prepare": self._hook("pytest_prepare_spider")}
         examination = self._begin(target, **hooks)
         node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
-        fails = self.fails(target.name)
-        return [CheckItem.from_parent(node, check=check, examination=examination, fails=fails) for check in examination.checks]
+        how = {"examination": examination, "fails": self.fails(target.name)}
+        items: list[pytest.Item] = [CheckItem.from_parent(node, check=check, **how) for check in examination.checks]
+        collected = pytest.CollectReport(node.nodeid, "passed", None, [*items])
+        session.config.hook.pytest_collectreport(report=collected)  # so that pytest counts them
+        return items
 
     def _begin(self, target: Target, **how: Any) -> Examination | Hosted:
         with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
@@ -253,6 +261,8 @@ class Session:
             self._update(exitstatus)
         report = self.report()
         self._remember(report)
+        if getattr(self.config, "cache", None):
+            files.write(report, self.config.cache.mkdir(LAST.parent.name) / LAST.name)
         for name in self.options.reports:
             try:
                 files.write(report, self.config.invocation_params.dir / name)
@@ -286,10 +296,26 @@ class Session:
     def _show_each_once(self, report: Report) -> None:
         """Let pytest's list of failures show each broken rule once, now that the shortest counterexample is known."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        failed = [report for report in reporter.stats.get("failed", []) if hasattr(report, _RESULT)] if reporter else []
-        texts, self._elsewhere = place(report, [unpack(getattr(report, _RESULT)) for report in failed])
-        for one, text in zip(failed, texts, strict=True):
-            one.longrepr = text
+        if reporter is None:
+            return
+        failed = reporter.stats.get("failed", [])
+        ours = [one for one in failed if hasattr(one, _RESULT)]
+        results = [unpack(getattr(one, _RESULT)) for one in ours]
+        order = urgent(report, results)
+        shown, self._elsewhere = place(report, [results[number] for number in order], self._drawn)
+        failed[:] = [one for one in failed if one not in ours]
+        for number, one in zip(order, shown, strict=True):
+            ours[number].longrepr = Failure(one)
+            again = one.again and self.config.get_verbosity() <= 0
+            reporter.stats.setdefault(AGAIN if again else "failed", []).append(ours[number])
+
+    def _drawn(self, rule: Rule, violation: Violation) -> str:
+        """Return a broken rule as the terminal shows it."""
+        width, verbosity = self.config.get_terminal_writer().fullwidth, self.config.get_verbosity()
+        if verbosity > 0:
+            return failure.render(rule, violation, width, script=verbosity > 1)
+        kept = bool(getattr(self.config, "cache", None))
+        return failure.brief(rule, violation, width, f"{REPLAY} {rule.id} --print" if kept else "pytest -vv shows it")
 
     def _cached(self) -> dict[str, Any]:
         """Return the programs that failed in earlier runs, by implementation."""
@@ -321,10 +347,9 @@ class Session:
             terminalreporter.section("broken, not failing")
             for title, text in self._elsewhere.items():
                 terminalreporter.write_sep("_", title, yellow=True, bold=True)
-                terminalreporter.write_line(text)
+                write(terminalreporter._tw, text)
         terminalreporter.section("queue conformance")
-        verbose = self.config.get_verbosity() > 0
-        for line in terminal.render(report, terminalreporter._tw.fullwidth, verbose):
+        for line in terminal.render(report, terminalreporter._tw.fullwidth, self.config.get_verbosity()):
             markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
             terminalreporter.write_line(line.text, **markup)
         if self.config.get_verbosity() > 1:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from queue_conformance.specification import Rule, fitting
 from queue_conformance.suites.outcomes import Violation
 
 WIDTH = 100
-"""Columns of a failure."""
+"""Columns of a failure, where nobody says how many there are."""
+
+LINES = 15
+"""Lines that a failure has at most where it is told in brief, and of these for one text."""
+TEXT_LINES = 2
 
 FIRST, LAST = 4, 8
 """Operations shown at the beginning and at the end, if there are more."""
@@ -17,42 +22,85 @@ STACK_LINES = 10
 """Lines of stacks that are shown."""
 
 
-def render(rule: Rule, violation: Violation) -> str:
-    """Return a broken rule as text.
+def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = "") -> str:
+    """Return a broken rule as text of at most :data:`LINES` lines.
 
     Args:
         rule: the rule.
         violation: how it was broken.
+        width: columns of the terminal.
+        script: how to get the script and all else.
     """
-    provisional = f", provisional: new in {rule.provisional}, fails no run yet" if rule.provisional else ""
+
+    def labelled(label: str, text: str) -> list[str]:
+        lines = textwrap.wrap(text, width - len(_MARGIN), break_on_hyphens=False)
+        if len(lines) > TEXT_LINES:
+            lines = [*lines[: TEXT_LINES - 1], _cut(" ".join(lines[TEXT_LINES - 1 :]), width - len(_MARGIN))]
+        return [f"{_MARGIN if number else f'  {label:<10}'}{line}" for number, line in enumerate(lines)]
+
+    above = [_title(rule), *labelled("rule", rule.sentence)]
+    above += [*labelled("expected", violation.expected), *labelled("actual", violation.actual)]
+    below = []
+    if more := len(violation.others):
+        below += labelled("also", f"{more} more {'way' if more == 1 else 'ways'} to break it")
+    for hint in fitting(rule.hints, violation.evidence)[:1]:
+        below += labelled("hint", hint)
+    below += [f"  script    {script}"] if script else []  # in one piece, for it is to be copied
+    room = LINES - len(above) - len(below)
+    operations = _shortened(violation.operations, max(1, room // 3), room - 1 - max(1, room // 3))
+    return "\n".join([*above, *(_cut(f"    {line}", width) for line in operations), *below])
+
+
+def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool = True) -> str:
+    """Return a broken rule as text, with all that is known.
+
+    Args:
+        rule: the rule.
+        violation: how it was broken.
+        width: columns of the terminal.
+        script: whether the script stands at the end.
+    """
+
+    def wrapped(text: str, first: str, later: str = _MARGIN) -> list[str]:
+        how = {"break_long_words": False, "break_on_hyphens": False}
+        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, **how)  # type: ignore[arg-type]
+
     lines = [
-        f"{rule.id}  {rule.level} broken{provisional}",
-        *_wrapped(rule.sentence, "  "),
-        *_wrapped(violation.expected, "  expected  ", "            "),
-        *_wrapped(violation.actual, "  actual    ", "            "),
+        _title(rule),
+        *wrapped(rule.sentence, "  ", "  "),
+        *wrapped(violation.expected, "  expected  "),
+        *wrapped(violation.actual, "  actual    "),
         "  operations",
-        *(f"    {line}" for line in _shortened(violation.operations)),
+        *(f"    {line}" for line in _shortened(violation.operations, FIRST, LAST)),
     ]
     for other in violation.others:
-        lines += _wrapped(f"{other.cause}: expected {other.expected}, got {other.actual}", "  also      ", "            ")
+        lines += wrapped(f"{other.cause}: expected {other.expected}, got {other.actual}", "  also      ")
     if violation.stacks:
         stacks = violation.stacks.splitlines()
         lines += ["  stacks", *(f"    {line.strip()}" for line in stacks[:STACK_LINES])]
     for hint in fitting(rule.hints, violation.evidence):
-        lines += _wrapped(hint, "  hint      ", "            ")
-    lines += _wrapped(rule.source, "  source    ", "            ")
-    lines += ["  script", textwrap.indent(violation.script.rstrip(), "    ")]
+        lines += wrapped(hint, "  hint      ")
+    lines += wrapped(rule.source, "  source    ")
+    if script:
+        lines += ["  script", textwrap.indent(violation.script.rstrip(), "    ")]
     return "\n".join(lines)
 
 
-def _wrapped(text: str, first: str, later: str = "  ") -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
-    )
+_MARGIN = " " * 12
+"""What stands before all but the first line of a text with a label."""
 
 
-def _shortened(operations: tuple[str, ...]) -> list[str]:
+def _title(rule: Rule) -> str:
+    provisional = f", provisional: new in {rule.provisional}, fails no run yet" if rule.provisional else ""
+    return f"{rule.id}  {rule.level} broken{provisional}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _shortened(operations: Sequence[str], first: int, last: int) -> list[str]:
     lines = [line for operation in operations for line in operation.splitlines()]
-    if len(lines) <= FIRST + LAST + 1:
+    if len(lines) <= first + last + 1:
         return lines
-    return [*lines[:FIRST], f"... {len(lines) - FIRST - LAST} more ...", *lines[-LAST:]]
+    return [*lines[:first], f"... {len(lines) - first - last} more ...", *lines[-last:]]

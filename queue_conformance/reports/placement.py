@@ -2,13 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from queue_conformance.reports import Report, failure
-from queue_conformance.suites.outcomes import CheckResult
+from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.specification import Level, Rule
+from queue_conformance.suites.outcomes import CheckResult, Violation
+from queue_conformance.verdicts import RuleVerdict, Verdict
 
 
-def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[list[str], dict[str, str]]:
+class Shown(NamedTuple):
+    """What a terminal shows of a check that failed.
+
+    Attributes:
+        text: all of it.
+        cause: the one line of it that pytest's summary has.
+        again: whether all of it is shown of other checks.
+    """
+
+    text: str
+    cause: str
+    again: bool = False
+
+    @classmethod
+    def line(cls, text: str) -> Shown:
+        """Return what one line says."""
+        return cls(text, text)
+
+
+def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
+    """Return the broken rules in the order in which they are best mended: what gates, then what blocks most, known ones last."""
+    broken = [verdict for verdict in found.verdicts if verdict.violation]
+    return sorted(broken, key=lambda verdict: (bool(verdict.known), *_urgency(found, verdict)))
+
+
+def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, int, int]:
+    gates = verdict.rule.level is Level.MUST and verdict.rule.counts
+    return not gates, list(Level).index(verdict.rule.level), -blocks(found, verdict.rule)
+
+
+def blocks(found: ImplementationReport, rule: Rule) -> int:
+    """Return how many rules could not be examined because one is broken."""
+    return sum(1 for v in found.verdicts if v.verdict is Verdict.BLOCKED and rule.id in re.findall(r"[\w.-]+", v.reason))
+
+
+def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[int]:
+    """Return the numbers of the checks that failed, in the order in which their rules are best mended.
+
+    What only sees again what others show is last.
+
+    Args:
+        report: what came of the run.
+        failed: as for :func:`place`.
+    """
+    ranks = {
+        (found.name, verdict.rule.id): rank
+        for found in report.implementations
+        for rank, verdict in enumerate(most_urgent_first(found))
+    }
+
+    def key(number: int) -> tuple[bool, int, int]:
+        name, result = failed[number]
+        broken = {observation.rule for observation in result.broken}
+        return result.check not in broken, min((ranks.get((name, rule), len(ranks)) for rule in broken), default=0), number
+
+    return sorted(range(len(failed)), key=key)
+
+
+def place(
+    report: Report, failed: Sequence[tuple[str, CheckResult]], draw: Callable[[Rule, Violation], str]
+) -> tuple[list[Shown], dict[str, str]]:
     """Distribute the broken rules over the checks that failed.
 
     A rule is shown where the check that bears its name failed, or else where the first check failed that saw it broken.
@@ -16,34 +80,39 @@ def place(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> tuple[li
     Args:
         report: what came of the run.
         failed: the checks that failed, in the order in which they are shown: the name of the implementation, and what came of it.
+        draw: returns a broken rule as text.
 
     Returns:
-        The text of each failed check; and by title the texts of the broken rules that no failed check saw, unless they are
+        What is shown of each failed check; and by title the texts of the broken rules that no failed check saw, unless they are
         known.
     """
-    screens, known = {}, {}
+    screens: dict[tuple[str, str], Shown] = {}
+    known: dict[tuple[str, str], Shown] = {}
     for found in report.implementations:
         for verdict in found.verdicts:
             key = found.name, verdict.rule.id
             if verdict.known:
-                known[key] = f"{verdict.rule.id} is broken here too, as is known: {verdict.known}"
-            elif verdict.violation:
-                screens[key] = failure.render(verdict.rule, verdict.violation)
+                text = f"{verdict.rule.id} is broken here too, as is known: {verdict.known}"
+                known[key] = Shown(text, text, again=True)
+            elif one := verdict.violation:
+                screens[key] = Shown(draw(verdict.rule, one), f"expected {one.expected}, got {one.actual}")
     seen = [list(dict.fromkeys((path, observation.rule) for observation in result.broken)) for path, result in failed]
     places: dict[tuple[str, str], int] = {}
     for index, broken in enumerate(seen):
         for key in broken:
             if key not in places or failed[index][1].check == key[1]:
                 places[key] = index
-    texts = []
+    shown = []
     for index, broken in enumerate(seen):
         mistake = failed[index][1].mistake
-        said = [f"the kit itself failed here: {mistake}"] if mistake else []
-        said += [failed[index][1].fault] if failed[index][1].fault else []
+        said = [Shown.line(f"the kit itself failed here: {mistake}")] if mistake else []
+        said += [Shown.line(failed[index][1].fault)] if failed[index][1].fault else []
         for key in sorted(broken, key=known.__contains__):  # what is new comes first
             if key in known or places[key] == index:
                 said.append(known.get(key) or screens[key])
             else:
-                said.append(f"{key[1]} is broken here too, as shown {'above' if places[key] < index else 'below'}")
-        texts.append("\n\n".join(said))
-    return texts, {f"{rule} ({path})": screen for (path, rule), screen in screens.items() if (path, rule) not in places}
+                text = f"{key[1]} is broken here too, as shown {'above' if places[key] < index else 'below'}"
+                said.append(Shown(text, text, again=True))
+        again = bool(said) and all(one.again for one in said)
+        shown.append(Shown("\n\n".join(one.text for one in said), said[0].cause if said else "", again))
+    return shown, {f"{rule} ({path})": screen.text for (path, rule), screen in screens.items() if (path, rule) not in places}

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from queue_conformance.implementations.capabilities import FLAGS, UNSEEN, Capabilities, Order
 from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.reports.placement import blocks, most_urgent_first
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
@@ -41,17 +42,19 @@ class Line(NamedTuple):
     bold: bool = False
 
 
-def render(report: Report, width: int = 100, verbose: bool = False) -> Iterator[Line]:
+def render(report: Report, width: int = 100, verbosity: int = 0) -> Iterator[Line]:
     """Yield the lines of the report.
 
     Args:
         report: what came of the run.
         width: columns of the terminal.
-        verbose: also name the rules that are kept.
+        verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that are kept.
     """
     for implementation in report.implementations:
-        yield from _implementation(report, implementation, width, verbose)
+        yield from _implementation(report, implementation, width, verbosity)
         yield Line("")
+    if len(report.implementations) > 1:
+        yield from _table(report.implementations)
     for line in report.gate:
         yield Line(f"baseline: {line}", "red", True)
     for error in report.errors:
@@ -60,22 +63,17 @@ def render(report: Report, width: int = 100, verbose: bool = False) -> Iterator[
         yield Line(f"MISTAKE OF THE KIT: {line}", "red", True)
 
 
-def _implementation(report: Report, found: ImplementationReport, width: int, verbose: bool) -> Iterator[Line]:
+def _implementation(report: Report, found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
     about = [found.path if found.name != found.path else "", found.version, found.kind.replace("-", " ")]
     about += [f"profile {found.profile}", f"seed {report.origin.seed}"]
     yield Line(found.name, bold=True)
     yield from map(Line, _wrapped(", ".join(part for part in about if part), width, "  "))
     if found.found:
         yield from map(Line, _wrapped(f"found: {found.found}", width, "  "))
-    claimed = ", ".join(f"{name}={value}" for name, value in found.claims.items())
-    yield Line(f"  claimed: {claimed or 'nothing'}")
-    for note in found.notes:
-        yield from map(Line, _wrapped(f"note: {note}", width, "  "))
-    for verdict in found.verdicts:
-        if verdict.verdict in _ONE_BY_ONE or (verbose and verdict.verdict is Verdict.KEPT):
-            yield from _rule(verdict, width)
-    for kind in _IN_GROUPS:
-        yield from map(Line, _groups(found, kind, width))
+    if found.claims:
+        claimed = ", ".join(f"{name}={value}" for name, value in found.claims.items())
+        yield from map(Line, _wrapped(f"claimed: {claimed}", width, "  "))
+    yield from _rules_of(found, width, verbosity)
     for level, counts in found.counts().items():
         if counts:
             known = sum(1 for verdict in found.broken(level) if verdict.known)
@@ -89,6 +87,39 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
         for verdict in found.also.verdicts:
             if verdict.violation and not any(verdict.rule.id == other.rule.id and other.violation for other in found.verdicts):
                 yield from _rule(verdict, width)
+
+
+def _table(implementations: Sequence[ImplementationReport]) -> Iterator[Line]:
+    """Yield a line for each of several implementations, below how many rules of each level are broken."""
+    yield Line(f"  {'':<14}  broken MUST  SHOULD", bold=True)
+    for found in implementations:
+        broken = f"{len(found.broken(Level.MUST)):>13}{len(found.broken(Level.SHOULD)):>8}"
+        yield Line(f"  {found.verdict:<14}{broken}  {found.name}", _COLOURS[found.verdict])
+    yield Line("")
+
+
+def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
+    """Yield what there is to say of single rules: in brief what is broken, and how much else is not known."""
+    if verbosity <= 0:
+        broken = most_urgent_first(found)
+        for verdict in broken:
+            yield from (line._replace(text=_cut(line.text, width)) for line in _rule(verdict, 10**6))
+        if len(broken) > 1 and not broken[0].known:
+            blocked = blocks(found, broken[0].rule)
+            also = f", which blocks {blocked} other{'s' if blocked > 1 else ''}" if blocked else ""
+            yield Line(f"  start with {broken[0].rule.id}{also}", bold=True)
+        for kind in (Verdict.NOT_EXERCISED, Verdict.ERROR, Verdict.BLOCKED):
+            yield from (Line(_cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
+        if found.notes:
+            yield Line(f"  notes: {len(found.notes)}, which -v shows")
+        return
+    for note in found.notes:
+        yield from map(Line, _wrapped(f"note: {note}", width, "  "))
+    for verdict in found.verdicts:
+        if verdict.verdict in _ONE_BY_ONE or (verbosity > 1 and verdict.verdict is Verdict.KEPT):
+            yield from _rule(verdict, width)
+    for kind in _IN_GROUPS:
+        yield from map(Line, _groups(found, kind, width))
 
 
 def _counted(counts: Counter[Verdict], known: int = 0) -> str:
@@ -116,14 +147,15 @@ def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
         yield from (Line(line, colour) for line in _wrapped(said, width, " " * 23))
 
 
-def _groups(found: ImplementationReport, kind: Verdict, width: int) -> Iterator[str]:
-    """Yield the rules with a verdict, grouped by its reason."""
+def _groups(found: ImplementationReport, kind: Verdict, width: int, *, number: bool = False) -> Iterator[str]:
+    """Yield the rules with a verdict, or only their number, grouped by its reason."""
     groups: dict[str, list[str]] = {}
     for verdict in found.verdicts:
         if verdict.verdict is kind:
             groups.setdefault(verdict.reason, []).append(verdict.rule.id)
     for reason, rules in groups.items():
-        yield from _wrapped(f"{kind} ({reason}): {', '.join(rules)}", width, "  ")
+        named = f"{len(rules)} rules" if number and len(rules) > 2 else ", ".join(rules)
+        yield from _wrapped(f"{kind} ({reason}): {named}", width, "  ")
 
 
 def second(also: ImplementationReport) -> str:
@@ -180,6 +212,10 @@ def _broken(verdicts: Sequence[RuleVerdict]) -> str:
     if known == len(verdicts):
         return f"{text}, {'all' if known > 1 else 'and'} known"
     return f"{text}, {known} of them known" if known else text
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
