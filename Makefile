@@ -14,10 +14,12 @@ MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-all nightly lowest browser lint types docs matrix build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest browser lint types docs matrix pictures build benchmark mutation clean
 
-demo: $(STAMP)  ## examine a queue of Scrapy; that it breaks rules is what the report shows
-	-$(BIN)/pytest -c /dev/null --rootdir=. -p no:cacheprovider --queue-class=scrapy.squeues.PickleLifoDiskQueue
+demo: $(STAMP)  ## examine a queue of Scrapy that breaks rules, and one that does not
+	@$(BIN)/pytest -q -c /dev/null --rootdir=. --queue-class=scrapy.squeues.FifoMemoryQueue \
+		--queue-class=scrapy.squeues.PickleLifoDiskQueue || test $$? -eq 1
+	@echo "Next: $(BIN)/pytest --queue-class=my_package.MyQueue examines a class of your own; 'script' shows how to see a failure again."
 
 test: $(STAMP) browser lint types  ## what must hold before a change lands
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
@@ -52,6 +54,9 @@ types: $(STAMP)
 
 docs: $(STAMP)  ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build -E -W --keep-going -q docs docs/_build/html
+
+pictures: $(STAMP)  ## the runs that the README shows
+	$(BIN)/python docs/pictures.py
 
 matrix: $(STAMP)  ## examine the released implementations again, for the conformance matrix of the documentation
 	mkdir -p build

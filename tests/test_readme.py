@@ -1,30 +1,45 @@
 """What the README shows is what a user gets."""
 
+import html
 import re
+import shlex
 import tomllib
-from importlib.metadata import version
-from pathlib import Path
 
 import pytest
+from pages import ROOT
+from test_docs import OTHERS
 
 from queue_conformance.options import OPTIONS
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
-TEXTS = [block for language, block in BLOCKS if language == "text"]
-
-# Where faults hit depends on the user, the platform and the release of Python.
-FAULTS = re.compile(r"^  note: (disk faults|faults that hit|durability|after a crash).*\n(    .*\n)*", re.MULTILINE)
+PICTURES = re.findall(r"!\[.*\]\((.*\.svg)\)", README)
 
 
-@pytest.mark.skipif(f"Scrapy {version('scrapy')}," not in README, reason="the README shows another release of Scrapy")
-def test_the_report_and_the_failure_are_printed_as_shown(pytester):
-    result = pytester.runpytest_subprocess("--queue-class=scrapy.squeues.PickleLifoDiskQueue", "-p", "no:cacheprovider")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    printed = "\n".join([*result.outlines, ""])
-    assert len(TEXTS) == 2
-    for block in TEXTS:
-        assert FAULTS.sub("", block) in FAULTS.sub("", printed)
+def shown(picture):
+    """Return the lines of a picture of a terminal, the first of which is a command."""
+    lines = {}
+    for number, text in re.findall(r"<text[^>]*-line-(\d+)\)[^>]*>(.*?)</text>", (ROOT / picture).read_text("utf-8"), re.DOTALL):
+        lines[int(number)] = lines.get(int(number), "") + html.unescape(text).replace("\xa0", " ")
+    return [lines.get(number, "").rstrip() for number in range(max(lines) + 1)]
+
+
+@pytest.mark.skipif(bool(OTHERS), reason=f"the pictures show another release of {' and '.join(OTHERS)}")
+@pytest.mark.parametrize("picture", PICTURES)
+def test_a_picture_shows_what_is_printed(pytester, monkeypatch, picture):
+    monkeypatch.setenv("COLUMNS", "80")
+    command, *lines = shown(picture)
+    assert command.startswith("$ pytest -q ")
+    result = pytester.runpytest_subprocess(*shlex.split(command)[2:])
+    printed = [line.rstrip() for line in result.outlines]
+    begin = next(number for number, line in enumerate(lines) if line.startswith("==="))
+    end = next(number for number, line in enumerate(lines) if line.startswith("  verdict: "))
+    assert "\n".join(lines[begin : end + 1]) in "\n".join(printed)
+
+
+def test_there_are_pictures_of_a_failing_and_of_a_passing_run():
+    verdicts = ["".join(re.findall(r"^  verdict: (\S+)", "\n".join(shown(picture)), re.MULTILINE)) for picture in PICTURES]
+    assert verdicts == ["NON-CONFORMANT", "CONFORMANT"]
 
 
 def test_the_options_of_the_table_exist():
