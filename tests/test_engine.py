@@ -503,6 +503,18 @@ def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(a
     assert failed.value.body[1:] == [written, "length = len(queue)", "assert length == 9, f'got {length!r}'"]
 
 
+def tolerates_values(queue, tolerated):
+    with tolerated(ValueError):
+        queue.push("1", 2)
+
+
+def test_a_script_fails_where_the_class_refuses_otherwise():
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+        run_case(made, "queue.push.accept", instrument(tolerates_values), {})
+    assert failed.value.body[1:] == ["queue.push('1', 2)"]
+
+
 def says_something(note, number):
     note("numbers", f"have {number}")
 

@@ -147,6 +147,7 @@ def tolerated(context: Context) -> Callable[..., Block]:
         def __init__(self, *errors: type[BaseException], when: bool = True) -> None:
             self.errors = (errors or (Exception,)) if when else ()
             self.raised: BaseException | None = None
+            self.failed = False
 
         def __bool__(self) -> bool:
             return self.raised is not None
@@ -157,10 +158,11 @@ def tolerated(context: Context) -> Callable[..., Block]:
         def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
             if isinstance(error, OperationRaised) and isinstance(error.error, self.errors):
                 self.raised = error.error
+            self.failed = error is not None and self.raised is None
             return self.raised is not None
 
         def written(self, body: str, named: bool) -> str:
-            if not self.errors:
+            if not self.errors or self.failed:
                 return body
             return f"with {'suppress(Exception)' if self.raised else 'or_exit()'}:\n{textwrap.indent(body, INDENT)}"
 
