@@ -515,6 +515,20 @@ def test_a_script_fails_where_the_class_refuses_otherwise():
     assert failed.value.body[1:] == ["queue.push('1', 2)"]
 
 
+def asserts_a_text(queue, item, texts):
+    queue.push(item(1))
+    popped = queue.pop()
+    assert f"{{{popped!r:>6}}} of {texts}" == 1
+
+
+def test_a_text_that_no_f_string_can_hold_is_written():
+    suites.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+        run_case(made, "queue.push.accept", instrument(asserts_a_text), {"texts": ["b'c", "\\"]})
+    text = failed.value.body[-1].removeprefix("assert ").partition(" == ")[0]
+    assert eval(text, {"popped": None}) == "{  None} of [\"b'c\", '\\\\']"
+
+
 def says_something(note, number):
     note("numbers", f"have {number}")
 

@@ -293,7 +293,7 @@ class _Folding(ast.NodeTransformer):
         if source is not None:
             return expression(source)
         made = type(node)(**{name: self._copied(value) for name, value in ast.iter_fields(node)})
-        return ast.copy_location(_plain(made), node)
+        return ast.copy_location(_interpolated(made) if isinstance(made, ast.JoinedStr) else _plain(made), node)
 
     def _copied(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -345,6 +345,23 @@ class _Folding(ast.NodeTransformer):
                 return expression(f"{left} is not None and {form} {compared}")
         found: ast.expr = self.visit(node)
         return found
+
+
+def _interpolated(node: ast.JoinedStr) -> ast.expr:
+    """Return a formatted string as a call of ``format`` where it holds what f-strings may not before Python 3.12."""
+    try:
+        ast.unparse(node)
+    except ValueError:
+        template, values = "", []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                written = ast.unparse(ast.JoinedStr([ast.FormattedValue(ast.Name("_"), part.conversion, part.format_spec)]))
+                template += written[2:-1].replace("{_", "{")
+                values.append(part.value)
+            elif isinstance(part, ast.Constant):
+                template += str(part.value).replace("{", "{{").replace("}", "}}")
+        return ast.Call(ast.Attribute(ast.Constant(template), "format", ast.Load()), values, [])
+    return node
 
 
 def _plain(node: ast.AST) -> ast.AST:
