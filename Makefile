@@ -48,6 +48,7 @@ browser:  ## what the tests of pages look at them with; where it cannot be insta
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 types: $(STAMP)
 	$(BIN)/mypy

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.process import run_script
 from queue_conformance.reports.secrets import HIDDEN, Secrets, needed
-from queue_conformance.suites.outcomes import Violation
 
 SCRIPT = "script.py"
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from queue_conformance.engine.outcomes import Observation, Outcome, Violation, combined
 from queue_conformance.specification import Level, Rule, fitting
 from queue_conformance.specification.applicability import why_not_applicable
-from queue_conformance.suites.outcomes import Observation, Outcome, Violation, combined
 
 
 class Verdict(StrEnum):

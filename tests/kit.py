@@ -17,6 +17,8 @@ from typing import IO, Any, TypeVar
 
 from gallery import QCRAWL
 from queue_conformance import isolation
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.runs import Run
 from queue_conformance.faults import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
@@ -25,8 +27,6 @@ from queue_conformance.isolation import FlightRecorder
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import ImplementationReport
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.suites import Check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.survey import survey

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.reports import ImplementationReport, Origin, Report
 from queue_conformance.specification import Kind, Level, Profile, load
-from queue_conformance.suites.outcomes import Violation
 from queue_conformance.verdicts import RuleVerdict, Verdict, conclude
 
 QUEUE = "my_package.queues.DiskQueue"

@@ -9,6 +9,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, run_script
 
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.registry import runner_of
 from queue_conformance.entrances.stateful import state_machine
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
@@ -18,8 +20,6 @@ from queue_conformance.loops import RealLoop, SimulatedLoop
 from queue_conformance.models.asyncqueue import AsyncQueueModel
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
-from queue_conformance.suites import runner_of
-from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 pytest.importorskip("qcrawl", reason="qCrawl is not installed")

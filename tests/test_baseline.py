@@ -13,10 +13,10 @@ import pytest
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.baseline.judgement import Examined, judge, mark
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import commands
 from queue_conformance.options import Options, Target
 from queue_conformance.specification import Kind, Level, load
-from queue_conformance.suites.outcomes import Violation
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
 EMPTY, COUNT, TWICE = "queue.pop.empty-none", "queue.len.count", "queue.close.twice"

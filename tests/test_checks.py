@@ -5,8 +5,8 @@ import importlib
 import pytest
 
 from gallery import QCRAWL, exhibits
+from queue_conformance.engine.registry import check, checks_of
 from queue_conformance.specification import Kind, Profile, load
-from queue_conformance.suites import check, checks_of
 from queue_conformance.suites.preflight import claims_of, preflight_of
 from queue_conformance.suites.queues import length
 

@@ -12,10 +12,10 @@ import pytest
 from kit import FIFO_BYTES, FIFO_DISK, bench, examine, mounts
 
 from queue_conformance import isolation
+from queue_conformance.engine.registry import checks_of
 from queue_conformance.faults import disk
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.specification import Kind
-from queue_conformance.suites import checks_of
 
 FULL = pytest.mark.skipif(not mounts(), reason="needs a file system of its own")
 

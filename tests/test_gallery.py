@@ -6,10 +6,10 @@ import pytest
 from kit import ENVIRONMENT, broken, downloads, examine, mounts, without_jobs
 
 from gallery import QCRAWL, Exhibit, exhibits
+from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.registry import Check
 from queue_conformance.replay import State, judge, replay
 from queue_conformance.specification import Level
-from queue_conformance.suites import Check
-from queue_conformance.suites.outcomes import Violation
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 FILLS_A_DISK = "gallery.faults.ForgivesFullDisks"

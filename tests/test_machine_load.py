@@ -13,14 +13,14 @@ from kit import FIFO_MEMORY, alone, bench, broken, examine, implementation
 from queue_conformance import isolation, stopwatch
 from queue_conformance.engine import fixtures, process
 from queue_conformance.engine.generation import explore
+from queue_conformance.engine.outcomes import Outcome, TooSlow
 from queue_conformance.engine.process import fork
+from queue_conformance.engine.registry import Check, runner_of
 from queue_conformance.isolation import Answer, FlightRecorder
 from queue_conformance.specification import load
 from queue_conformance.stopwatch import Stopwatch
-from queue_conformance.suites import Check, runner_of
 from queue_conformance.suites.dupefilters import files
 from queue_conformance.suites.execution import Conditions, execute
-from queue_conformance.suites.outcomes import Outcome, TooSlow
 from queue_conformance.verdicts import Verdict
 from queue_reference.dupefilter import DupeFilter
 from queue_reference.memory import FifoMemoryQueue

@@ -7,23 +7,24 @@ from dataclasses import replace
 import pytest
 from kit import FIFO_MEMORY, broken
 
-from queue_conformance import examine, suites
+from queue_conformance import examine
+from queue_conformance.engine import registry
+from queue_conformance.engine.registry import checks_of
 from queue_conformance.reports import jsonl, reading
-from queue_conformance.suites import checks_of
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 FAILS = """
 from dataclasses import replace
-from queue_conformance import suites
+from queue_conformance.engine import registry
 
 def fails(bench):
     raise LookupError("no such\\nplace")
 
 def pytest_configure():
-    suites.checks_of("downstream-queue")
-    for key, check in suites._registered.items():
+    registry.checks_of("downstream-queue")
+    for key, check in registry._registered.items():
         if check.name == "queue.pop.fifo":
-            suites._registered[key] = replace(check, function=fails)
+            registry._registered[key] = replace(check, function=fails)
 """
 
 REPORTS = ("report.jsonl", "report.xml", "report.html", "report.md")
@@ -38,9 +39,9 @@ def failing(monkeypatch):
             done(bench)
             raise LookupError("no such place")
 
-        for key, check in list(suites._registered.items()):
+        for key, check in list(registry._registered.items()):
             if check.name == name and check in checks_of("downstream-queue"):
-                monkeypatch.setitem(suites._registered, key, replace(check, function=fails))
+                monkeypatch.setitem(registry._registered, key, replace(check, function=fails))
 
     checks_of("downstream-queue")
     return let_fail

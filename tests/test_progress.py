@@ -16,10 +16,10 @@ from kit import FIFO_MEMORY, alone, bench
 
 from queue_conformance import isolation
 from queue_conformance.engine.generation import explore
+from queue_conformance.engine.registry import checks_of, runner_of
 from queue_conformance.entrances import progress
 from queue_conformance.entrances.progress import PlainLines, Progress, StatusLine, describe, duration
 from queue_conformance.isolation import FlightRecorder, Tally
-from queue_conformance.suites import checks_of, runner_of
 
 LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 sequences, [\d .]+/s(, about \d+ s left)?")
 

@@ -4,8 +4,8 @@ import pytest
 import scrapy.squeues
 from kit import broken, downloads, examine
 
+from queue_conformance.engine.registry import checks_of
 from queue_conformance.specification import Kind
-from queue_conformance.suites import checks_of
 from queue_conformance.verdicts import Verdict
 
 pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")

@@ -8,11 +8,11 @@ import pytest
 from kit import RELEASES, implementation, scratch_root
 
 from gallery import QCRAWL
+from queue_conformance.engine.outcomes import Outcome
+from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.specification.applicability import why_not_applicable
-from queue_conformance.suites import checks_of
 from queue_conformance.suites.execution import Conditions, execute, on_bench
-from queue_conformance.suites.outcomes import Outcome
 from queue_conformance.suites.survey import survey
 
 RARE = commands(" ".join(f"push:{number % 4}" for number in range(9)))

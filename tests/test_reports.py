@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from kit import FIFO_DISK, FIFO_MEMORY, RELEASES, examine
 
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.specification import Level, load
-from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.verdicts import RunVerdict, Verdict, conclude
 
 

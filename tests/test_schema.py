@@ -9,9 +9,9 @@ from jsonschema import Draft202012Validator
 from kit import ASYNC_MEMORY, DUPEFILTER, FIFO_BYTES, PRIORITY, QCRAWL, SCHEDULER, STATE
 
 import queue_conformance.reports
+from queue_conformance.engine.outcomes import Outcome
 from queue_conformance.reports import Origin, Report, jsonl
 from queue_conformance.specification import Kind, Level, Profile
-from queue_conformance.suites.outcomes import Outcome
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 SCHEMA = json.loads(files(queue_conformance.reports).joinpath("schema.json").read_text("utf-8"))

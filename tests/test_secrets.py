@@ -24,6 +24,7 @@ from made_reports import violation
 
 from queue_conformance import UsageError
 from queue_conformance import examine as examine_class
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.entrances.printing import WithoutSecrets, told
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.implementations.scripts import source_of_settings
@@ -33,7 +34,6 @@ from queue_conformance.reports import Report, files, jsonl, report_on
 from queue_conformance.reports.secret_values import is_ordinary, is_secret
 from queue_conformance.reports.secrets import Secrets
 from queue_conformance.suites.execution import Conditions
-from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.suites.survey import Survey, survey
 
 NAMES = (

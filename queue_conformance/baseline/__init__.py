@@ -18,8 +18,8 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Command, Commands
-from queue_conformance.suites.outcomes import Violation
 
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""

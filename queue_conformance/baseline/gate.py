@@ -10,11 +10,11 @@ from pathlib import Path
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble, judge, mark
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report
 from queue_conformance.specification import Level, Rule, load
-from queue_conformance.suites.outcomes import Violation
 
 
 class Gate:

@@ -12,8 +12,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.sequences import Commands
-from queue_conformance.suites.outcomes import RuleBroken
 
 if TYPE_CHECKING:
     from queue_conformance.engine.runner import Run, Runner

@@ -11,7 +11,8 @@ from typing import Any
 
 import queue_conformance.engine.child
 import queue_conformance.engine.fixtures  # noqa: F401  registers those of every kind
-from queue_conformance import suites
+from queue_conformance.engine import registry
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
 from queue_conformance.engine.instrument import Source, instrument
@@ -20,12 +21,11 @@ from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault, Missed
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
 
 
 def check(
     *rules: str,
-    kinds: Iterable[Kind] = suites.QUEUES,
+    kinds: Iterable[Kind] = registry.QUEUES,
     name: str | None = None,
     presupposes: str = "",
     masked: Mapping[str, str] | None = None,
@@ -51,7 +51,7 @@ def check(
             if not known:
                 known.append(instrument(function))
             if presupposes:
-                suites.runner_of(bench).show(commands(presupposes))
+                registry.runner_of(bench).show(commands(presupposes))
                 bench.restart()
             if not cases:
                 run_case(bench, rules[0], known[0], {})
@@ -61,7 +61,7 @@ def check(
                 if other in bench.broken and one in bench.broken:
                     del bench.broken[one], bench.examined[one]
 
-        suites.check(*rules, kinds=kinds, name=name)(run)
+        registry.check(*rules, kinds=kinds, name=name)(run)
         return function
 
     return register

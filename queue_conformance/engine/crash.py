@@ -29,13 +29,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from queue_conformance import suites
-from queue_conformance.engine import process
+from queue_conformance.engine import process, registry
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.child import Died, heard, lived, show
 from queue_conformance.engine.context import Context, NotCovered
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
+from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.process import Say
 from queue_conformance.implementations.quoted.kills import (
     contents_below,
@@ -46,8 +47,6 @@ from queue_conformance.implementations.quoted.kills import (
     trace_lines,
 )
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
 
 T = TypeVar("T")
 
@@ -279,7 +278,7 @@ def _kind_of(failure: RuleBroken) -> tuple[str, ...]:
 def crash_sweep(
     *rules: str,
     workloads: Callable[[Bench], Iterable[str]],
-    kinds: Iterable[Kind] = suites.QUEUES,
+    kinds: Iterable[Kind] = registry.QUEUES,
     ways: Set[When] = frozenset({When.AFTER, When.LINE, When.BYTE}),
     points: Callable[[Bench], int] = lambda bench: POINTS,
     masked: Mapping[str, str] = MappingProxyType({}),
@@ -315,7 +314,7 @@ def crash_sweep(
             bench.notes += note(sweep)
 
         run.__module__, run.__qualname__ = function.__module__, f"{function.__qualname__} ({rules[0]})"
-        suites.check(*rules, kinds=kinds, name=name)(run)
+        registry.check(*rules, kinds=kinds, name=name)(run)
         return function
 
     return register

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, Self
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.context import Context, NotCovered, SoftBlock, broken, fixture
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.writing import INDENT, Block
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
 
 BUDGET = 20.0
 """Seconds after which no further turn of many begins; only slow implementations come near."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
+from queue_conformance.engine.outcomes import CAUSES, NotExercised, RuleBroken, TooSlow
 from queue_conformance.engine.runner import ATTEMPTS, Runner
 from queue_conformance.engine.sequences import Command, Commands
-from queue_conformance.suites.outcomes import CAUSES, NotExercised, RuleBroken, TooSlow
 
 LONGEST = 50
 """Commands in a sequence at most."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import RuleBroken, shown_by
+from queue_conformance.engine.registry import check, runner_of
 from queue_conformance.engine.runner import ATTEMPTS, Runner
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.specification import Kind, load
-from queue_conformance.suites import check, runner_of
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken, shown_by
 
 T = TypeVar("T", bound=Callable[..., Any])
 

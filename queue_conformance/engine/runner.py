@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import RuleBroken, operation_of
 from queue_conformance.engine.sequences import Command, Commands, encode
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken, operation_of
 
 if TYPE_CHECKING:
     from queue_conformance.engine.lockstep import Lockstep

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.reports import failure
 from queue_conformance.specification import Rule, load
-from queue_conformance.suites import Check
 from queue_conformance.suites.examination import Examination
-from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation
 
 
 class ImplementationNode(pytest.Collector):

@@ -15,6 +15,7 @@ import pytest
 from queue_conformance import options
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Command, Commands
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
@@ -31,7 +32,6 @@ from queue_conformance.reports import Report, failure, files, markdown, terminal
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.specification import Rule
 from queue_conformance.suites.examination import Examination
-from queue_conformance.suites.outcomes import Violation
 
 AGAIN = "failed again"
 """What pytest's last line calls checks that saw only what others show."""

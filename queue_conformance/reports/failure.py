@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.specification import Rule, fitting
-from queue_conformance.suites.outcomes import Violation
 
 WIDTH = 100
 """Columns of a failure, where nobody says how many there are."""

@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.reports import CheckRecord, ImplementationReport, Report
 from queue_conformance.reports.reading import ReportError, parse, read
 from queue_conformance.reports.records import SCHEMA
-from queue_conformance.suites.outcomes import Violation
 from queue_conformance.verdicts import RuleVerdict
 
 __all__ = ["SCHEMA", "ReportError", "parse", "read", "records", "render"]

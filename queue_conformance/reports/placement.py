@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from queue_conformance.engine.outcomes import CheckResult, Violation
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification import Level, Rule
-from queue_conformance.suites.outcomes import CheckResult, Violation
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
 

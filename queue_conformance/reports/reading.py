@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 from msgspec import UNSET
 
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.reports import CheckRecord, ImplementationReport, Origin, Report, records
 from queue_conformance.reports.records import SCHEMA
 from queue_conformance.specification import Level, Rule
-from queue_conformance.suites.outcomes import Violation
 from queue_conformance.verdicts import RuleVerdict
 
 LONGEST = 64 << 20

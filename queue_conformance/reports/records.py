@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
+from queue_conformance.engine.outcomes import Outcome
 from queue_conformance.specification import Kind, Level, Profile
-from queue_conformance.suites.outcomes import Outcome
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 SCHEMA = 1

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from queue_conformance.engine.outcomes import CheckResult, Observation, Violation
 from queue_conformance.implementations.scripts import source_of_setting
 from queue_conformance.reports.secret_values import (
     SLASH,
@@ -28,7 +29,6 @@ from queue_conformance.reports.secret_values import (
     whole,
     written,
 )
-from queue_conformance.suites.outcomes import CheckResult, Observation, Violation
 from queue_conformance.verdicts import RuleVerdict
 
 HIDDEN = "***"

@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from queue_conformance import isolation
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
 from queue_conformance.isolation import Answer, FlightRecorder
-from queue_conformance.suites.outcomes import CheckResult, Observation, Outcome, Violation, combined
 
 TIMES = 3
 """How often a script is run at most: what threads or processes do to each other does not show each time."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from queue_conformance.engine import process
+from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.reports.secrets import Secrets
 from queue_conformance.specification import Kind, Level, Profile, Rule
 from queue_conformance.specification.applicability import why_not_applicable
-from queue_conformance.suites import Check, checks_of
 from queue_conformance.suites.execution import Conditions, blocked, execute
-from queue_conformance.suites.outcomes import CheckResult
 from queue_conformance.suites.preflight import claims_of, preflight_of
 from queue_conformance.suites.spawning import execute_in_spawned
 from queue_conformance.suites.survey import Survey

@@ -17,20 +17,8 @@ from hypothesis.errors import Flaky
 
 from queue_conformance import isolation
 from queue_conformance.engine import process
-from queue_conformance.engine.sequences import Commands, decode
-from queue_conformance.faults import filesystem
-from queue_conformance.faults.backend import Backend
-from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.loading import LoadError
-from queue_conformance.implementations.recording import OperationRaised, Recorder, TakesTooLong, describe
-from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError
-from queue_conformance.specification import Rule, load
-from queue_conformance.suites import Check, runner_of
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.confirmation import confirmed
-from queue_conformance.suites.faults import AtFault, blaming, fault_in
-from queue_conformance.suites.outcomes import (
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import (
     CheckResult,
     NotApplicable,
     NotExercised,
@@ -42,6 +30,18 @@ from queue_conformance.suites.outcomes import (
     combined,
     operation_of,
 )
+from queue_conformance.engine.registry import Check, runner_of
+from queue_conformance.engine.sequences import Commands, decode
+from queue_conformance.faults import filesystem
+from queue_conformance.faults.backend import Backend
+from queue_conformance.implementations import Implementation
+from queue_conformance.implementations.drivers import make_driver
+from queue_conformance.implementations.loading import LoadError
+from queue_conformance.implementations.recording import OperationRaised, Recorder, TakesTooLong, describe
+from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError
+from queue_conformance.specification import Rule, load
+from queue_conformance.suites.confirmation import confirmed
+from queue_conformance.suites.faults import AtFault, blaming, fault_in
 from queue_conformance.suites.surroundings import trouble
 
 T = TypeVar("T")

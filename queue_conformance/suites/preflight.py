@@ -10,11 +10,11 @@ The module ``preflight`` of each package of checks has:
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.registry import Check, part_of
 from queue_conformance.implementations.capabilities import contradictions
 from queue_conformance.specification import Kind
-from queue_conformance.suites import Check, part_of
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable
 
 CLAIMS = "claims.true"
 """The rule on claims, of every kind."""

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.process import run_script
 from queue_conformance.faults.backend import VARIABLE
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 
 PROCESS_LIMIT = 60.0
 """Seconds that another process may take to start, import, open and read."""

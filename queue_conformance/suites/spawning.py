@@ -11,15 +11,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from queue_conformance import isolation
+from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.process import TICK
+from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.flight import FlightRecorder
 from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FIRST, Fatality
 from queue_conformance.specification import Rule
 from queue_conformance.stopwatch import Stopwatch
-from queue_conformance.suites import Check, checks_of
 from queue_conformance.suites.execution import Conditions, execute, fatal_result
-from queue_conformance.suites.outcomes import CheckResult
 
 Asked = tuple[str, Implementation, Mapping[str, Rule], Conditions]
 

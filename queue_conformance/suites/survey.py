@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import isolation
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import CheckResult, Outcome
+from queue_conformance.engine.registry import COLLECTIONS
 from queue_conformance.faults import crawls, servers
 from queue_conformance.faults.network import connected
 from queue_conformance.faults.redirection import redirected
@@ -40,11 +43,8 @@ from queue_conformance.implementations.recording import OperationRaised, Recorde
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
 from queue_conformance.specification.applicability import rules_of
-from queue_conformance.suites import COLLECTIONS
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.execution import Conditions, fatal_result, left_note, observe, on_bench, run_blaming
 from queue_conformance.suites.manners import keeping_signal_handlers, noting, quietly
-from queue_conformance.suites.outcomes import CheckResult, Outcome
 from queue_conformance.suites.preflight import claims_of, preflight_of
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from queue_conformance.engine.ablation import Ablation, drop
+from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
-from queue_conformance.suites.outcomes import RuleBroken
 
 _ATONCE = {"start_put": "put", "start_get": "get"}
 _CONTROL = ("tick", "run_job", "deliver", "settle")

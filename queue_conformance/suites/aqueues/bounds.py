@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.registry import check
 from queue_conformance.loops import RealLoop
-from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, stays
-from queue_conformance.suites.bench import Bench
 
 
 @check("aqueue.bound.limit", kinds=ASYNC)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.implementations.drivers.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, Remark
@@ -13,7 +14,6 @@ from queue_conformance.loops import table_of
 from queue_conformance.suites.aqueues.attribution import ABLATIONS, LOST
 from queue_conformance.suites.aqueues.common import ASYNC, REAL
 from queue_conformance.suites.aqueues.judgement import MOMENT, Judge
-from queue_conformance.suites.bench import Bench
 
 DELAY = 2 * MOMENT
 """Seconds by which a server is delayed while moments are counted, so that some of them lie between any two of its answers."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.implementations.drivers.asyncqueue import Pending
 from queue_conformance.implementations.recording import describe
 from queue_conformance.implementations.scripts import quoted
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
 
 ASYNC = frozenset({Kind.ASYNC_QUEUE})
 

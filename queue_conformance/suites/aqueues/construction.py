@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.engine.bench import Bench, must_raise
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC
-from queue_conformance.suites.bench import Bench, must_raise
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 
 @check("aqueue.iface", kinds=ASYNC)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench, call_of
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, Left, drained
-from queue_conformance.suites.bench import Bench, call_of
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 ITEMS = (4, 8, 12)
 """Items of equal priority."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.subject import Subject
 from queue_conformance.implementations.quoted import consumers
-from queue_conformance.suites.outcomes import NotApplicable
 
 RULES = {
     "put": "aqueue.put.accept",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.asyncqueue import Pending
 from queue_conformance.implementations.quoted.consumers import each
-from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, REAL, expect_outcome, finish, stays
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
 """What makes a task go on, a little at a time."""

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar, NoReturn
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep
+from queue_conformance.engine.outcomes import shown_by
 from queue_conformance.implementations.drivers.asyncqueue import PRIORITIES, Pending
 from queue_conformance.implementations.recording import OperationRaised, Remark
 from queue_conformance.implementations.scripts import lines_of, quoted
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
 from queue_conformance.models.asyncqueue import AsyncQueueModel
 from queue_conformance.suites.aqueues.attribution import GET_ENDS, LOST, PUT_RETURNS
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import shown_by
 
 MOMENT = 0.0003
 """Seconds that stand for a turn of the loop where time is real."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.scripts import lines_of
-from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.processes import expect_in_another_process
 
 STORED = (4, 8, 12)

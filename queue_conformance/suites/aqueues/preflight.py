@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 
-from queue_conformance.suites.bench import Bench
+from queue_conformance.engine.bench import Bench
 
 RULES = ("aqueue.iface", "aqueue.ctor.kwargs", "aqueue.put.accept", "aqueue.get.blocks")
 SHOWN = ("persistent", "filesystem", "serializes", "bounded", "dedupe", "ttl", "clear")

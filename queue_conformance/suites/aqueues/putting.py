@@ -10,16 +10,16 @@ from typing import Any
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check, runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.implementations.drivers.asyncqueue import UNSAID, Given
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.strategies import TEXT
-from queue_conformance.suites import check, runner_of
 from queue_conformance.suites.aqueues.common import ASYNC
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 
 @check("aqueue.put.accept", kinds=ASYNC)

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.servers import ask
 from queue_conformance.implementations.drivers.asyncqueue import PLACES
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.loops import NeverReturns, RealLoop
-from queue_conformance.suites import check
 from queue_conformance.suites.aqueues.common import ASYNC, expect_outcome, finish, stays
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 
 @check("aqueue.redis.namespace", kinds=ASYNC)

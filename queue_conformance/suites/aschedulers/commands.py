@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.loops import outcome_of
 from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
 from queue_conformance.suites.aschedulers.attribution import ABLATIONS, LOST
 from queue_conformance.suites.aschedulers.scene import KINDS, Scene, request
-from queue_conformance.suites.bench import Bench
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
 """The priorities of the items that programs add."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from queue_conformance.suites import check
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.suites.aschedulers import adding, getting, joining, refusals
 from queue_conformance.suites.aschedulers.scene import KINDS, unless_explained
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 
 USUAL = (
     adding.add_takes_urls_and_requests,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from queue_conformance.suites import check
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.registry import check
 from queue_conformance.suites.aschedulers.scene import KINDS, Scene, add, request
-from queue_conformance.suites.bench import Bench
 
 
 @check("ascheduler.get.order", kinds=KINDS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.suites.aschedulers.scene import Scene
-from queue_conformance.suites.bench import Bench
 
 RULES: tuple[str, ...] = ("ascheduler.ctor", "ascheduler.add.forms")
 SHOWN: tuple[str, ...] = ()

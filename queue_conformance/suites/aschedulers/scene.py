@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised, RuleBroken
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.implementations.scripts import quoted
 from queue_conformance.loops import NeverAtRest, NeverReturns, outcome_of, place_of
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken
 
 KINDS = frozenset({Kind.ASYNC_SCHEDULER})
 

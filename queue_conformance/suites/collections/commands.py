@@ -6,11 +6,11 @@ from collections.abc import Collection, Hashable, Mapping
 from typing import ClassVar
 
 from queue_conformance.engine.ablation import Ablation, drop, returned
+from queue_conformance.engine.bench import Bench, must_raise
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.implementations.recording import NOTHING, OperationRaised
 from queue_conformance.models.collections import CollectionModel, PriorityQueueModel, RoundRobinModel
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench, must_raise
 from queue_conformance.suites.collections.common import BY_PRIORITY, BY_TURNS
 from queue_conformance.suites.queues.attribution import without_reopening
 from queue_conformance.suites.queues.commands import QueueLockstep

@@ -4,8 +4,8 @@ from typing import Any
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.registry import COLLECTIONS
 from queue_conformance.specification import Kind
-from queue_conformance.suites import COLLECTIONS
 
 BY_PRIORITY = {Kind.BYTE_PRIORITY_QUEUE}
 BY_TURNS = {Kind.ROUND_ROBIN_QUEUE}

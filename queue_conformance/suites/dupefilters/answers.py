@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.quoted.support import StoppedClock
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
 
 FIRST = "dupefilter.seen.first"

@@ -7,7 +7,9 @@ from typing import Any
 from scrapy.dupefilters import BaseDupeFilter
 
 from queue_conformance.engine.ablation import Ablation, drop, replace
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.implementations.drivers.component import files_in
@@ -15,9 +17,7 @@ from queue_conformance.implementations.drivers.dupefilter import OpenFilter
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.dupefilter import DupeFilterModel
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.outcomes import RuleBroken
 
 VARIABLES = ("dupefilter", "other")
 

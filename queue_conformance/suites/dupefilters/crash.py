@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.killpoints import When
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import DiskFault
 from queue_conformance.implementations.drivers.base import Item
@@ -16,12 +19,9 @@ from queue_conformance.implementations.drivers.component import files_in
 from queue_conformance.implementations.drivers.dupefilter import OpenFilter
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
 from queue_conformance.suites.accidents import is_accident, must_not_be_accident
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.dupefilters.commands import size_of_record
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 MADE_UP = "dupefilter.crash.no-false-positive"
 CLEAN = "dupefilter.crash.then-clean"

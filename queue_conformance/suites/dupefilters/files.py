@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.quoted.running import files_below
 from queue_conformance.implementations.quoted.support import Held, open_files
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.outcomes import NotExercised
 
 NOTHING = "dupefilter.no-jobdir"
 RELEASES = "dupefilter.close.releases"

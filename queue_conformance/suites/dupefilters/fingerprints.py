@@ -7,14 +7,14 @@ from typing import Any
 
 from scrapy.exceptions import ScrapyDeprecationWarning
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised, RuleBroken
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.dupefilter import OpenFilter
 from queue_conformance.implementations.quoted.running import FingerprintFromMeta
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised, RuleBroken
 
 CUSTOM = "dupefilter.seen.custom-fingerprinter"
 SHAPE = "dupefilter.seen.fingerprint-shape"

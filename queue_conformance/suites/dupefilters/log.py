@@ -8,13 +8,13 @@ from typing import Any
 
 from scrapy.dupefilters import BaseDupeFilter
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.dupefilter import OpenFilter
 from queue_conformance.implementations.quoted.running import Records
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 LOG = "dupefilter.log.first"
 STAT = "dupefilter.log.stat"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.drivers.dupefilter import Requests
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.implementations.scripts import lines_of
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.processes import expect_in_another_process
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.implementations.recording import describe
-from queue_conformance.suites.bench import Bench
 
 RULES = ("dupefilter.iface", "dupefilter.open.result", "dupefilter.seen.bool")
 SHOWN = ("filters", "persistent", "filesystem")

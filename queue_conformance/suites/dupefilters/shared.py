@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.quoted.processes import in_processes
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.outcomes import NotExercised
 
 ATOMIC = "dupefilter.shared.atomic"
 

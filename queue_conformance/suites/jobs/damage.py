@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.job import MARK, Content, Job, metadata, some
 from queue_conformance.suites.jobs.resume import JOBS
-from queue_conformance.suites.outcomes import NotExercised
 
 TORN = "job.torn-metadata"
 

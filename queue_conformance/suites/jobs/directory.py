@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.crawls import FREELY, Pages
 from queue_conformance.faults.filesystem import obey_modes
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.resume import JOBS
 from queue_conformance.suites.jobs.series import JOB, Plan, Problem, play, report
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 CREATED, EMPTY, PATHS, UNWRITABLE = "job.created", "job.empty-setting", "job.path-types", "job.unwritable"
 

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.crawls import FREELY, Crawled, Pages, Stop, draw_pages
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.resume import JOBS, PER_SERIES
 from queue_conformance.suites.jobs.series import SMALL, Plan, Problem, Series, play, report
-from queue_conformance.suites.outcomes import NotExercised
 
 SECOND, KILLED = "job.second-signal", "job.sigkill"
 

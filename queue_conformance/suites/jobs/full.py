@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.process import Say
+from queue_conformance.engine.registry import check
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import DiskFault, SizeLimit, Sizes
 from queue_conformance.implementations.quoted.kills import limit_writes
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.job import Content, Job, files, many, metadata, some
 from queue_conformance.suites.jobs.resume import JOBS
-from queue_conformance.suites.outcomes import NotExercised
 
 F = TypeVar("F", bound=DiskFault)
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.implementations.scripts import quoted
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 
 MARK = b"https://example."
 """What the requests of the kit have in common: files that hold it are not metadata, but requests."""

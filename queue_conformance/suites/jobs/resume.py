@@ -7,10 +7,11 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.crawls import CONCURRENCY, FREELY, Stop, draw_pages
 from queue_conformance.specification import Kind
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.jobs.series import (
     COMMAND,
     CONTAINED,
@@ -24,7 +25,6 @@ from queue_conformance.suites.jobs.series import (
     problems,
     report,
 )
-from queue_conformance.suites.outcomes import NotExercised
 
 JOBS = {Kind.SCHEDULER}
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.faults import crawls
 from queue_conformance.faults.crawls import Crawled, Pages, Stop
 from queue_conformance.faults.filesystem import obey_modes
 from queue_conformance.implementations.scripts import source_of_settings
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 
 crawls.preload()  # once, and not in every process that is forked
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from queue_conformance.engine.ablation import Ablation, Change, chain, drop, replace
+from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Commands
-from queue_conformance.suites.outcomes import RuleBroken
 
 ORDERS = ("pq.pop.order", "pq.pop.start-priority")
 NAMES = ("pq.close.state-nonempty",)

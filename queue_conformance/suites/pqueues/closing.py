@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run_each
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS, expect_all, need_resuming
 
 

@@ -7,13 +7,13 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar, NoReturn
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.implementations.drivers.priorityqueue import MARKED, PLACES, SLOTS, PriorityQueueDriver
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, describe
 from queue_conformance.models.priorityqueue import Place, PriorityQueueModel
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import installed_releases, why_not_applicable
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.attribution import ABLATIONS
 from queue_conformance.suites.pqueues.common import KINDS
 from queue_conformance.suites.pqueues.saving import close, save

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.priorityqueue import through_json
 from queue_conformance.implementations.recording import NOTHING
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 
 KINDS = (Kind.PRIORITY_QUEUE,)
 """The kind that these checks drive."""

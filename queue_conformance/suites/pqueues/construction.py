@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import NotApplicable, RuleBroken
+from queue_conformance.engine.registry import check
 from queue_conformance.models.priorityqueue import Place
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, RuleBroken
 from queue_conformance.suites.pqueues.common import KINDS, NAMES, in_slot
 
 

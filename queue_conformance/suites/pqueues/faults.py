@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run, run_each
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, drain, expect_all
 
 

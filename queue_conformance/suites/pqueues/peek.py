@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from queue_conformance import suites
+from queue_conformance.engine import registry
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS
 
 
@@ -51,7 +51,7 @@ def peek_finds_nothing_in_an_empty_queue(play, sequence):
     play(sequence)
 
 
-@suites.check("pq.peek.unsupported", kinds=KINDS)
+@registry.check("pq.peek.unsupported", kinds=KINDS)
 def peek_says_that_it_is_not_supported(bench: Bench) -> None:
     rule = "pq.peek.unsupported"
     for downstream in ("UnpeekableQueue", "BareQueue"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.suites.bench import Bench
+from queue_conformance.engine.bench import Bench
 
 RULES = ("pq.ctor.signature", "pq.pop.exactly-once")
 SHOWN = ("persistent", "peek", "slots")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from queue_conformance.engine.bench import Bench, call_of
+from queue_conformance.engine.outcomes import NotExercised, RuleBroken
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.disk import AVAILABLE
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.priorityqueue import Place
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench, call_of
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken
 from queue_conformance.suites.pqueues.common import KINDS, expect_all, saved
 
 with suppress(ImportError):  # Windows

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run_each
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.priorityqueue import Place
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.pqueues.common import KINDS, expect_all, need_start_queues
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
+from queue_conformance.engine.bench import Bench, must_raise
 from queue_conformance.engine.lockstep import run, run_each
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.priorityqueue import MARKED, PriorityQueueDriver
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.priorityqueue import Place
-from queue_conformance.suites import check
 from queue_conformance.suites.accidents import is_accident, must_not_be_accident
-from queue_conformance.suites.bench import Bench, must_raise
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, drain, expect_all, need_resuming, saved
 
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.implementations.drivers.priorityqueue import MARKERS, PLACES, through_json
 from queue_conformance.implementations.recording import NOTHING
 from queue_conformance.models.priorityqueue import Place
-from queue_conformance.suites.bench import Bench
 
 KNOWN = {place.slot for place in (*PLACES, *MARKERS)}
 """The slots of all requests; what else a state may contain is not known."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run_each
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.models.priorityqueue import Place
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised
 from queue_conformance.suites.pqueues.common import KINDS, NAMES, expect_all, in_slot, saved
 
 LONG_NAMES = ("'a-long-label.' * 19 + 'example'", "'ü' * 253", r"'\udc80'")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.engine.outcomes import RuleBroken, shown_by
+from queue_conformance.engine.registry import QUEUES
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.implementations.drivers.base import VARIABLES, Item
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, describe
 from queue_conformance.models.queue import QueueModel
 from queue_conformance.specification import Kind
-from queue_conformance.suites import QUEUES
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken, shown_by
 from queue_conformance.suites.queues.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.suites.queues.fallback import serialization_errors
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.killpoints import When
 from queue_conformance.implementations.quoted.support import emptied, key
-from queue_conformance.suites.bench import Bench
 
 PUSH = "queue.persist.crash-push"
 POP = "queue.persist.crash-pop"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.specification import Kind, Profile
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.suites.bench import Bench
 
 
 def transient_names(bench: Bench) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.faults import disk
@@ -26,7 +27,6 @@ from queue_conformance.faults.outages import (
     Traffic,
 )
 from queue_conformance.faults.servers import RedisServer
-from queue_conformance.suites.bench import Bench
 
 ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
 """Bytes that are left on a full file system."""

@@ -12,7 +12,9 @@ from typing import Any
 from scrapy import Request, Spider
 
 from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend
@@ -25,8 +27,6 @@ from queue_conformance.implementations.quoted import example, processes, support
 from queue_conformance.implementations.quoted.support import Bulk, key
 from queue_conformance.implementations.recording import OperationRaised, Timed
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.queues import commands, fallback
 from queue_conformance.suites.queues.faults import IMPATIENCE, backend_of
 

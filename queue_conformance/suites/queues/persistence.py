@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.scripts import lines_of
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.processes import expect_in_another_process
 
 

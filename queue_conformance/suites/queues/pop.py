@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from scrapy import Request
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.capabilities import Order
 from queue_conformance.implementations.quoted.support import StoppedClock, contents, seconds
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 
 SEVERAL = "push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"

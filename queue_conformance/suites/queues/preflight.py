@@ -5,12 +5,12 @@ from __future__ import annotations
 from queuelib.queue import BaseQueue
 from scrapy import Request
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.instrument import instrument
+from queue_conformance.engine.registry import COLLECTIONS
 from queue_conformance.implementations.quoted.support import names_below
 from queue_conformance.specification import Kind
-from queue_conformance.suites import COLLECTIONS
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues import fixtures  # noqa: F401  registers those of queues
 
 RULES = ("queue.ctor.from-crawler", "queuelib.ctor", "queue.ctor.interface", "queue.ctor.base-queue")

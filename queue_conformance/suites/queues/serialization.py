@@ -10,10 +10,12 @@ from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest, XmlRpcRequest
 from scrapy.utils.request import request_from_dict
 
-from queue_conformance import suites
+from queue_conformance.engine import registry
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.instrument import Instrumented, instrument
+from queue_conformance.engine.outcomes import NotExercised, RuleBroken
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.implementations.equality import difference, is_ordinary
@@ -32,8 +34,6 @@ from queue_conformance.implementations.quoted.example import (
 )
 from queue_conformance.implementations.recording import describe
 from queue_conformance.strategies import ODD_VALUES, SHAPES, RequestSource, request_sources
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotExercised, RuleBroken
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 
 RARE = "queue.pop.roundtrip-rare"
@@ -122,7 +122,7 @@ def later_changes_do_not_show(queue):
     assert fields(queue.pop()) == before
 
 
-@suites.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
+@registry.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
 def every_field_survives(bench: Bench) -> None:
     """Draw requests over all attributes; what push accepts must come back equal, types of values included."""
     rule = "queue.pop.roundtrip"

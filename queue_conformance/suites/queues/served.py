@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, NoReturn
 
 from queue_conformance.engine.ablation import Ablation, Change, drop, returned
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import command
+from queue_conformance.engine.outcomes import RuleBroken, TooSlow
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.faults.backend import Backend
 from queue_conformance.implementations.recording import NOTHING, OperationRaised, describe
 from queue_conformance.models.uncertain import UncertainQueueModel
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken, TooSlow
 from queue_conformance.suites.queues.attribution import ABLATIONS, FAULTS, SPREAD
 from queue_conformance.suites.queues.commands import QueueLockstep
 from queue_conformance.suites.queues.fallback import consequence, is_transient, transient_names

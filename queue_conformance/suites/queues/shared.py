@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.implementations.quoted.processes import urls
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues.construction import REQUESTS_ONLY
 
 ONCE = "queue.shared.once"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, Row, command, machine, run
+from queue_conformance.engine.outcomes import NotApplicable, RuleBroken
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.scheduler import POOL, REDIRECTED, RETRIED, OpenScheduler, traits
 from queue_conformance.implementations.quoted.misbehaving import Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.models.scheduler import Place, SchedulerModel
 from queue_conformance.specification import Kind, Profile
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, RuleBroken
 from queue_conformance.suites.schedulers.attribution import ABLATIONS
 from queue_conformance.suites.schedulers.layout import layout_of, order_rule, settings_of
 from queue_conformance.suites.schedulers.scenes import UNLESS_ACCEPTED

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from scrapy import Request
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.killpoints import evenly
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults import disk
 from queue_conformance.faults.outages import CutBetween
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import Patient
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.queues.faults import IMPATIENCE, backend_of
 from queue_conformance.suites.schedulers.resuming import expect_resumable
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, fill, short

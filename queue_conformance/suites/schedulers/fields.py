@@ -9,14 +9,14 @@ from enum import StrEnum
 from typing import Any
 
 from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.process import Say
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import changed
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.strategies import CALLBACKS
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import RuleBroken
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, short
 
 RULE = "scheduler.next.roundtrip"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.recording import Timed
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable
 from queue_conformance.suites.schedulers.commands import run_everywhere
 from queue_conformance.suites.schedulers.preflight import expect_result
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, jobs, short

@@ -7,11 +7,11 @@ from typing import Any
 from packaging.version import Version
 from scrapy.utils.misc import load_object
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.implementations.capabilities import Order
 from queue_conformance.implementations.drivers.scheduler import traits
 from queue_conformance.models.scheduler import Layout, Place, SchedulerModel
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.suites.bench import Bench
 
 DISK_SETTINGS = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
 

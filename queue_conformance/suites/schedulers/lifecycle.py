@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 from twisted.internet.defer import Deferred
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.quoted.misbehaving import NotedFilter, Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.schedulers.layout import settings_of
 from queue_conformance.suites.schedulers.resuming import stored_by_another, with_damaged_files
 from queue_conformance.suites.schedulers.scenes import FIFO, SCHEDULERS, case, expect_left, fill, jobs

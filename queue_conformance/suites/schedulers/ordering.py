@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
+from queue_conformance.engine.registry import check
 from queue_conformance.suites.schedulers.commands import run_everywhere
 from queue_conformance.suites.schedulers.scenes import FIFO, SCHEDULERS, case, defaults, expect_left, fill, jobs
 from queue_conformance.suites.schedulers.storing import opened

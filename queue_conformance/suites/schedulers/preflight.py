@@ -8,9 +8,9 @@ from typing import Any
 from scrapy.core.scheduler import BaseScheduler
 from twisted.internet.defer import Deferred
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites.bench import Bench
 
 RULES = (
     "scheduler.ctor.from-crawler",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import Trouble
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable
 from queue_conformance.suites.schedulers.layout import settings_of
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, UNLESS_ACCEPTED, case, jobs
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.implementations.scripts import lines_of
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.processes import expect_in_another_process
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, compare_left, defaults, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened

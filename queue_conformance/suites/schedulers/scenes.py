@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 from scrapy.settings import default_settings
 
+from queue_conformance.engine.bench import Bench
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler, traits
 from queue_conformance.implementations.quoted.misbehaving import Trouble
 from queue_conformance.specification import Kind
-from queue_conformance.suites.bench import Bench
 
 SCHEDULERS = {Kind.SCHEDULER}
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.registry import check
 from queue_conformance.faults.outages import Refused, Stalled
 from queue_conformance.implementations.quoted.misbehaving import Trouble, drain
 from queue_conformance.implementations.quoted.processes import in_processes
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.queues.faults import backend_of
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, short
 from queue_conformance.suites.schedulers.storing import opened

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.registry import check
 from queue_conformance.faults import disk
 from queue_conformance.implementations.drivers.scheduler import OpenScheduler
 from queue_conformance.implementations.quoted.misbehaving import Records, Trouble
 from queue_conformance.implementations.recording import OperationRaised, describe
 from queue_conformance.specification import Profile
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.schedulers.layout import settings_of
 from queue_conformance.suites.schedulers.scenes import SCHEDULERS, case, expect_left, fill, short, trouble
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from queue_conformance.engine.ablation import Ablation, drop, replace
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.implementations.drivers.spiderstate import Run
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.models.state import StateModel
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.states import STATES
 
 FRESH = "state.fresh"

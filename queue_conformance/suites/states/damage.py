@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.engine.process import Say
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.drivers.component import files_in
 from queue_conformance.implementations.drivers.spiderstate import Run
 from queue_conformance.implementations.quoted import running
 from queue_conformance.implementations.quoted.kills import die
 from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
-from queue_conformance.suites.outcomes import NotApplicable, NotExercised
 from queue_conformance.suites.states import STATES
 from queue_conformance.suites.states.commands import KEEPS, TORN
 

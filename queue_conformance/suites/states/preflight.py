@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.suites.bench import Bench
+from queue_conformance.engine.bench import Bench
 
 RULES = ("state.fresh",)
 SHOWN = ("persistent", "filesystem")

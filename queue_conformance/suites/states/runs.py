@@ -10,13 +10,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.process import Say
+from queue_conformance.engine.registry import check
 from queue_conformance.implementations.quoted.example import same
 from queue_conformance.implementations.quoted.running import files_below
 from queue_conformance.implementations.recording import OperationRaised, describe
-from queue_conformance.suites import check
-from queue_conformance.suites.bench import Bench
 from queue_conformance.suites.states import STATES
 from queue_conformance.suites.states.commands import FRESH, MUTATION, REASONS, RESTORED, SAVED
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from queue_conformance.engine.outcomes import RuleBroken, TooSlow, Violation, rule_broken
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
@@ -22,7 +23,6 @@ from queue_conformance.implementations.recording import NOTHING, OperationRaised
 from queue_conformance.implementations.scripts import lines_of, with_loops
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
-from queue_conformance.suites.outcomes import RuleBroken, TooSlow, Violation, rule_broken
 
 if TYPE_CHECKING:
     from queue_conformance.engine.sequences import Commands

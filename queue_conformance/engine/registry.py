@@ -1,0 +1,114 @@
+"""The checks that there are, and where those of each kind stand: all that the engine knows of kinds.
+
+A check is a function that gets a :class:`~queue_conformance.engine.bench.Bench` and examines the rules that it names. It
+raises nothing if they are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from queue_conformance.specification import Kind
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.bench import Bench
+    from queue_conformance.engine.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A test that examines named rules.
+
+    Attributes:
+        name: what its node is called: the id of its first rule, or a word such as ``machine``.
+        rules: the ids of the rules that it examines.
+        kinds: the kinds of implementation that it can drive.
+        function: the test.
+    """
+
+    name: str
+    rules: tuple[str, ...]
+    kinds: frozenset[Kind]
+    function: Callable[[Bench], None]
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether it draws programs, or plays one that is given; its name says so."""
+        return self.name.startswith("machine")
+
+
+QUEUES = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE})
+COLLECTIONS = frozenset({Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE})
+
+PACKAGES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.DOWNSTREAM_QUEUE: ("queues",),
+    Kind.BYTE_QUEUE: ("queues",),
+    Kind.BYTE_PRIORITY_QUEUE: ("collections",),
+    Kind.ROUND_ROBIN_QUEUE: ("collections",),
+    Kind.PRIORITY_QUEUE: ("pqueues",),
+    Kind.SCHEDULER: ("schedulers", "jobs"),
+    Kind.DUPEFILTER: ("dupefilters",),
+    Kind.SPIDER_STATE: ("states",),
+    Kind.ASYNC_QUEUE: ("aqueues",),
+    Kind.ASYNC_SCHEDULER: ("aschedulers",),
+}
+"""The packages with the checks of each kind.
+
+Each has ``MODULES``, the names of its modules with checks in the order in which these are run. The first one of a kind
+also has the modules ``preflight`` (see :mod:`queue_conformance.suites.preflight`) and ``commands``, whose ``LOCKSTEP`` has the
+commands of the kind.
+"""
+
+_SUITES = "queue_conformance.suites"
+
+_registered: dict[tuple[str, frozenset[Kind]], Check] = {}
+
+
+def check(
+    *rules: str, kinds: Iterable[Kind] = QUEUES, name: str | None = None
+) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+    """Register a function as a check.
+
+    Args:
+        rules: the ids of the rules that it examines; an unknown id is found by the kit's own tests.
+        kinds: the kinds of implementation that it can drive.
+        name: what its node is called, if not the id of its first rule.
+
+    Raises:
+        ValueError: if two checks of one kind have the same name.
+    """
+
+    def register(function: Callable[[Bench], None]) -> Callable[[Bench], None]:
+        added = Check(name or rules[0], rules, frozenset(kinds), function)
+        for known in _registered.values():
+            again = known.function.__module__ == function.__module__ and known.function.__qualname__ == function.__qualname__
+            if known.name == added.name and known.kinds & added.kinds and not again:
+                raise ValueError(f"two checks are called {added.name!r}")
+        _registered[added.name, added.kinds] = added
+        return function
+
+    return register
+
+
+def checks_of(kind: Kind) -> list[Check]:
+    """Return the checks that can drive a kind, in the order in which they are run: the machines last."""
+    for package in PACKAGES[kind]:
+        for module in import_module(f"{_SUITES}.{package}").MODULES:
+            import_module(f"{_SUITES}.{package}.{module}")
+    return sorted((found for found in _registered.values() if kind in found.kinds), key=lambda check: check.is_machine)
+
+
+def part_of(kind: Kind, module: str) -> ModuleType:
+    """Return a module that the main package of a kind has."""
+    return import_module(f"{_SUITES}.{PACKAGES[kind][0]}.{module}")
+
+
+def runner_of(bench: Bench, **options: Any) -> Runner:
+    """Return what runs command sequences of the bench's kind; see :class:`~queue_conformance.engine.lockstep.Runner`."""
+    from queue_conformance.engine.runner import Runner
+
+    return Runner(bench, part_of(bench.implementation.kind, "commands").LOCKSTEP, **options)
