@@ -88,7 +88,8 @@ def read_described(table: Any, common: Common) -> Iterator[Target]:
         named = [option for option in CLASS_OPTIONS if option in said]
         if len(named) != 1 or not isinstance(said[named[0]], str):
             raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
-        yield describe(name, named[0], said[named[0]], said, common, f" in {where}")
+        (path,) = converted(_BY_NAME[named[0]], said[named[0]], f"{named[0]} in {where}")
+        yield describe(name, named[0], path, said, common, f" in {where}")
 
 
 def chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:

@@ -79,6 +79,12 @@ def seconds_of(text: str) -> float:
     return seconds
 
 
+def _class(text: str) -> str:
+    from queue_conformance.implementations.loading import dotted
+
+    return dotted(text)
+
+
 def _server(text: str) -> str:
     from queue_conformance.faults.servers import check_name
 
@@ -101,11 +107,17 @@ CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupe
 """The options that name classes to examine."""
 
 OPTIONS = (
-    Option("queue-class", "examine this queue: the dotted path of a class", "PATH", repeats=True),
-    Option("priority-queue-class", "examine this priority queue or round-robin queue", "PATH", repeats=True),
-    Option("scheduler-class", "examine this scheduler", "PATH", repeats=True),
-    Option("dupefilter-class", "examine this duplicates filter", "PATH", repeats=True),
-    Option("spider-state-class", "examine this extension that keeps the state of spiders", "PATH", repeats=True),
+    Option(
+        "queue-class",
+        "examine this queue: my_package.MyQueue, or path/to/file.py::MyQueue",
+        "PATH",
+        repeats=True,
+        convert=_class,
+    ),
+    Option("priority-queue-class", "examine this priority queue or round-robin queue", "PATH", repeats=True, convert=_class),
+    Option("scheduler-class", "examine this scheduler", "PATH", repeats=True, convert=_class),
+    Option("dupefilter-class", "examine this duplicates filter", "PATH", repeats=True, convert=_class),
+    Option("spider-state-class", "examine this extension that keeps the state of spiders", "PATH", repeats=True, convert=_class),
     Option(
         "queue-setting",
         "a crawler setting, or an argument of the constructor where there is no crawler",

@@ -6,13 +6,41 @@ from types import ModuleType
 
 import pytest
 
-from queue_conformance.implementations.loading import LoadError, check_components, load_class, package_version, tell_kind
+from queue_conformance.implementations.loading import LoadError, check_components, dotted, load_class, package_version, tell_kind
 from queue_conformance.specification import Kind
 
 
 def test_a_class_is_loaded_by_its_dotted_path():
     assert load_class("queue.Queue") is queue.Queue
     assert load_class("queue:Queue") is queue.Queue
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("mine.queues.MyQueue", "mine.queues.MyQueue"),
+        ("mine.queues:MyQueue", "mine.queues.MyQueue"),
+        ("mine/queues.py::MyQueue", "mine.queues.MyQueue"),
+        ("./mine/__init__.py::Outer::Inner", "mine.Outer.Inner"),
+        ("src/other.py::Queue", "other.Queue"),
+    ],
+)
+def test_a_class_is_named_as_users_of_pytest_do(tmp_path, monkeypatch, text, path):
+    for name in ("mine/queues.py", "mine/__init__.py", "src/other.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    assert dotted(text) == path
+
+
+@pytest.mark.parametrize(("text", "message"), [("none.py::Queue", "a file that is there"), ("{}::Queue", "below the current")])
+def test_a_file_that_nothing_is_imported_from_is_told(tmp_path, monkeypatch, text, message):
+    file = tmp_path / "outside.py"
+    file.touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "elsewhere")])
+    with pytest.raises(ValueError, match=message):
+        dotted(text.format(file))
 
 
 def test_a_nested_class_is_loaded():

@@ -1,5 +1,6 @@
 """A report reads well in a terminal, and is complete as JSON lines."""
 
+import html
 import json
 import re
 from collections import Counter
@@ -10,6 +11,7 @@ from kit import FIFO_DISK, FIFO_MEMORY, RELEASES, examine
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
+from queue_conformance.reports import html as pages
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RunVerdict, Verdict, conclude
@@ -183,6 +185,19 @@ def test_a_broken_should_rule_gates_only_if_asked(reports):
     assert Report((should, strict(should))).failed
     assert Report((must,)).failed
     assert not Report((strict(right),)).failed
+
+
+def test_a_report_has_the_worst_verdict(reports):
+    right, must, should = reports
+    assert Report((right, should)).verdict is RunVerdict.CONFORMANT
+    assert Report((right, must)).verdict is RunVerdict.NON_CONFORMANT
+    assert Report((right,), ("no class",)).verdict is Report(()).verdict is RunVerdict.INCONCLUSIVE
+
+
+def test_a_notebook_shows_the_page_in_a_frame(reports):
+    shown = Report(reports)._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert html.unescape(shown.partition('"')[2].rpartition('" style')[0]) == pages.render(Report(reports))
 
 
 def strict(report):

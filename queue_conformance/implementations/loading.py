@@ -10,6 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,28 @@ NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcr
 
 class LoadError(Exception):
     """There is no class to examine; the message is one line that says what is wrong and what to do."""
+
+
+def dotted(text: str) -> str:
+    """Return the dotted path of a class.
+
+    Args:
+        text: that, or ``package.module:Class``, or ``path/to/file.py::Class`` of a file from which modules are imported.
+
+    Raises:
+        ValueError: if there is no such file, or nothing is imported from where it is.
+    """
+    name, separator, qualified = text.partition("::")
+    if not separator or not name.endswith(".py"):
+        return text.replace(":", ".")
+    file = Path(name).resolve()
+    if not file.is_file():
+        raise ValueError("write the path of a file that is there")
+    roots = [root for root in {Path(entry).resolve() for entry in ("", *sys.path)} if root in file.parents]
+    if not roots:
+        raise ValueError("write the path of a file below the current directory, or below one on the import path")
+    inside = file.relative_to(max(roots, key=lambda root: len(root.parts))).with_suffix("")
+    return ".".join([*(part for part in inside.parts if part != "__init__"), *qualified.split("::")])
 
 
 def load_class(path: str) -> type[Any]:

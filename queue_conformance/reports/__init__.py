@@ -159,6 +159,15 @@ class Report:
         return bool(self.gate) or any(report.failed for report in self.implementations)
 
     @property
+    def verdict(self) -> RunVerdict:
+        """The worst verdict of an implementation; INCONCLUSIVE where one could not be examined, or there is none."""
+        found = {report.verdict for report in self.implementations}
+        if self.errors or not found:
+            found.add(RunVerdict.INCONCLUSIVE)
+        worst = (RunVerdict.NON_CONFORMANT, RunVerdict.INCONCLUSIVE, RunVerdict.PARTIAL, RunVerdict.CONFORMANT)
+        return min(found, key=worst.index)
+
+    @property
     def inconclusive(self) -> bool:
         """Whether nothing is known of some implementation."""
         return any(report.verdict is RunVerdict.INCONCLUSIVE for report in self.implementations)
@@ -182,6 +191,14 @@ class Report:
         from queue_conformance.reports import terminal
 
         return "\n".join(line.text for line in terminal.render(self)).rstrip()
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it: its page, in a frame."""
+        from html import escape
+
+        from queue_conformance.reports import html
+
+        return f'<iframe srcdoc="{escape(html.render(self))}" style="border: 0; height: 40em; width: 100%"></iframe>'
 
 
 def report_on(
