@@ -171,6 +171,17 @@ def test_what_was_deselected_is_not_exercised(run):
     result.stdout.fnmatch_lines(["  not exercised MUST   queue.pop.empty-none  its check was not run", "  verdict: PARTIAL *"])
 
 
+@pytest.mark.parametrize(
+    ("keyword", "said"),
+    [("queue.pop.fif", "; did you mean 'queue.pop.fifo'?"), ("nothing", "; write part of a rule's id, such as *")],
+)
+def test_a_keyword_that_matches_nothing_is_told(run, keyword, said):
+    result = run(f"--queue-class={FIFO}", "-k", f"{keyword}o.")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines([f"-k '{keyword}o.' matches no check{said} (--co -q lists all)"])
+    result.stdout.no_fnmatch_line("*verdict*")
+
+
 def test_with_no_other_argument_only_the_kit_runs(run, pytester):
     pytester.makepyfile("def test_mine(): assert False")
     pytester.makeini("[pytest]\ntestpaths = .\n")

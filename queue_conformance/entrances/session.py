@@ -337,9 +337,14 @@ class Session:
         if remembered != known and getattr(self.config, "cache", None):
             self.config.cache.set(_CACHE, remembered)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print the report."""
         report = self.report()
+        deselected = {item.name for item in terminalreporter.stats.get("deselected", []) if isinstance(item, CheckItem)}
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (chosen := self.config.getoption("keyword")) and deselected:
+            meant = options.meant(chosen, deselected) or "; write part of a rule's id, such as queue.pop, or of a class"
+            terminalreporter.write_line(f"-k {chosen!r} matches no check{meant} (--co -q lists all)", yellow=True)
+            return
         nothing = not report.implementations or self.config.getoption("collectonly")
         if nothing and not report.errors and not report.mistakes and not self._changes:
             return
