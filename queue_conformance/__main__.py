@@ -22,6 +22,7 @@ from queue_conformance.specification.selection import UnknownRuleError, matching
 # Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
 if TYPE_CHECKING:
     from queue_conformance.reports import ImplementationReport, Report
+    from queue_conformance.verdicts import RuleVerdict
 
 PROGRAM = "queue-conformance"
 WORSE = BROKEN = 1
@@ -135,14 +136,18 @@ def _parser() -> argparse.ArgumentParser:
         "The exit status is 1 if the rule is still broken, 0 if it is not, and 2 if that cannot be told: "
         "the script fails differently, or does not run.",
     )
-    command.add_argument(
-        "report", type=Path, nargs="?", metavar="REPORT", help="a report of JSON lines (default: the last run in pytest's cache)"
-    )
-    command.add_argument("rule", metavar="RULE", help="the id of a rule that is broken in it")
-    command.add_argument("--implementation", metavar="NAME", help="only the one of this name (default: all that broke the rule)")
+    _broken_rule(command)
     command.add_argument("--time-limit", type=_seconds, default=60.0, metavar="SECONDS", help="for one script (default: 60)")
     command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
     command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
+
+    command = add(
+        "issue",
+        _issue,
+        "write a broken rule as an issue in Markdown, ready to paste",
+        "It says what is promised, what happens instead, and how to see it, to whoever wrote the class.",
+    )
+    _broken_rule(command)
 
     command = add(
         "report", _report, "write reports again in other forms", "Several reports become one; their runs must have been alike."
@@ -165,6 +170,14 @@ def _choice(command: argparse.ArgumentParser, name: str, names: type[E], text: s
     command.add_argument(
         name, type=convert, action="append", default=[], metavar=name.strip("-").upper(), help=f"{text}; repeats"
     )
+
+
+def _broken_rule(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "report", type=Path, nargs="?", metavar="REPORT", help="a report of JSON lines (default: the last run in pytest's cache)"
+    )
+    command.add_argument("rule", metavar="RULE", help="the id of a rule that is broken in it")
+    command.add_argument("--implementation", metavar="NAME", help="only the one of this name (default: all that broke the rule)")
 
 
 def _reports(command: argparse.ArgumentParser) -> None:
@@ -257,14 +270,12 @@ def _report(asked: argparse.Namespace) -> int:
 
 
 def _replay(asked: argparse.Namespace) -> int:
-    from queue_conformance.replay import ReplayError, State, last, replay
+    from queue_conformance.replay import ReplayError, State, replay
 
-    path = asked.report or last()
-    if path is None:
-        raise CommandError("replay: no run is in the cache here; name a report, which --conformance-report=FILE.jsonl writes")
     states = []
-    for found in _that_broke(_read(path), asked.rule, asked.implementation):
-        (violation,) = (v.violation for v in found.verdicts if v.rule.id == asked.rule and v.violation)
+    for found, verdict in _that_broke("replay", _report_or_last("replay", asked.report), asked.rule, asked.implementation):
+        violation = verdict.violation
+        assert violation is not None
         shown = (violation, *violation.others)
         if asked.only_print:
             if asked.other >= len(shown):
@@ -285,19 +296,42 @@ def _replay(asked: argparse.Namespace) -> int:
     return USAGE if {State.UNKNOWN, State.OTHER}.intersection(states) else 0
 
 
-def _that_broke(report: Report, rule: str, name: str | None) -> list[ImplementationReport]:
-    """Return the implementations that broke a rule, or the one of them that has a name."""
+def _issue(asked: argparse.Namespace) -> int:
+    from queue_conformance.reports import issue
+
+    report = _report_or_last("issue", asked.report)
+    for found, verdict in _that_broke("issue", report, asked.rule, asked.implementation):
+        print(issue.render(found, verdict, report.origin))
+    return 0
+
+
+def _report_or_last(command: str, path: Path | None) -> Report:
+    """Return the report of a path, or that of the last run."""
+    from queue_conformance.replay import last
+
+    if not (path := path or last()):
+        raise CommandError(f"{command}: no run is in the cache here; name a report, which --conformance-report=FILE.jsonl writes")
+    return _read(path)
+
+
+def _that_broke(command: str, report: Report, rule: str, name: str | None) -> list[tuple[ImplementationReport, RuleVerdict]]:
+    """Return the implementations that broke a rule, or the one of them that has a name, with the verdict on it."""
     examined = {found.name: found for found in report.implementations}
     if name is not None and name not in examined:
-        raise CommandError(f"replay: the report has no implementation {name!r}{nearest(name, examined)}")
+        raise CommandError(f"{command}: the report has no implementation {name!r}{nearest(name, examined)}")
     chosen = [found for found in examined.values() if name in (None, found.name)]
     verdicts = {v.rule.id: v.verdict for found in chosen for v in found.verdicts}
-    broke = [found for found in chosen for v in found.verdicts if v.rule.id == rule and v.violation]
+    broke = [(found, v) for found in chosen for v in found.verdicts if v.rule.id == rule and v.violation]
     if rule not in verdicts:
-        raise CommandError(f"replay: the report has no rule {rule!r}{nearest(rule, verdicts)}")
+        raise CommandError(f"{command}: the report has no rule {rule!r}{nearest(rule, verdicts)}")
     if not broke:
-        raise CommandError(f"replay: {rule} is not broken in the report but {verdicts[rule]}; there is nothing to replay")
+        raise CommandError(
+            f"{command}: {rule} is not broken in the report but {verdicts[rule]}; there is nothing to {_VERBS[command]}"
+        )
     return broke
+
+
+_VERBS = {"replay": "replay", "issue": "report"}
 
 
 # --- What they share -------------------------------------------------------------------------------------------------

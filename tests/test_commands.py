@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 import write_gallery
-from kit import FIFO_MEMORY, TESTS
+from kit import FIFO_MEMORY, TESTS, run_script
 
 from gallery import QCRAWL
 from queue_conformance import __main__ as commands
+from queue_conformance.replay import LAST
 from queue_conformance.reports import Origin, Report, jsonl
 from queue_conformance.specification import CAPABILITIES, Kind, Level, load, words
 from queue_conformance.specification.explanation import gallery
@@ -297,6 +298,29 @@ def test_a_matrix_is_written(run, written, tmp_path, monkeypatch):
     assert run("matrix", one, "-o", "other.html") == (0, [], [])
     run("matrix", two, "-o", "other.html")
     assert (tmp_path / "other.html").read_text() == MUST
+
+
+# --- issue -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_broken_rule_becomes_an_issue(run, written, tmp_path):
+    status, lines, _ = run("issue", written(SHOULD), "queue.close.twice")
+    assert status == 0
+    assert lines[0] == "# ClosesOnce: A second `close()` neither raises nor alters stored data."
+    begin, end = lines.index("```python"), lines.index("```")
+    assert run_script("\n".join(lines[begin + 1 : end]), tmp_path).returncode == 1
+    assert sum("pytest-queue-conformance" in line for line in lines) == 1
+
+
+def test_the_last_run_needs_no_file(run, wrong, written, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    message = "no run is in the cache here; name a report, which --conformance-report=FILE.jsonl writes"
+    assert wrong("issue", "queue.close.twice") == f"issue: {message}"
+    assert wrong("replay", "queue.close.twice") == f"replay: {message}"
+    (tmp_path / LAST).parent.mkdir(parents=True)
+    (tmp_path / LAST).write_bytes(written(SHOULD).read_bytes())
+    assert run("issue", "queue.close.twice") == run("issue", written(SHOULD), "queue.close.twice")
+    assert wrong("issue", "queue.len.count").endswith("is not broken in the report but kept; there is nothing to report")
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------

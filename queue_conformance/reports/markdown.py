@@ -99,8 +99,8 @@ def _report(report: Report) -> Iterator[_Piece | str]:
     if report.implementations:
         yield "\n| implementation | verdict |\n|---|---|\n"
     for found in report.implementations:
-        name = _code(found.name).replace("|", r"\|")  # in a table, even code must not hold a bare one
-        yield f"| {name} | **{found.verdict}** ({_prose(why(found))}) |\n"
+        name = code(found.name).replace("|", r"\|")  # in a table, even code must not hold a bare one
+        yield f"| {name} | **{found.verdict}** ({prose(why(found))}) |\n"
     yield from _lines("Could not be examined", report.errors)
     yield from _lines("Mistakes of the kit", report.mistakes)
     yield from _lines("The baseline must be changed", report.gate)
@@ -115,14 +115,14 @@ def _report(report: Report) -> Iterator[_Piece | str]:
 def _lines(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"\n### {title}\n\n"
-        yield from (f"- {_code(line)}\n" for line in lines)
+        yield from (f"- {code(line)}\n" for line in lines)
 
 
 def _implementation(found: ImplementationReport) -> Iterator[_Piece | str]:
-    about = [_code(found.path) if found.path != found.name else "", _prose(found.version), found.kind.replace("-", " ")]
-    yield f"\n### {_code(found.name)}\n\n{', '.join(part for part in [*about, f'profile {found.profile}'] if part)}\n"
+    about = [code(found.path) if found.path != found.name else "", prose(found.version), found.kind.replace("-", " ")]
+    yield f"\n### {code(found.name)}\n\n{', '.join(part for part in [*about, f'profile {found.profile}'] if part)}\n"
     if found.also:
-        yield f"\nHeld to the profile {found.profile}; {_prose(second(found.also))}.\n"
+        yield f"\nHeld to the profile {found.profile}; {prose(second(found.also))}.\n"
     yield _counts(found)
     broken = [verdict for verdict in found.verdicts if verdict.verdict is Verdict.BROKEN]
     groups = {
@@ -139,7 +139,7 @@ def _implementation(found: ImplementationReport) -> Iterator[_Piece | str]:
     ]
     if unknown:
         title = f"{len(unknown)} {'rule was' if len(unknown) == 1 else 'rules were'} not examined"
-        lines = [f"- `{v.rule.id}` {v.rule.level}: {v.verdict}, {_prose(v.reason)}\n" for v in unknown]
+        lines = [f"- `{v.rule.id}` {v.rule.level}: {v.verdict}, {prose(v.reason)}\n" for v in unknown]
         yield _Piece((f"\n{title}.\n", f"\n<details><summary>{title}</summary>\n\n{''.join(lines)}\n</details>\n"), len(groups))
 
 
@@ -161,16 +161,16 @@ def _broken(verdict: RuleVerdict, rank: int) -> _Piece:
     title = f"\n**`{rule.id}`** ({rule.level}{f', provisional: new in {rule.provisional}' if rule.provisional else ''})"
     said = f"{title}: {rule.sentence}\n\n"
     if verdict.known:
-        said += f"- known: {_prose(verdict.known)}\n"
+        said += f"- known: {prose(verdict.known)}\n"
     if verdict.violation is None:
         return _Piece((f"{title}\n", said), rank)
-    said += f"- expected: {_code(verdict.violation.expected)}\n- actual: {_code(verdict.violation.actual)}\n"
-    said += "".join(f"- also: {_code(other.actual)}\n" for other in verdict.violation.others)
+    said += f"- expected: {code(verdict.violation.expected)}\n- actual: {code(verdict.violation.actual)}\n"
+    said += "".join(f"- also: {code(other.actual)}\n" for other in verdict.violation.others)
     return _Piece(
         (
             f"{title}\n",
             f"{said}\nIts script is {_LEFT_OUT} it.\n",
-            f"{said}\n<details><summary>a script that shows it</summary>\n\n{_block(verdict.violation.script)}\n</details>\n",
+            f"{said}\n<details><summary>a script that shows it</summary>\n\n{block(verdict.violation.script)}\n</details>\n",
         ),
         rank,
     )
@@ -179,7 +179,7 @@ def _broken(verdict: RuleVerdict, rank: int) -> _Piece:
 # --- Texts that are no Markdown --------------------------------------------------------------------------------------
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Return a text as one line of code, in which nothing has a meaning; not even the name of a user behind an ``@``."""
     text = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in " ".join(text.split()))
     fence = "`" * (_longest_run(text) + 1)
@@ -187,7 +187,7 @@ def _code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}" if text else "(nothing)"
 
 
-def _block(text: str) -> str:
+def block(text: str) -> str:
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}python\n{text.rstrip()}\n{fence}\n"
 
@@ -196,6 +196,6 @@ def _longest_run(text: str) -> int:
     return max(map(len, re.findall("`+", text)), default=0)
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Return a text as one line in which no character has a meaning for Markdown or HTML."""
     return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
