@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -344,9 +345,21 @@ def last_line(step: Step) -> list[str]:
     """Return the line of a script whose exception is the failure; an exit of the interpreter is made to look like one."""
     if step.refusable:
         return lines_of([step])
-    if isinstance(step.error, (SystemExit, KeyboardInterrupt)):
-        return ["try:", f"    {step.source}", "except BaseException as error:", "    raise AssertionError(repr(error))"]
-    return [step.source]
+    return raising([step.source], step.error)
+
+
+def raising(lines: list[str], error: BaseException | None) -> list[str]:
+    """Return the lines of a script whose last one raises; one that would end the interpreter in peace fails instead."""
+    if not isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return lines
+    *before, last = lines
+    return [
+        *before,
+        "try:",
+        textwrap.indent(last, "    "),
+        "except BaseException as error:",
+        "    raise AssertionError(repr(error))",
+    ]
 
 
 def call_of(step: Step) -> str:

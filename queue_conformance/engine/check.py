@@ -12,7 +12,7 @@ from typing import Any
 import queue_conformance.engine.child
 import queue_conformance.engine.fixtures  # noqa: F401  registers those of every kind
 from queue_conformance.engine import registry
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.bench import Bench, raising
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
 from queue_conformance.engine.instrument import Source, instrument
@@ -109,7 +109,7 @@ def run_case(
         raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
         failure = bench.unexpected(raised)
-        failure.body = context.record.lines()
+        failure.body = raising(context.record.lines(), raised.error)
     for block in context.failed:
         bench.keep(block.failure())
     if failure:
