@@ -1,6 +1,5 @@
 """What the project's own test run needs."""
 
-import fcntl
 import os
 import pickle
 import sys
@@ -64,6 +63,8 @@ def recorded(tmp_path_factory):
     def recorded(path, claims=None, **how):
         name = f"{path}-{crc32(repr((claims, how)).encode()):08x}.report"
         with (directory / name).open("a+b") as file:
+            import fcntl  # not everywhere, and a run without it is tested
+
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             if data := file.read():

@@ -165,7 +165,7 @@ def test_another_way_to_break_a_known_rule_fails_the_run(run, pytester):
 
     pytester.makepyfile(mine=WAYS.format(sizes=(7,)))
     explain(pytester)
-    one = run(queues=queues)
+    one = run("-v", queues=queues)
     one.stdout.fnmatch_lines([f"  note: this run says nothing about {rule} in known.toml: broken in other ways, but not all *"])
     assert (one.ret, said(one)) == (0, [])
 

@@ -113,6 +113,6 @@ def test_a_setting_that_the_hook_does_not_take_is_explained(run):
 
 
 def test_where_the_hook_is_not_called_the_report_says_so(run):
-    result = run(f"--priority-queue-class={REQUEST_PRIORITY}", "-k", "preflight")
+    result = run(f"--priority-queue-class={REQUEST_PRIORITY}", "-k", "preflight", "-v")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["  note: pytest_open_queue is not called: no function of an author's builds a*"])

@@ -13,6 +13,7 @@ from kit import FIFO_DISK, FIFO_MEMORY
 
 from queue_conformance.entrances.runs import Run
 from queue_conformance.faults import servers
+from queue_conformance.implementations.drivers import crawling
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.implementations.quoted import engine
 from queue_conformance.isolation import IsolatedError
@@ -105,6 +106,7 @@ def test_a_scrapy_that_can_make_no_engine_is_told(monkeypatch):
         except ImportError:
             raise AttributeError("no downloader")  # noqa: B904  as Scrapy's own engine does when it tidies up
 
+    crawling._shared_crawler.cache_clear()  # one of them may have an engine already
     monkeypatch.setattr(engine, "ExecutionEngine", cannot)
     with tempfile.TemporaryDirectory() as directory:
         run = Run(Options(()), Path(directory))
