@@ -2,13 +2,15 @@
 
 import json
 import os
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kit import examine
+from kit import ENVIRONMENT, examine
 
+from queue_conformance.__main__ import main
 from queue_conformance.entrances.session import INCONCLUSIVE, exit_status
 from queue_conformance.reports import Report
 from queue_conformance.verdicts import RunVerdict
@@ -180,6 +182,48 @@ def test_a_keyword_that_matches_nothing_is_told(run, keyword, said):
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result.stdout.fnmatch_lines([f"-k '{keyword}o.' matches no check{said} (--co -q lists all)"])
     result.stdout.no_fnmatch_line("*verdict*")
+
+
+PEEKS = ("--queue-class=gallery.memory.PeeksAtTheNewest", "-k", "queue.peek.equals-pop and not machine")
+
+
+@pytest.fixture
+def cached(pytester, monkeypatch):
+    """Run pytest with its cache; the gallery can be imported."""
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    return pytester.runpytest_subprocess
+
+
+def command_of(result):
+    """Return the command that a failure names."""
+    (line,) = {line for line in result.outlines if line.startswith("  script ")}
+    return line.removeprefix("  script").strip()
+
+
+@pytest.mark.parametrize("cache_dir", [".pytest_cache", "else where"])
+def test_the_command_of_a_failure_prints_its_script(cached, pytester, monkeypatch, capsys, cache_dir):
+    result = cached(*PEEKS, "-o", f"cache_dir={cache_dir}")
+    program, *arguments = shlex.split(command_of(result))
+    monkeypatch.chdir(pytester.path)
+    assert (program, main(arguments)) == ("queue-conformance", 0)
+    assert "import PeeksAtTheNewest" in capsys.readouterr().out
+
+
+def test_the_command_says_whose_failure_where_several_broke_the_rule(cached, pytester, monkeypatch, capsys):
+    pytester.makepyfile(mine="from gallery.memory import PeeksAtTheNewest\nclass Mine(PeeksAtTheNewest): pass")
+    result = cached(*PEEKS, "--queue-class=mine.Mine")
+    commands = [line.split()[2:] for line in result.outlines if line.startswith("  script ")]
+    monkeypatch.chdir(pytester.path)
+    for arguments, name in zip(commands, ("PeeksAtTheNewest", "Mine"), strict=True):
+        assert main(arguments) == 0
+        assert f"import {name}\n" in capsys.readouterr().out
+
+
+def test_a_cache_that_cannot_be_written_loses_nothing(cached, pytester):
+    (pytester.path / ".pytest_cache").touch()
+    result = cached(*PEEKS)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert command_of(result) == "pytest -vv shows it"
 
 
 def test_with_no_other_argument_only_the_kit_runs(run, pytester):

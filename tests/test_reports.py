@@ -342,6 +342,10 @@ def test_what_is_known_and_what_is_provisional_is_read_back(reports):
     assert (first.known, second.rule.provisional) == ("as the client does (#1)", "0.2")
 
 
+def drawn(found, verdict):
+    return failure.render(verdict.rule, verdict.violation)
+
+
 def test_a_known_failure_is_one_line_among_the_failures(reports):
     result = CheckResult(
         "machine",
@@ -349,12 +353,12 @@ def test_a_known_failure_is_one_line_among_the_failures(reports):
     )
     _, must, should = reports
     both = replace(must, verdicts=(*known(must).verdicts, *(v for v in should.verdicts if v.rule.id == "queue.close.twice")))
-    ((text, cause, _),), elsewhere = place(Report((both,)), [(both.name, result)], failure.render)
+    ((text, cause, _),), elsewhere = place(Report((both,)), [(both.name, result)], drawn)
     assert cause.startswith("expected no exception, got ")
     assert text.startswith("queue.close.twice  SHOULD broken\n")
     assert text.endswith("\n\nqueue.peek.equals-pop is broken here too, as is known: as the client does (#1)")
     assert elsewhere == {}
-    assert place(Report((known(must),)), [], failure.render) == ([], {})
+    assert place(Report((known(must),)), [], drawn) == ([], {})
 
 
 # --- JSON lines, read back -------------------------------------------------------------------------------------------

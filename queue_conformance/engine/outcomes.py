@@ -169,6 +169,11 @@ class Violation:
         return (replace(self, others=()), *self.others)
 
     @property
+    def said(self) -> str:
+        """What was expected and what came, as a clause."""
+        return f"expected {self.expected}, got {self.actual}"
+
+    @property
     def evidence(self) -> str:
         """What hints are chosen by: what was expected, what came, and how each violation came about."""
         return "\n".join(line for one in self.findings for line in (one.expected, one.actual, one.cause, *one.operations))

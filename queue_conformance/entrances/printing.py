@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from _pytest._code.code import TerminalRepr
 from _pytest._io import TerminalWriter
 
+from queue_conformance.replay import REPLAY, last
+from queue_conformance.reports import ImplementationReport, Report, failure
 from queue_conformance.reports.placement import Shown
 from queue_conformance.reports.secrets import Secrets
+from queue_conformance.verdicts import RuleVerdict
 
 _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bold"}
 """How texts are shown, by their labels."""
@@ -41,6 +46,37 @@ def write(tw: TerminalWriter, text: str) -> None:
         label = line.split()[0] if line.startswith("  ") and line[2:3].strip() else ""
         markup = _COLOURS.get(label) or ("bold" if line and line[0] != " " else "")
         tw.line(line, **({markup: True} if markup else {}))
+
+
+def drawn(
+    found: ImplementationReport, verdict: RuleVerdict, *, report: Report, kept: Path | None, width: int, verbosity: int
+) -> str:
+    """Return a broken rule as a terminal shows it.
+
+    Args:
+        found: the implementation.
+        verdict: the verdict on the rule.
+        report: what came of the run.
+        kept: where that is kept in pytest's cache, or ``None``.
+        width: columns of the terminal.
+        verbosity: that of pytest.
+    """
+    assert verdict.violation is not None
+    if verbosity > 0:
+        return failure.render(verdict.rule, verdict.violation, width, script=verbosity > 1)
+    command = _command(report, found.name, verdict.rule.id, kept) if kept else "pytest -vv shows it"
+    return failure.brief(verdict.rule, verdict.violation, width, command)
+
+
+def _command(report: Report, name: str, rule: str, kept: Path) -> str:
+    """Return the command that prints the script of a broken rule."""
+    words = [REPLAY]
+    if (near := last()) is None or not near.samefile(kept):
+        words.append(shlex.quote(str(kept)))
+    words.append(rule)
+    if sum(v.rule.id == rule and v.violation is not None for found in report.implementations for v in found.verdicts) > 1:
+        words.append(f"--implementation={shlex.quote(name)}")
+    return " ".join([*words, "--print"])
 
 
 class WithoutSecrets:

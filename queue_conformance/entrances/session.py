@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,16 @@ from queue_conformance.engine.sequences import Command, Commands
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.entrances.joining import Described, Suites
-from queue_conformance.entrances.printing import Failure, WithoutSecrets, told, write
+from queue_conformance.entrances.printing import Failure, WithoutSecrets, drawn, told, write
 from queue_conformance.entrances.progress import DistributedProgress, Progress, display_of
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
 from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
-from queue_conformance.replay import LAST, REPLAY
-from queue_conformance.reports import Report, failure, files, markdown, terminal
+from queue_conformance.replay import LAST
+from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place, urgent
-from queue_conformance.specification import Rule
 from queue_conformance.suites.examination import Examination
 
 AGAIN = "failed again"
@@ -106,6 +105,7 @@ class Session:
         self.is_worker = hasattr(config, "workerinput")
         self.is_controller = not self.is_worker and config.getoption("dist", "no") != "no"
         self._elsewhere: dict[str, str] = {}
+        self._kept: Path | None = None
         self._untold = ""
         self._changes: list[str] = []
         self._scratch = Scratch()
@@ -261,8 +261,7 @@ class Session:
             self._update(exitstatus)
         report = self.report()
         self._remember(report)
-        if getattr(self.config, "cache", None):
-            files.write(report, self.config.cache.mkdir(LAST.parent.name) / LAST.name)
+        self._keep(report)
         for name in self.options.reports:
             try:
                 files.write(report, self.config.invocation_params.dir / name)
@@ -271,6 +270,14 @@ class Session:
         self._summarize(report)
         session.exitstatus = exit_status(self.report(), exitstatus)
         self._show_each_once(report)
+
+    def _keep(self, report: Report) -> None:
+        """Keep the report in pytest's cache, for commands that name none; where nothing can be kept, pytest itself says so."""
+        if cache := getattr(self.config, "cache", None):
+            with suppress(OSError):
+                path = cache.mkdir(LAST.parent.name) / LAST.name
+                files.write(report, path)
+                self._kept = path
 
     def _summarize(self, report: Report) -> None:
         """Append the report to the summary of a step, where GitHub Actions asks for one."""
@@ -302,20 +309,14 @@ class Session:
         ours = [one for one in failed if hasattr(one, _RESULT)]
         results = [unpack(getattr(one, _RESULT)) for one in ours]
         order = urgent(report, results)
-        shown, self._elsewhere = place(report, [results[number] for number in order], self._drawn)
+        width, verbosity = self.config.get_terminal_writer().fullwidth, self.config.get_verbosity()
+        draw = partial(drawn, report=report, kept=self._kept, width=width, verbosity=verbosity)
+        shown, self._elsewhere = place(report, [results[number] for number in order], draw)
         failed[:] = [one for one in failed if one not in ours]
         for number, one in zip(order, shown, strict=True):
             ours[number].longrepr = Failure(one)
-            again = one.again and self.config.get_verbosity() <= 0
+            again = one.again and verbosity <= 0
             reporter.stats.setdefault(AGAIN if again else "failed", []).append(ours[number])
-
-    def _drawn(self, rule: Rule, violation: Violation) -> str:
-        """Return a broken rule as the terminal shows it."""
-        width, verbosity = self.config.get_terminal_writer().fullwidth, self.config.get_verbosity()
-        if verbosity > 0:
-            return failure.render(rule, violation, width, script=verbosity > 1)
-        kept = bool(getattr(self.config, "cache", None))
-        return failure.brief(rule, violation, width, f"{REPLAY} {rule.id} --print" if kept else "pytest -vv shows it")
 
     def _cached(self) -> dict[str, Any]:
         """Return the programs that failed in earlier runs, by implementation."""

@@ -50,7 +50,7 @@ def load_class(path: str) -> type[Any]:
     """Import a class.
 
     Args:
-        path: ``package.module.Class``; ``package.module:Class`` is understood too.
+        path: as :func:`dotted` understands it.
 
     Returns:
         The class.
@@ -58,7 +58,10 @@ def load_class(path: str) -> type[Any]:
     Raises:
         LoadError: if the path names no class, or importing it raises.
     """
-    parts = path.replace(":", ".").split(".")
+    try:
+        parts = dotted(path).split(".")
+    except ValueError as error:
+        raise LoadError(f"{path}: {error}") from error
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         raise LoadError(f"{path!r} is not the dotted path of a class, such as my_package.queues.MyQueue")
     module, rest = _import_longest(parts)

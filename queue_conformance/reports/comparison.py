@@ -209,7 +209,7 @@ def _rule(change: RuleChange, width: int) -> Iterator[str]:
     yield f"  {change.change:<16}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})"
     said = verdict.reason
     if verdict.violation:
-        said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
+        said = verdict.violation.said
     if said:
         yield from _wrapped(" " * 25 + said, width, " " * 27)
 

@@ -35,7 +35,7 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
     def labelled(label: str, text: str) -> list[str]:
         lines = textwrap.wrap(text, width - len(_MARGIN), break_on_hyphens=False)
         if len(lines) > TEXT_LINES:
-            lines = [*lines[: TEXT_LINES - 1], _cut(" ".join(lines[TEXT_LINES - 1 :]), width - len(_MARGIN))]
+            lines = [*lines[: TEXT_LINES - 1], cut(" ".join(lines[TEXT_LINES - 1 :]), width - len(_MARGIN))]
         return [f"{_MARGIN if number else f'  {label:<10}'}{line}" for number, line in enumerate(lines)]
 
     above = [_title(rule), *labelled("rule", rule.sentence)]
@@ -48,7 +48,7 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
     below += [f"  script    {script}"] if script else []  # in one piece, for it is to be copied
     room = LINES - len(above) - len(below)
     operations = _shortened(violation.operations, max(1, room // 3), room - 1 - max(1, room // 3))
-    return "\n".join([*above, *(_cut(f"    {line}", width) for line in operations), *below])
+    return "\n".join([*above, *(cut(f"    {line}", width) for line in operations), *below])
 
 
 def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool = True) -> str:
@@ -74,7 +74,7 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
         *(f"    {line}" for line in _shortened(violation.operations, FIRST, LAST)),
     ]
     for other in violation.others:
-        lines += wrapped(f"{other.cause}: expected {other.expected}, got {other.actual}", "  also      ")
+        lines += wrapped(f"{other.cause}: {other.said}", "  also      ")
     if violation.stacks:
         stacks = violation.stacks.splitlines()
         lines += ["  stacks", *(f"    {line.strip()}" for line in stacks[:STACK_LINES])]
@@ -95,7 +95,8 @@ def _title(rule: Rule) -> str:
     return f"{rule.id}  {rule.level} broken{provisional}"
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """Return a line that fits so many columns."""
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 

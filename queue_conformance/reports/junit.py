@@ -71,7 +71,7 @@ def _case(found: ImplementationReport, verdict: RuleVerdict, seconds: float) -> 
         tag = "error" if verdict.verdict is Verdict.ERROR else "skipped"
         _outcome(case, tag, str(verdict.verdict), f"{verdict.verdict}: {verdict.reason}", verdict.reason)
         return case
-    said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
+    said = verdict.violation.said
     screen = failure.render(rule, verdict.violation)
     if found.gates(verdict):
         _outcome(case, "failure", f"{rule.level} broken", said, screen)

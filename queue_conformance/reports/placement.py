@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from queue_conformance.engine.outcomes import CheckResult, Violation
+from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification import Level, Rule
 from queue_conformance.verdicts import RuleVerdict, Verdict
@@ -71,7 +71,7 @@ def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[in
 
 
 def place(
-    report: Report, failed: Sequence[tuple[str, CheckResult]], draw: Callable[[Rule, Violation], str]
+    report: Report, failed: Sequence[tuple[str, CheckResult]], draw: Callable[[ImplementationReport, RuleVerdict], str]
 ) -> tuple[list[Shown], dict[str, str]]:
     """Distribute the broken rules over the checks that failed.
 
@@ -80,7 +80,7 @@ def place(
     Args:
         report: what came of the run.
         failed: the checks that failed, in the order in which they are shown: the name of the implementation, and what came of it.
-        draw: returns a broken rule as text.
+        draw: returns a broken rule of an implementation as text.
 
     Returns:
         What is shown of each failed check; and by title the texts of the broken rules that no failed check saw, unless they are
@@ -95,7 +95,7 @@ def place(
                 text = f"{verdict.rule.id} is broken here too, as is known: {verdict.known}"
                 known[key] = Shown(text, text, again=True)
             elif one := verdict.violation:
-                screens[key] = Shown(draw(verdict.rule, one), f"expected {one.expected}, got {one.actual}")
+                screens[key] = Shown(draw(found, verdict), one.said)
     seen = [list(dict.fromkeys((path, observation.rule) for observation in result.broken)) for path, result in failed]
     places: dict[tuple[str, str], int] = {}
     for index, broken in enumerate(seen):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from queue_conformance.implementations.capabilities import FLAGS, UNSEEN, Capabilities, Order
 from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.reports.failure import cut
 from queue_conformance.reports.placement import blocks, most_urgent_first
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
@@ -103,13 +104,13 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterat
     if verbosity <= 0:
         broken = most_urgent_first(found)
         for verdict in broken:
-            yield from (line._replace(text=_cut(line.text, width)) for line in _rule(verdict, 10**6))
+            yield from (line._replace(text=cut(line.text, width)) for line in _rule(verdict, 10**6))
         if len(broken) > 1 and not broken[0].known:
             blocked = blocks(found, broken[0].rule)
             also = f", which blocks {blocked} other{'s' if blocked > 1 else ''}" if blocked else ""
             yield Line(f"  start with {broken[0].rule.id}{also}", bold=True)
         for kind in (Verdict.NOT_EXERCISED, Verdict.ERROR, Verdict.BLOCKED):
-            yield from (Line(_cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
+            yield from (Line(cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
         if found.notes:
             yield Line(f"  notes: {len(found.notes)}, which -v shows")
         return
@@ -134,7 +135,7 @@ def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
     if verdict.known:
         state, said = "known", verdict.known
     elif verdict.violation:
-        said = f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
+        said = verdict.violation.said
         said += "".join(f"; also {other.actual}" for other in verdict.violation.others)
     colour = _COLOURS.get(verdict.verdict, "")
     if verdict.verdict is Verdict.BROKEN and (rule.level is not Level.MUST or not rule.counts or verdict.known):
@@ -212,10 +213,6 @@ def _broken(verdicts: Sequence[RuleVerdict]) -> str:
     if known == len(verdicts):
         return f"{text}, {'all' if known > 1 else 'and'} known"
     return f"{text}, {known} of them known" if known else text
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

@@ -79,9 +79,11 @@ ITEMS_PER_EXAMPLE = 50
 
 
 @check("queue.push.large", presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length")
-def large_items_and_queues_work(bench, queue, item, sized, in_bulk, about, rule):
+def large_items_and_queues_work(bench, queue, item, sized, in_bulk, note, about, rule):
     with about(rule):
-        for size in SIZES[:-1] if bench.offers("server") else SIZES:  # what a time-out of a client allows is the machine's
+        if bench.offers("server"):
+            note("items through a server", "up to 1 MiB; more may take longer than its client waits")
+        for size in SIZES[:-1] if bench.offers("server") else SIZES:
             queue.push(sized(size))
             assert content(queue.pop()) == b"x" * size
         count = min(MANY, ITEMS_PER_EXAMPLE * bench.examples) if bench.offers("persistent") else MANY
