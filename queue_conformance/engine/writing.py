@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from queue_conformance.engine.instrument import SCOPES, Source
-from queue_conformance.engine.subject import Subject
-from queue_conformance.engine.syntax import expression, names_in, parse
+from queue_conformance.engine.folding import Folding, number_of
+from queue_conformance.engine.instrument import Source
+from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.implementations.scripts import with_loops
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class Writer:
             return True
         if isinstance(call.func, ast.Attribute):
             return isinstance(self.value_of(frame, call.func.value), (str, bytes, int, dict, list, set))
-        value = frame.values.get(_number(call))
+        value = frame.values.get(number_of(call))
         return value is not None and self.sources.has(value[0])
 
     @staticmethod
@@ -225,10 +225,10 @@ class Writer:
             return node.value
         if isinstance(node, ast.Name):
             return frame.names.get(node.id)
-        return frame.values.get(_number(node), (None,))[0] if node is not None else None
+        return frame.values.get(number_of(node), (None,))[0] if node is not None else None
 
     def _line(self, frame: Frame, node: ast.AST, *, needed: bool = True, defines: Iterable[str] = (), start: str = "") -> Line:
-        written = _Folding(self, frame, {}).visit(node)
+        written = Folding(self, frame, {}).visit(node)
         return Line(start + ast.unparse(written), frozenset(defines), frozenset(names_in(written)), needed)
 
     def text(self, frame: Frame) -> str:
@@ -242,7 +242,7 @@ class Writer:
             if found is value:
                 return str(name)
         for node in ast.walk(frame.node):
-            if frame.values.get(_number(node), (None,))[0] is value:
+            if frame.values.get(number_of(node), (None,))[0] is value:
                 return self._written(frame, node)
         return None
 
@@ -250,7 +250,7 @@ class Writer:
         """Return the operations of an assertion; of one that failed, also the assertion."""
         called = list(_operations(frame, node.test))
         if frame.raised and not frame.failed:
-            called += [call for call in _calls(node.test) if _number(call) not in frame.values][:1]
+            called += [call for call in _calls(node.test) if number_of(call) not in frame.values][:1]
         if not frame.failed:
             return [self._line(frame, call) for call in called]
         variables: dict[int, str] = {}
@@ -259,133 +259,21 @@ class Writer:
             name = VARIABLES.get(_operation(call), "result")
             while name in variables.values() or name in self.kept:
                 name = f"{name}_again"
-            variables[_number(call)] = name
+            variables[number_of(call)] = name
             lines.append(self._line(frame, call, start=f"{name} = "))
-        test = _Folding(self, frame, variables).test(node.test)
+        test = Folding(self, frame, variables).test(node.test)
         left = node.test.left if isinstance(node.test, ast.Compare) else node.test
-        shown = variables.get(_number(left)) or (left.id if isinstance(left, ast.Name) and left.id in self.kept else "")
+        shown = variables.get(number_of(left)) or (left.id if isinstance(left, ast.Name) and left.id in self.kept else "")
         message = f", f'got {{{shown}!r}}'" if shown else ""
         return [*lines, Line(f"assert {ast.unparse(test)}{message}", reads=frozenset(names_in(test)))]
 
     def _written(self, frame: Frame, node: ast.AST) -> str:
-        return ast.unparse(_Folding(self, frame, {}).visit(node))
-
-
-class _Folding(ast.NodeTransformer):
-    """Returns a copy of a tree with literals, and variables, in the places of what is known."""
-
-    def __init__(self, writer: Writer, frame: Frame, variables: dict[int, str]) -> None:
-        self._writer = writer
-        self._sources = writer.sources
-        self._key = writer.key
-        self._kept = writer.kept
-        self._frame = frame
-        self._variables = variables
-        self._bound: set[str] = set()  # names of comprehensions and lambdas
-
-    def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, SCOPES):
-            self._bound |= names_in(node, ast.Store)
-            self._bound |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-        if name := self._variables.get(_number(node)):
-            return ast.Name(name, ast.Load())
-        source = self._known(node) if isinstance(node, ast.expr) else None
-        if source is not None:
-            return expression(source)
-        made = type(node)(**{name: self._copied(value) for name, value in ast.iter_fields(node)})
-        return ast.copy_location(_interpolated(made) if isinstance(made, ast.JoinedStr) else _plain(made), node)
-
-    def _copied(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._copied(each) for each in value]
-        return self.visit(value) if isinstance(value, ast.AST) else value
-
-    def _known(self, node: ast.expr) -> str | None:
-        """Return what is written instead of an expression, if its value has a form of its own."""
-        if isinstance(node, ast.Name):
-            return self._of_name(node.id) if isinstance(node.ctx, ast.Load) else None
-        if self._frame.construction and self._constructs(node):
-            return self._frame.construction
-        if _number(node) not in self._frame.values or not self._kept.isdisjoint(names_in(node)):
-            return None
-        value, before, after = self._frame.values[_number(node)]
-        if isinstance(value, Subject):
-            return str(value.name)
-        return self._sources.of(value) if before == after and not self._writer.looks_around(self._frame, node) else None
-
-    def _constructs(self, node: ast.expr) -> bool:
-        """Whether an expression is the call of a fixture that made something; one that raised has no value."""
-        made = self._frame.constructed
-        return (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and self._frame.values.get(_number(node), (made,))[0] is made
-        )
-
-    def _of_name(self, name: str) -> str | None:
-        if name in self._kept or name in self._bound:
-            return None
-        if name in self._frame.names:
-            value = self._frame.names[name]
-            return value.name if isinstance(value, Subject) else self._sources.of(value)
-        found = self._frame.source.globals
-        return self._sources.of(found[name]) if name in found else None
-
-    def test(self, node: ast.expr) -> ast.expr:
-        """Return what is asserted; items that cannot be compared are compared by their keys."""
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.In)):
-            right = self._writer.value_of(self._frame, node.comparators[0])
-            left = ast.unparse(self.visit(node.left))
-            among = right if isinstance(right, (list, tuple)) else [right]
-            keys = [self._key(one) for one in among]
-            if keys and all(keys):
-                literals = ", ".join(repr(key[0]) for key in keys if key)
-                form = next(key[1] for key in keys if key).format(left)
-                compared = f"== {literals}" if len(keys) == 1 else f"in ({literals})"
-                return expression(f"{left} is not None and {form} {compared}")
-        found: ast.expr = self.visit(node)
-        return found
-
-
-def _interpolated(node: ast.JoinedStr) -> ast.expr:
-    """Return a formatted string as a call of ``format`` where it holds what f-strings may not before Python 3.12."""
-    try:
-        ast.unparse(node)
-    except ValueError:
-        template, values = "", []
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                written = ast.unparse(ast.JoinedStr([ast.FormattedValue(ast.Name("_"), part.conversion, part.format_spec)]))
-                template += written[2:-1].replace("{_", "{")
-                values.append(part.value)
-            elif isinstance(part, ast.Constant):
-                template += str(part.value).replace("{", "{{").replace("}", "}}")
-        return ast.Call(ast.Attribute(ast.Constant(template), "format", ast.Load()), values, [])
-    return node
-
-
-def _plain(node: ast.AST) -> ast.AST:
-    """Return ``f(a=1)`` for ``f(**{'a': 1})``, and ``x.a`` for ``getattr(x, 'a')``."""
-    if not isinstance(node, ast.Call):
-        return node
-    match node:
-        case ast.Call(ast.Name("getattr"), [left, ast.Constant(str(name))]) if name.isidentifier():
-            return ast.Attribute(left, name, ast.Load())
-    keywords: list[ast.keyword] = []
-    for keyword in node.keywords:
-        match keyword:
-            case ast.keyword(None, ast.Dict(names, values)) if all(isinstance(name, ast.Constant) for name in names):
-                pairs = zip(names, values, strict=True)
-                keywords += [ast.keyword(str(name.value), value) for name, value in pairs if isinstance(name, ast.Constant)]
-            case _:
-                keywords.append(keyword)
-    node.keywords = keywords
-    return node
+        return ast.unparse(Folding(self, frame, {}).visit(node))
 
 
 def _operations(frame: Frame, node: ast.AST) -> Iterator[ast.expr]:
     """Yield the outermost expressions in which operations ran."""
-    value = frame.values.get(_number(node))
+    value = frame.values.get(number_of(node))
     if value is not None and value[1] < value[2] and isinstance(node, (ast.Call, ast.Attribute)):
         yield node
         return
@@ -409,10 +297,6 @@ def _targets(node: ast.AST) -> Sequence[ast.AST]:
 def _operation(call: ast.expr) -> str:
     function = call.func if isinstance(call, ast.Call) else call
     return str(getattr(function, "attr", "") or getattr(function, "id", ""))
-
-
-def _number(node: ast.AST) -> int:
-    return getattr(node, "number", -1)
 
 
 def _words(text: str) -> set[str]:

@@ -1,0 +1,130 @@
+"""Literals in the places of what is known: how an expression of a check stands in a script."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from queue_conformance.engine.instrument import SCOPES
+from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.syntax import expression, names_in
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.writing import Frame, Writer
+
+
+def number_of(node: ast.AST) -> int:
+    """Return the number of an expression in its check, or -1."""
+    return getattr(node, "number", -1)
+
+
+class Folding(ast.NodeTransformer):
+    """Returns a copy of a tree with literals, and variables, in the places of what is known."""
+
+    def __init__(self, writer: Writer, frame: Frame, variables: dict[int, str]) -> None:
+        self._writer = writer
+        self._sources = writer.sources
+        self._key = writer.key
+        self._kept = writer.kept
+        self._frame = frame
+        self._variables = variables
+        self._bound: set[str] = set()  # names of comprehensions and lambdas
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, SCOPES):
+            self._bound |= names_in(node, ast.Store)
+            self._bound |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+        if name := self._variables.get(number_of(node)):
+            return ast.Name(name, ast.Load())
+        source = self._known(node) if isinstance(node, ast.expr) else None
+        if source is not None:
+            return expression(source)
+        made = type(node)(**{name: self._copied(value) for name, value in ast.iter_fields(node)})
+        return ast.copy_location(_interpolated(made) if isinstance(made, ast.JoinedStr) else _plain(made), node)
+
+    def _copied(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._copied(each) for each in value]
+        return self.visit(value) if isinstance(value, ast.AST) else value
+
+    def _known(self, node: ast.expr) -> str | None:
+        """Return what is written instead of an expression, if its value has a form of its own."""
+        if isinstance(node, ast.Name):
+            return self._of_name(node.id) if isinstance(node.ctx, ast.Load) else None
+        if self._frame.construction and self._constructs(node):
+            return self._frame.construction
+        if number_of(node) not in self._frame.values or not self._kept.isdisjoint(names_in(node)):
+            return None
+        value, before, after = self._frame.values[number_of(node)]
+        if isinstance(value, Subject):
+            return str(value.name)
+        return self._sources.of(value) if before == after and not self._writer.looks_around(self._frame, node) else None
+
+    def _constructs(self, node: ast.expr) -> bool:
+        """Whether an expression is the call of a fixture that made something; one that raised has no value."""
+        made = self._frame.constructed
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and self._frame.values.get(number_of(node), (made,))[0] is made
+        )
+
+    def _of_name(self, name: str) -> str | None:
+        if name in self._kept or name in self._bound:
+            return None
+        if name in self._frame.names:
+            value = self._frame.names[name]
+            return value.name if isinstance(value, Subject) else self._sources.of(value)
+        found = self._frame.source.globals
+        return self._sources.of(found[name]) if name in found else None
+
+    def test(self, node: ast.expr) -> ast.expr:
+        """Return what is asserted; items that cannot be compared are compared by their keys."""
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.In)):
+            right = self._writer.value_of(self._frame, node.comparators[0])
+            left = ast.unparse(self.visit(node.left))
+            among = right if isinstance(right, (list, tuple)) else [right]
+            keys = [self._key(one) for one in among]
+            if keys and all(keys):
+                literals = ", ".join(repr(key[0]) for key in keys if key)
+                form = next(key[1] for key in keys if key).format(left)
+                compared = f"== {literals}" if len(keys) == 1 else f"in ({literals})"
+                return expression(f"{left} is not None and {form} {compared}")
+        found: ast.expr = self.visit(node)
+        return found
+
+
+def _interpolated(node: ast.JoinedStr) -> ast.expr:
+    """Return a formatted string as a call of ``format`` where it holds what f-strings may not before Python 3.12."""
+    try:
+        ast.unparse(node)
+    except ValueError:
+        template, values = "", []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                written = ast.unparse(ast.JoinedStr([ast.FormattedValue(ast.Name("_"), part.conversion, part.format_spec)]))
+                template += written[2:-1].replace("{_", "{")
+                values.append(part.value)
+            elif isinstance(part, ast.Constant):
+                template += str(part.value).replace("{", "{{").replace("}", "}}")
+        return ast.Call(ast.Attribute(ast.Constant(template), "format", ast.Load()), values, [])
+    return node
+
+
+def _plain(node: ast.AST) -> ast.AST:
+    """Return ``f(a=1)`` for ``f(**{'a': 1})``, and ``x.a`` for ``getattr(x, 'a')``."""
+    if not isinstance(node, ast.Call):
+        return node
+    match node:
+        case ast.Call(ast.Name("getattr"), [left, ast.Constant(str(name))]) if name.isidentifier():
+            return ast.Attribute(left, name, ast.Load())
+    keywords: list[ast.keyword] = []
+    for keyword in node.keywords:
+        match keyword:
+            case ast.keyword(None, ast.Dict(names, values)) if all(isinstance(name, ast.Constant) for name in names):
+                pairs = zip(names, values, strict=True)
+                keywords += [ast.keyword(str(name.value), value) for name, value in pairs if isinstance(name, ast.Constant)]
+            case _:
+                keywords.append(keyword)
+    node.keywords = keywords
+    return node
