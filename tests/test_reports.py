@@ -195,9 +195,10 @@ def test_a_report_has_the_worst_verdict(reports):
 
 
 def test_a_notebook_shows_the_page_in_a_frame(reports):
-    shown = Report(reports)._repr_html_()
+    report = Report(reports)
+    shown = report._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
-    assert html.unescape(shown.partition('"')[2].rpartition('" style')[0]) == pages.render(Report(reports))
+    assert html.unescape(shown.partition('"')[2].rpartition('" style')[0]) == pages.render(report)
 
 
 def strict(report):
