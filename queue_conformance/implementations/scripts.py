@@ -160,7 +160,7 @@ def assemble(
     Returns:
         The text of the script.
     """
-    available = {name: module for module in definitions for name in defined_in(module)}
+    available = {name: module for module in definitions for name in defined_in(module) if name not in names}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
     order = list(available)

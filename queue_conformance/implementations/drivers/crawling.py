@@ -52,6 +52,10 @@ def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.Exa
     return crawler
 
 
+_CALM = {"builtins", "abc", "scrapy.core.scheduler", "scrapy.dupefilters", "scrapy.pqueues", "scrapy.squeues"}
+"""Modules of which nothing needs a reactor, but what asks for the engine."""
+
+
 @lru_cache(maxsize=16)
 def _shared_crawler(settings: tuple[tuple[str, Any], ...]) -> WorldlyCrawler:
     """Return a crawler; every check runs in a process that inherits it."""
@@ -204,8 +208,14 @@ class CrawlerDriver(Driver):
     @property
     def lively(self) -> bool:
         """Whether the class has to do with what happens around it in a crawl, so that scripts need a reactor."""
-        modules = {base.__module__ for base in self.implementation.cls.__mro__} - {"builtins", "abc", "scrapy.squeues"}
-        return self.crawler.asked or _are_lively(frozenset(modules))
+        return self.crawler.asked or self.mentions_a_loop
+
+    @property
+    def mentions_a_loop(self) -> bool:
+        """Whether the modules of the class, and of what its settings name, have to do with what happens around them."""
+        modules = {base.__module__ for base in self.implementation.cls.__mro__}
+        named = {str(value).rpartition(".")[0] for value in self.implementation.settings.values()}
+        return _are_lively(frozenset(modules | named & sys.modules.keys()) - _CALM)
 
     @property
     def settings_argument(self) -> str:

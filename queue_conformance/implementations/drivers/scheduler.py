@@ -25,9 +25,16 @@ from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers import world
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.crawling import CrawlerDriver
-from queue_conformance.implementations.quoted import engine, example, kills, misbehaving, processes, site
+from queue_conformance.implementations.quoted import engine, example, kills, misbehaving, plain, processes, site, support
 from queue_conformance.implementations.recording import Recorder, Timed
-from queue_conformance.implementations.scripts import namespace, quoted, source_of_backend, source_of_settings
+from queue_conformance.implementations.scripts import (
+    assemble,
+    defined_in,
+    namespace,
+    quoted,
+    source_of_backend,
+    source_of_settings,
+)
 
 _URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
@@ -109,23 +116,43 @@ def traits(number: int) -> Traits:
     return replace(found, dont_filter=True) if number >= RETRIED else found
 
 
+class Drained(Timed):
+    """A scheduler that is drained.
+
+    Args:
+        raw: the scheduler.
+        driver: is told whether it hesitates.
+    """
+
+    def __init__(self, raw: Any, driver: SchedulerDriver) -> None:
+        super().__init__(raw, driver.recorder.flight)
+        self._driver = driver
+
+    def has_pending_requests(self) -> Any:
+        """Ask the scheduler, which has just returned nothing."""
+        pending = super().__getattr__("has_pending_requests")()
+        self._driver.hesitates |= bool(pending)
+        return pending
+
+
 class OpenScheduler:
     """One scheduler object; every operation goes through the recorder.
 
     Args:
         raw: the object of the implementation.
         variable: its name in scripts.
-        recorder: keeps the operations.
+        driver: has built it.
         crawler: the crawler that it was built from.
 
     Each operation raises ``OperationRaised`` if the implementation raises.
     """
 
-    def __init__(self, raw: Any, variable: str, recorder: Recorder, crawler: Any) -> None:
+    def __init__(self, raw: Any, variable: str, driver: SchedulerDriver, crawler: Any) -> None:
         self.raw = raw
         self.variable = variable
         self.crawler = crawler
-        self._recorder = recorder
+        self._driver = driver
+        self._recorder = driver.recorder
 
     def call(self, source: str, owner: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run one operation; see the recorder."""
@@ -174,14 +201,13 @@ class OpenScheduler:
 
     def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:
         """Take out everything as one step; return the URLs."""
-        watched = Timed(self.raw, self._recorder.flight)
-        found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, watched)
+        found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, Drained(self.raw, self._driver))
         return found
 
     def take(self, owner: str = "scheduler.enqueue.true") -> list[Request]:
         """Take out everything as one step; return the requests."""
-        watched = Timed(self.raw, self._recorder.flight)
-        found: list[Request] = self.call(f"left = taken({self.variable})", owner, misbehaving.taken, watched)
+        drained = Drained(self.raw, self._driver)
+        found: list[Request] = self.call(f"left = taken({self.variable})", owner, misbehaving.taken, drained)
         return found
 
     def _settled(self, name: str, result: Any, owner: str) -> Any:
@@ -191,12 +217,20 @@ class OpenScheduler:
 
 
 class SchedulerDriver(CrawlerDriver):
-    """Builds schedulers as Scrapy does, each with a crawler of its own."""
+    """Builds schedulers as Scrapy does, each with a crawler of its own.
+
+    Attributes:
+        hesitates: whether one of them returned nothing although something was pending.
+    """
+
+    hesitates = False
 
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     interface_rule: ClassVar[str] = "scheduler.iface"
     gives_jobs = True
-    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, processes, example, kills, site)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
+    imported: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, processes, site)
+    """Modules from which scripts import."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
@@ -309,8 +343,8 @@ class SchedulerDriver(CrawlerDriver):
 
             known = self._enqueued.setdefault(crawler.settings["JOBDIR"], set()) if crawler.settings["JOBDIR"] else set()
             filters = self.implementation.capabilities.filters
-            return SilentScheduler(raw, variable, self.recorder, crawler, known if filters else None)
-        return OpenScheduler(raw, variable, self.recorder, crawler)
+            return SilentScheduler(raw, variable, self, crawler, known if filters else None)
+        return OpenScheduler(raw, variable, self, crawler)
 
     def opening(self, settings: Mapping[str, str], job: str | None) -> list[str]:
         """Return the lines of a script that build and open a scheduler; see ``build``."""
@@ -396,9 +430,27 @@ class SchedulerDriver(CrawlerDriver):
         return [name for name in names if not (traits(number).volatile and name in ("callback", "meta", "cb_kwargs"))]
 
     def setup(self, body: str) -> list[str]:
-        lines = super().setup("")[:-2]  # the crawlers are made among the operations
-        named = 'name = "example-" + uuid.uuid4().hex'
-        return [*lines, *([named] if self.implementation.server else [])]
+        """The crawlers are made among the operations."""
+        server = self.implementation.server
+        return [
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            *source_of_backend(server),
+            *(['name = "example-" + uuid.uuid4().hex'] if server else []),
+        ]
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        body = "\n".join(lines)
+        imports, tested = self.under_test()
+        quoted_here = [*self.definitions, *([plain] if self.is_plain(body) else []), *definitions]
+        names = {name: f"from {each.__name__} import {name}" for each in self.imported for name in defined_in(each)}
+        names = {name: line for name, line in names.items() if plain not in quoted_here or name not in defined_in(plain)}
+        return assemble(title, imports, [*tested, *self.setup(body), *lines], quoted_here, names)
+
+    def is_plain(self, body: str) -> bool:
+        """Whether the operations of a script need no running reactor, no spider of the kit's own, and no patience."""
+        odd = self.mentions_a_loop or self.hesitates or self.implementation.prepare or self.implementation.server
+        return not odd and "spider." not in body.replace("crawler.spider)", "")
 
     def error(self, name: str) -> tuple[str, BaseException]:
         """Return an error for a queue to raise, by the name of what it means: its source, and the object."""

@@ -8,20 +8,19 @@ from typing import Any
 from scrapy.utils.request import fingerprint
 
 from queue_conformance.implementations.drivers.base import Item
-from queue_conformance.implementations.drivers.scheduler import OpenScheduler
-from queue_conformance.implementations.recording import Recorder
+from queue_conformance.implementations.drivers.scheduler import OpenScheduler, SchedulerDriver
 
 
 class SilentScheduler(OpenScheduler):
     """A scheduler that answers nothing, and is taken at its length, or else at what it should have answered.
 
     Args:
-        raw, variable, recorder, crawler: see :class:`OpenScheduler`.
+        raw, variable, driver, crawler: see :class:`OpenScheduler`.
         seen: the fingerprints that were enqueued in its job; ``None`` if it filters nothing.
     """
 
-    def __init__(self, raw: Any, variable: str, recorder: Recorder, crawler: Any, seen: set[bytes] | None) -> None:
-        super().__init__(raw, variable, recorder, crawler)
+    def __init__(self, raw: Any, variable: str, driver: SchedulerDriver, crawler: Any, seen: set[bytes] | None) -> None:
+        super().__init__(raw, variable, driver, crawler)
         self._seen = seen
 
     def enqueue(self, item: Item, owner: str = "scheduler.enqueue.answers") -> Any:

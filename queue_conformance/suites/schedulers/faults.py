@@ -93,7 +93,7 @@ def _between_commands(bench: Bench, operation: str, number: int) -> None:
     if not fault.hit:
         return
     bench.recorder.note("patient = Patient(scheduler)")
-    patient = OpenScheduler(Patient(scheduler.raw, bench.patience), "patient", bench.recorder, scheduler.crawler)
+    patient = OpenScheduler(Patient(scheduler.raw, bench.patience), "patient", bench.driver, scheduler.crawler)
     why = f"the server was gone after {number} commands of {operation}_request"
     try:
         _account(bench, patient, operation, result, why)
