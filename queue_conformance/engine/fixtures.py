@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,8 +13,10 @@ from queue_conformance.engine.context import Context, NotCovered, SoftBlock, bro
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.record import Failed
+from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.writing import INDENT, Block
-from queue_conformance.implementations.recording import OperationRaised, describe
+from queue_conformance.implementations.quoted import support
+from queue_conformance.implementations.recording import OperationRaised, Timed, describe
 
 BUDGET = 20.0
 """Seconds after which no further turn of many begins; only slow implementations come near."""
@@ -81,16 +84,16 @@ def note(context: Context) -> Callable[[str, str], None]:
 
 
 @fixture
-def turns(context: Context) -> Callable[[int], Iterator[int]]:
-    """``for turn in turns(50)``: count, and end sooner where a turn takes long; ten turns are needed."""
+def turns(context: Context) -> Callable[..., Iterator[int]]:
+    """``for turn in turns(50)``: count, and end sooner where a turn takes long; ten turns are needed, or ``fewest=1``."""
 
-    def counted(count: int) -> Iterator[int]:
+    def counted(count: int, fewest: int = FEWEST) -> Iterator[int]:
         flight, notes = context.bench.flight, context.bench.notes
         end = flight.now + BUDGET
         for turn in range(count):
             if flight.now > end:
-                if turn < FEWEST:
-                    raise NotCovered(f"{FEWEST} turns take more than {BUDGET:g} s")
+                if turn < fewest:
+                    raise NotCovered(f"{fewest} turns take more than {BUDGET:g} s")
                 notes.append(f"{context.rule}: {turn} of {count} turns, because they take more than {BUDGET:g} s")
                 return
             yield turn
@@ -158,7 +161,8 @@ def tolerated(context: Context) -> Callable[..., Block]:
         def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
             if isinstance(error, OperationRaised) and isinstance(error.error, self.errors):
                 self.raised = error.error
-            self.failed = error is not None and self.raised is None
+            wrong = getattr(error, "error", error)
+            self.failed = self.raised is None and isinstance(wrong, Exception)  # an exit is no refusal: others may refuse there
             return self.raised is not None
 
         def written(self, body: str, named: bool) -> str:
@@ -254,3 +258,38 @@ class Uncertain(SoftBlock):
             return f"with or_exit():\n{textwrap.indent(body, INDENT)}"
         ends = "pass\nelse:\n    sys.exit()  # it was done, which is right too"
         return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"
+
+
+def patience_of(bench: Bench) -> float:
+    """Return the seconds that are waited for what another process did, which must not look like an operation that hangs."""
+    return min(bench.patience, bench.time_limit / 4)
+
+
+def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = True) -> None:
+    """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation.
+
+    Args:
+        function: the function.
+        rule: the rule that is broken if it raises, if not the one that the check is about.
+        timed: whether each call on a queue has the time limit of an operation.
+    """
+
+    def made(context: Context) -> Callable[..., Any]:
+        bench, record = context.bench, context.record
+        waits = {"patience": patience_of(bench)} if "patience" in inspect.signature(function).parameters else {}
+
+        def given(argument: Any) -> Any:
+            return Timed(argument.raw, bench.flight) if timed and isinstance(argument, Subject) else unwrapped(argument)
+
+        def call(*arguments: Any) -> Any:
+            written = f"{function.__name__}({record.written(arguments, {})})"
+            return record.operate(written, rule or context.rule, partial(function, *map(given, arguments), **waits))
+
+        return call
+
+    made.__name__, made.__doc__ = function.__name__, function.__doc__
+    fixture(made)
+
+
+operation(support.missing_methods, timed=False)
+operation(support.truth)

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from queue_conformance.engine.instrument import Source
 from queue_conformance.engine.sources import Sources
@@ -18,7 +18,7 @@ from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import normal
 from queue_conformance.engine.writing import Block, Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
-from queue_conformance.implementations.recording import Recorder, describe
+from queue_conformance.implementations.recording import NOTHING, Recorder, describe
 
 
 class Failed(Exception):
@@ -131,7 +131,15 @@ class Record:
         """Add lines that something else has run."""
         self._entries.append(Line(text))
 
-    def construct(self, source: str, rule: str, build: Callable[[], Any], rules: Mapping[str, str]) -> Subject:
+    def construct(
+        self,
+        source: str,
+        rule: str,
+        build: Callable[[], Any],
+        rules: Mapping[str, str],
+        kind: Callable[..., Subject] = Subject,
+        name: str = "queue",
+    ) -> Subject:
         """Build a subject, named as the variable that the statement in progress assigns to.
 
         Args:
@@ -139,12 +147,15 @@ class Record:
             rule: the rule that is broken if that raises.
             build: does the same.
             rules: see :class:`~queue_conformance.engine.subject.Subject`.
+            kind: the class of the subject.
+            name: what it is called where nothing assigns it.
 
         Raises:
             OperationRaised: if it raises.
         """
-        name = self.target or "queue"
-        made: Subject = self.make(source, rule, lambda: Subject(build(), name, self, rules), name)
+        name = self.target or name
+        made: Subject = self.make(source, rule, lambda: kind(build(), name, self, rules), name)
+        self.recorder.steps[-1].result = NOTHING
         return made
 
     def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "") -> Any:
@@ -255,7 +266,11 @@ class Record:
             Failed: if it is not.
         """
         if not value:
-            self._fail(expected or Writer(self.sources, self.key, self.silent).text(self._frames[-1]), describe(value))
+            frame = self._frames[-1]
+            test = cast(ast.Assert, frame.node).test
+            denied = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+            actual = Writer.value_of(frame, denied) if denied else value
+            self._fail(expected or Writer(self.sources, self.key, self.silent).text(frame), describe(actual))
         self.held()
 
     # -------------------------------------------------------------------------------------------------------------------

@@ -262,7 +262,7 @@ class Writer:
             variables[number_of(call)] = name
             lines.append(self._line(frame, call, start=f"{name} = "))
         test = Folding(self, frame, variables).test(node.test)
-        left = node.test.left if isinstance(node.test, ast.Compare) else node.test
+        left = node.test.left if isinstance(node.test, ast.Compare) else getattr(node.test, "operand", node.test)
         shown = variables.get(number_of(left)) or (left.id if isinstance(left, ast.Name) and left.id in self.kept else "")
         message = f", f'got {{{shown}!r}}'" if shown else ""
         return [*lines, Line(f"assert {ast.unparse(test)}{message}", reads=frozenset(names_in(test)))]

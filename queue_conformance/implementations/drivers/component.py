@@ -37,12 +37,10 @@ class ComponentDriver(CrawlerDriver):
     """Builds components, each from a crawler of its own.
 
     Attributes:
-        suffix: what is added to the name of the spider behind a server, for a crawl of another one.
         asynchronous: whether something had to be waited for, so that scripts need a reactor.
     """
 
     definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes, running)
-    suffix = ""
     asynchronous = False
     gives_jobs = True
 
@@ -56,7 +54,7 @@ class ComponentDriver(CrawlerDriver):
     @property
     def spider_name(self) -> str:
         """The name of the spider; behind a server, another one in each scratch directory."""
-        return "-".join(self.directory.parts[-2:]) + self.suffix if self.implementation.server else "example"
+        return "-".join(self.directory.parts[-2:]) if self.implementation.server else "example"
 
     def crawler_with(self, settings: Mapping[str, Any], name: str = "") -> Crawler:
         """Return a new crawler with a spider; about 0.1 ms.
@@ -101,11 +99,16 @@ class ComponentDriver(CrawlerDriver):
         """Return a Python expression for the path of a job directory."""
         return f"directory + {quoted('/' + job)}"
 
-    @property
-    def name_source(self) -> str:
-        """The arguments with the name of the spider in scripts, if it matters, and with what prepares it."""
-        other = f" + {quoted(self.suffix)}" if self.suffix else ""
-        name = f', name="-".join(Path(directory).parts[-2:]){other}' if self.implementation.server else ""
+    def name_source(self, other: str = "") -> str:
+        """Return the arguments with the name of the spider in scripts, if it matters, and with what prepares it.
+
+        Args:
+            other: what is added to the name, for another spider.
+        """
+        if self.implementation.server:
+            name = ', name="-".join(Path(directory).parts[-2:])' + (f" + {quoted(other)}" if other else "")
+        else:
+            name = f", name={quoted(self.spider_name + other)}" if other else ""
         return name + (f", prepare={self.prepare_name}" if self.prepare_name else "")
 
     def waited(self, result: Any) -> Any:

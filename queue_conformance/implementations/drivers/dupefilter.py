@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Sized
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence, Sized
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler
@@ -16,33 +16,10 @@ from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.implementations.drivers.base import Item
 from queue_conformance.implementations.drivers.component import ComponentDriver, files_in
 from queue_conformance.implementations.expectations import hold, stored_files
-from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, TakesTooLong
-from queue_conformance.implementations.scripts import quoted
+from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder
 
 _OPENED = re.compile(r"\bopened\(")
-_CLOSE = re.compile(r"(\w+\.close\(\"finished\"\))")
-
-
-BUDGET = 30.0
-"""Seconds after which a filter is asked for no more of many requests; only slow ones come near."""
-
-
-class Requests(NamedTuple):
-    """Many requests.
-
-    Attributes:
-        values: the requests.
-        source: a Python expression for the one of number ``n``.
-        numbers: a Python expression for their numbers.
-    """
-
-    values: list[Any]
-    source: str
-    numbers: str
-
-    def asked(self, variable: str) -> str:
-        """Return a Python expression that asks a filter for all of them."""
-        return f"[{variable}.request_seen({self.source}) for n in {self.numbers}]"
+_CLOSE = re.compile(r"(\w+\.close\(['\"]finished['\"]\))")
 
 
 class OpenFilter:
@@ -69,54 +46,27 @@ class OpenFilter:
         source = f"seen = {self.variable}.request_seen({item.source})"
         return self._recorder.call(source, owner, lambda: self.raw.request_seen(item.value))
 
-    def all_seen(self, requests: Requests, owner: str = "dupefilter.seen.first", variable: str = "seen") -> list[Any]:
-        """Ask for many requests; scripts keep the answers in a variable.
-
-        Raises:
-            TakesTooLong: if there is no time for all of them.
-        """
-        line = f"{variable} = {requests.asked(self.variable)}"
-        each = self._recorder.flight.each
-        asked: list[Any] = self._recorder.call(
-            line, owner, lambda: [self.raw.request_seen(request) for request in each(requests.values, BUDGET)]
-        )
-        if len(asked) < len(requests.values):
-            raise TakesTooLong(f"it takes more than {BUDGET:g} s to ask for {len(requests.values)} requests")
-        return asked
-
-    def log(self, item: Item, owner: str = "dupefilter.log.first") -> None:
+    def log(self, item: Item) -> None:
         """Log that a request was filtered."""
         spider = self.crawler.spider
         source = f"{self.variable}.log({item.source}, spider)"
-        if not callable(getattr(self.raw, "log", None)):
-            owner = self._driver.interface_rule
-        self._recorder.call(source, owner, lambda: self.raw.log(item.value, spider))
+        self._recorder.call(source, self._driver.log_rule, lambda: self.raw.log(item.value, spider))
 
-    def close(self, owner: str = "dupefilter.close.releases") -> None:
+    def close(self) -> None:
         """Close, and wait for the end."""
         source = f'{self.variable}.close("finished")'
-        self._recorder.call(source, owner, lambda: self._driver.waited(self.raw.close("finished")))
+        self._recorder.call(source, "dupefilter.close.releases", lambda: self._driver.waited(self.raw.close("finished")))
 
 
 class DupeFilterDriver(ComponentDriver):
     """Builds duplicates filters as Scrapy's scheduler does."""
 
     constructor_rule: ClassVar[str] = "dupefilter.iface"
-    interface_rule: ClassVar[str] = "dupefilter.iface"
-    _replacement: tuple[str, type[Any]] | None = None
 
     @property
-    def class_name(self) -> str:
-        return self._replacement[0] if self._replacement else super().class_name
-
-    @contextmanager
-    def replaced(self, cls: type[Any], name: str) -> Iterator[None]:
-        """Build another class meanwhile, which scripts call by a name."""
-        self._replacement = (name, cls)
-        try:
-            yield
-        finally:
-            self._replacement = None
+    def log_rule(self) -> str:
+        """The rule that is broken if ``log`` raises."""
+        return "dupefilter.log.first" if callable(getattr(self.implementation.cls, "log", None)) else self.constructor_rule
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
@@ -131,27 +81,17 @@ class DupeFilterDriver(ComponentDriver):
         """The beginning of URLs: what one directory has seen, no other has, not even a class that forgets nothing."""
         return f"https://example.com/{self.directory.name}"
 
-    def requests(self, start: int, stop: int, path: str = "{n}") -> Requests:
-        """Make many requests.
-
-        Args:
-            start, stop: their numbers.
-            path: the part of their URLs that contains the number ``n``.
-        """
-        source = f"Request(f'{self.site}/{path}')"
-        numbers = f"range({start}, {stop})" if start else f"range({stop})"
-        return Requests(eval(f"[{source} for n in {numbers}]", self.names), source, numbers)
-
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         if self.asynchronous:
             lines = [_CLOSE.sub(r"wait(\1)", _OPENED.sub("opened_later(", line)) for line in lines]
         return super().script(title, lines, *definitions)
 
-    def construction(self, name: str | None, **options: Any) -> tuple[str, Callable[[], Any]]:
+    def construction(self, name: str | None, mixin: type[Any] | None = None, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a filter is built and opened.
 
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            mixin: a class that scripts quote; then the filter is of a subclass of it and of the class that is tested.
             options: settings.
 
         Returns:
@@ -159,33 +99,33 @@ class DupeFilterDriver(ComponentDriver):
         """
         values, source = self.settings_of(name, **options)
         # Some keep one store for each spider, wherever the job is, which is right too: so no two jobs are of one spider.
-        spider = f"example-{name}" if name not in (None, "", "job") and not self.implementation.server else ""
-        named = self.name_source + (f", name={quoted(spider)}" if spider else "")
+        other = f"-{name}" if name not in (None, "", "job") else ""
+        spider = self.spider_name + other
+        cls, called = self.implementation.cls, self.class_name
+        if mixin:
+            cls, called = type(mixin.__name__, (mixin, cls), {}), f"type('Subclass', ({mixin.__name__}, {called}), {{}})"
 
         def build() -> tuple[Any, Crawler]:
             crawler = self.crawler_with(values, spider)
-            raw = self.build(crawler)
+            raw = self.building(crawler, called, cls)[1]()
             if raw is not None:  # the author's function may decline
                 self.waited(raw.open())
             return raw, crawler
 
-        return f"opened({self.class_name}, {source}{named}{self._build_source})", build
+        return f"opened({called}, {source}{self.name_source(other)}{self._build_source})", build
 
-    def build(self, crawler: Crawler) -> Any:
-        """Build a filter, and do not open it."""
-        return self.building(crawler, self.class_name)[1]()
-
-    def building(self, crawler: Crawler, name: str) -> tuple[str, Callable[[], Any]]:
+    def building(self, crawler: Crawler, name: str, cls: type[Any] | None = None) -> tuple[str, Callable[[], Any]]:
         """Tell how a filter is built from a crawler.
 
         Args:
             crawler: the crawler, called ``crawler`` in scripts.
             name: what scripts call the class.
+            cls: the class, if not the one that is tested.
 
         Returns:
             The Python expression, and a function that does the same.
         """
-        cls = self._replacement[1] if self._replacement else self.implementation.cls
+        cls = cls or self.implementation.cls
         if self.implementation.opener is None:
             return f"build_from_crawler({name}, crawler)", lambda: build_from_crawler(cls, crawler)
         return self.author_builds(cls=(name, cls), crawler=("crawler", crawler), key=("''", ""))
@@ -197,20 +137,15 @@ class DupeFilterDriver(ComponentDriver):
             return ""
         return f", build=lambda cls, crawler: {self.building(self.crawler, 'cls')[0]}"
 
-    def open(  # type: ignore[override]
-        self, name: str | None = "job", variable: str = "dupefilter", owner: str | None = None, **options: Any
-    ) -> OpenFilter:
+    def open(self, name: str = "job", variable: str = "dupefilter") -> OpenFilter:  # type: ignore[override]
         """Build a filter and open it.
 
         Args:
-            name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            name: the name of the job directory.
             variable: its name in scripts.
-            owner: the rule that is broken if this raises, if not the one on construction, or on what is without a job.
-            options: settings.
         """
-        source, build = self.construction(name, **options)
-        owner = owner or (self.constructor_rule if name else "dupefilter.no-jobdir")
-        raw, crawler = self.recorder.call(f"{variable}, spider = {source}", owner, build)
+        source, build = self.construction(name)
+        raw, crawler = self.recorder.call(f"{variable}, spider = {source}", self.constructor_rule, build)
         self.recorder.steps[-1].result = NOTHING
         return OpenFilter(raw, crawler, variable, self)
 
@@ -260,7 +195,7 @@ class DupeFilterDriver(ComponentDriver):
     def _known_elsewhere(self, items: Sequence[Item]) -> bool:
         """Whether a filter of another spider and another job has seen the same requests."""
         crawler = self.crawler_with({"JOBDIR": str(self.job("elsewhere"))}, "elsewhere")
-        raw = self.build(crawler)
+        raw = self.building(crawler, self.class_name)[1]()
         self.waited(raw.open())
         known = any(raw.request_seen(item.value) for item in items)
         self.waited(raw.close("finished"))

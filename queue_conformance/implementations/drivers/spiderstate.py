@@ -82,7 +82,7 @@ class SpiderStateDriver(ComponentDriver):
             spider: Spider = crawler.spider
             return spider
 
-        return f"started({self.class_name}, {source}{self.name_source})", start
+        return f"started({self.class_name}, {source}{self.name_source()})", start
 
     def open(self, name: str | None = "job", owner: str | None = None, **options: Any) -> Run:  # type: ignore[override]
         """Begin a run.

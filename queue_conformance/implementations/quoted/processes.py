@@ -125,6 +125,26 @@ def side_by_side(open_queue, first, each, patience=2.0):
     return [url for came, _ in found for url in came], max(stall for _, stall in found)
 
 
+def ask_later(open_filter, numbers, wait, barrier):
+    """Ask a filter of a process that begins later for requests; return whether each was new, or what was raised."""
+    try:
+        time.sleep(wait)
+        dupefilter = open_filter()
+        barrier.wait()
+        return [not dupefilter.request_seen(Request(url)) for url in urls(numbers)]
+    except Exception as error:
+        return repr(error)
+
+
+def times_new(open_filter, numbers, wait=1.1):
+    """Let four processes ask for the same requests at once; return to how many of them each was new, or what one raised.
+
+    The first one starts earlier, for what is named after the time of the start is not shared.
+    """
+    found = in_processes([functools.partial(ask_later, open_filter, numbers, wait * bool(number)) for number in range(4)])
+    return next((one for one in found if isinstance(one, str)), None) or [sum(column) for column in zip(*found, strict=True)]
+
+
 def length_above_0(queue, patience=2.0):
     """Return the length, once it is not 0 any more, or after so many seconds."""
     end = time.monotonic() + patience

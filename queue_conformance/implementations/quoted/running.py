@@ -51,11 +51,25 @@ def opened_later(cls, settings, name="example", prepare=None, build=build_from_c
     return dupefilter, crawler.spider
 
 
+def foreign_content(fingerprints, binary):
+    """Return the file of Scrapy 2.19 with these fingerprints, which is binary, or that of the releases before: lines of text."""
+    if binary:
+        return b"".join(len(one).to_bytes(2, "big") + one for one in fingerprints)
+    return b"".join(one.hex().encode() + b"\n" for one in fingerprints)
+
+
 class FingerprintFromMeta:
     """A request fingerprinter that takes what the request brings along."""
 
     def fingerprint(self, request):
         return request.meta["fingerprint"]
+
+
+class ByURL:
+    """Tells requests apart by their URLs as they are, and by nothing else."""
+
+    def request_fingerprint(self, request):
+        return request.url
 
 
 # --- Extensions ------------------------------------------------------------------------------------------------------
@@ -88,14 +102,22 @@ def finish(spider, reason="finished"):
 
 
 class Records(logging.Handler):
-    """Collects what is logged from a level on."""
+    """Collects what is logged from a level on; as a block, until its end."""
 
     def __init__(self, level=logging.DEBUG):
         super().__init__(level)
         self.texts = []
-        root = logging.getLogger()
-        root.addHandler(self)
-        root.setLevel(min(level, root.level or level))
+        self.root = logging.getLogger()
+        self.before = self.root.level
+        self.root.addHandler(self)
+        self.root.setLevel(min(level, self.before or level))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.root.removeHandler(self)
+        self.root.setLevel(self.before)
 
     def emit(self, record):
         self.texts.append(record.getMessage())

@@ -51,6 +51,11 @@ def satisfies(queue, interface):
     return issubclass(type(queue), interface)
 
 
+def truth(value):
+    """Return the truth of a value."""
+    return bool(value)
+
+
 def content(item):
     """Return the bytes that an item carries."""
     return getattr(item, "body", item)

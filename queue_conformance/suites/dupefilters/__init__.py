@@ -2,7 +2,7 @@
 
 from queue_conformance.specification import Kind
 
-MODULES = ("fixtures", "answers", "fingerprints", "log", "files", "persistence", "crash", "shared", "commands")
+MODULES = ("fixtures", "preflight", "answers", "fingerprints", "log", "files", "persistence", "crash", "shared", "commands")
 """The modules of the suite, in the order in which their checks are run."""
 
 FILTERS = frozenset({Kind.DUPEFILTER})

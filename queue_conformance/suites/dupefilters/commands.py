@@ -31,24 +31,27 @@ ITEMS = 8
 """Different requests that sequences ask for."""
 
 
+def files_with(bench: Bench, numbers: range) -> dict[str, bytes]:
+    """Return the contents of the files of a job, by their names, after a run that sees requests with these numbers."""
+    dupefilter = bench.open()
+    for number in numbers:
+        dupefilter.seen(bench.driver.item(number))
+    dupefilter.close()
+    return files_in(bench.driver.job())
+
+
 def size_of_record(bench: Bench) -> int:
     """Return how many bytes are appended for the last request that is seen; 0 if files are not only appended to.
 
     Only what is appended can be torn by a crash: files that are replaced, or written in place by a database, are not.
     """
     bench.restart()
-    contents: list[dict[str, bytes]] = []
     try:
-        for start, stop in ((0, 8), (8, 9)):
-            dupefilter = bench.open()
-            dupefilter.all_seen(bench.driver.requests(start, stop))
-            dupefilter.close()
-            contents.append(files_in(bench.driver.job()))
+        before, after = files_with(bench, range(8)), files_with(bench, range(8, 9))
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
             raise
         return 0
-    before, after = contents
     if before.keys() != after.keys() or not all(after[name].startswith(data) for name, data in before.items()):
         return 0
     return max((len(after[name]) - len(data) for name, data in before.items()), default=0)

@@ -1,27 +1,22 @@
-"""Checks of what SIGKILL, and files that were damaged, leave of a duplicates filter."""
+"""Checks of what SIGKILL, and files that were damaged, leave of a dupefilter."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.killpoints import When
-from queue_conformance.engine.outcomes import NotApplicable, NotExercised
-from queue_conformance.engine.registry import check
+from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
-from queue_conformance.faults.disk import DiskFault
-from queue_conformance.implementations.drivers.base import Item
-from queue_conformance.implementations.drivers.component import files_in
-from queue_conformance.implementations.drivers.dupefilter import OpenFilter
-from queue_conformance.implementations.quoted import running
-from queue_conformance.implementations.recording import OperationRaised
-from queue_conformance.suites.accidents import is_accident, must_not_be_accident
+from queue_conformance.faults.disk import SizeLimit, Sizes
+from queue_conformance.faults.fault import Missed
 from queue_conformance.suites.dupefilters import FILTERS
-from queue_conformance.suites.dupefilters.commands import size_of_record
+from queue_conformance.suites.dupefilters.commands import files_with, size_of_record
 
 MADE_UP = "dupefilter.crash.no-false-positive"
 CLEAN = "dupefilter.crash.then-clean"
@@ -35,6 +30,9 @@ PLACES = 24
 
 FRESH = range(1000, 1030)
 """The numbers of requests that are never seen before they are asked for."""
+
+LATER = range(100, 104)
+"""The numbers of the requests that are seen after something went wrong."""
 
 
 # --- SIGKILL ---------------------------------------------------------------------------------------------------------
@@ -86,54 +84,34 @@ def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, to
 # --- Damaged files ---------------------------------------------------------------------------------------------------
 
 
-@check(MADE_UP, kinds=FILTERS)
-def damage_makes_nothing_up(bench: Bench) -> None:
-    size = _prepare(bench)
+def damages(bench: Bench, _attempt: Attempt) -> Iterator[int | bytes]:
+    """Yield how many bytes the files lose at their ends, or what is written there."""
+    bench.restart()
+    size = max(map(len, files_with(bench, range(8)).values()), default=0)
     if not size:
         return
+    yield from _places(size, PLACES, bench.seed)
     drawn = random.Random(bench.seed)
-    damages = [f"cut_files({bench.driver.job_source()}, {number})" for number in _places(size, PLACES, bench.seed)]
     for length in (1, 2, 3, 7, 20, 50):
-        damages += [f"extend_files({bench.driver.job_source()}, {drawn.randbytes(length)!r})"]
-        damages += [f"extend_files({bench.driver.job_source()}, bytes({length}))"]
-    for damage in damages:
-        with bench.collecting():
-            _prepare(bench)
-            _hurt(bench, damage)
-            _expect_fresh(bench)
+        yield drawn.randbytes(length)
+        yield bytes(length)
 
 
-def _prepare(bench: Bench) -> int:
-    """See requests and close; return the size of the largest file."""
-    bench.restart()
-    dupefilter = bench.open()
-    dupefilter.all_seen(bench.driver.requests(0, 8))
-    dupefilter.close()
-    return max(map(len, files_in(bench.driver.job()).values()), default=0)
-
-
-def _hurt(bench: Bench, source: str) -> None:
-    """Damage the files of a job, and note how."""
-    bench.recorder.note(source)
-    names: dict[str, Any] = {**vars(running), "directory": str(bench.driver.directory)}
-    exec(source, names)
-
-
-def _expect_fresh(bench: Bench) -> None:
-    """Ask for requests that were never seen; an exception is right too: nobody is deceived by it."""
-    try:
-        with bench.recorder.blame(MADE_UP):
-            dupefilter = bench.open()
-            seen = dupefilter.all_seen(bench.driver.requests(FRESH.start, FRESH.stop))
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raised.step.refusable = True  # an exception is right
-            raise
-        bench.examined[MADE_UP] += 1
-        return
-    bench.recorder.steps[-2].refusable = bench.recorder.steps[-1].refusable = True
-    actual = f"{sum(map(bool, seen))} of {len(FRESH)} seen"
-    bench.expect(MADE_UP, not any(seen), "none of the new requests seen", actual, "not any(seen)", final=True)
+@check(MADE_UP, kinds=FILTERS, damage=[damages])
+def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, tolerated, about, rule, damage):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(8))
+    dupefilter.close("finished")
+    if isinstance(damage, int):
+        cut_files(job, damage)
+    else:
+        extend_files(job, damage)
+    made_up = 0
+    with about(rule):
+        with tolerated():  # nobody is deceived by an exception
+            dupefilter = open_filter()
+            made_up = count_seen(dupefilter, FRESH)
+        assert made_up == 0, "none of the new requests seen"
 
 
 def _places(size: int, number: int, seed: int) -> list[int]:
@@ -145,114 +123,62 @@ def _places(size: int, number: int, seed: int) -> list[int]:
     return [*numbers[:6], *sorted(drawn), *numbers[-3:]]
 
 
-# --- The run after a torn record -------------------------------------------------------------------------------------
-
-_LATER = range(100, 104)
-"""The numbers of the requests that are seen after a record was torn."""
-
-
-@check(CLEAN, kinds=FILTERS)
-def runs_after_a_torn_record_are_remembered(bench: Bench) -> None:
+def cuts(bench: Bench, attempt: Attempt) -> Iterator[int]:
+    """Yield how many bytes the last record loses."""
     length = size_of_record(bench)
     if length < 2:
         raise NotApplicable("no file is only appended to, so no record can be torn")
-    if _forgets(bench, 0):
-        raise NotExercised("fingerprints are lost even where nothing is cut")
-    refused = 0
-    places = _places(length - 1, PLACES // 2, bench.seed)
-    for number in places:
-        with bench.collecting():
-            lost = _forgets(bench, number)
-            refused += lost is None
-    if refused == len(places):
+    attempt(0)
+    yield from _places(length - 1, PLACES // 2, bench.seed)
+    if not bench.examined[CLEAN] and CLEAN not in bench.broken:
         raise NotApplicable("it refuses files that are cut")
 
 
-def _forgets(bench: Bench, number: int) -> bool | None:
-    """Cut the last record, see other requests, close, and ask for these; ``None`` if a file that was cut is refused.
-
-    Raises:
-        RuleBroken: if requests that were seen after a cut are forgotten.
-    """
-    requests = bench.driver.requests(_LATER.start, _LATER.stop)
-    bench.restart()
-    dupefilter = bench.open()
-    dupefilter.all_seen(bench.driver.requests(0, 3))
-    dupefilter.close()
-    if number:
-        _hurt(bench, f"cut_files({bench.driver.job_source()}, {number})")
-    try:
-        with bench.recorder.blame(CLEAN):
-            dupefilter = bench.open()
-            dupefilter.all_seen(requests)
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raised.step.refusable = True  # an exception is right
-            raise
-        if number and is_accident(raised.error):
-            expected = "the file mended, or an exception that says what is wrong with it"
-            bench.fail(CLEAN, expected, raised.error, must_not_be_accident(raised.step.source), replaces=True, final=True)
-        return None
-    steps = bench.recorder.steps[-2:]
-    dupefilter.close(CLEAN)
-    dupefilter = bench.open(owner=CLEAN)
-    seen = dupefilter.all_seen(requests, owner=CLEAN)
-    if number:
-        for step in steps:
-            step.refusable = True
-        actual = f"{sum(not answer for answer in seen)} of {len(_LATER)} not seen"
-        bench.expect(CLEAN, all(seen), "all seen that a clean close has stored", actual, "all(seen)", final=True)
-    return not all(seen)
+@check(CLEAN, kinds=FILTERS, cut=[cuts])
+def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(3))
+    dupefilter.close("finished")
+    cut_files(job, cut)
+    with about(rule):
+        with refusable("the file mended, or an exception that says what is wrong with it") as refused:
+            dupefilter = open_filter()
+            count_seen(dupefilter, LATER)
+        if refused:
+            raise Missed("it refuses files that are cut")
+        dupefilter.close("finished")
+        dupefilter = open_filter()
+        assert count_seen(dupefilter, LATER) == len(LATER), "all 4 seen that a clean close has stored"
 
 
 # --- The run after a full disk ---------------------------------------------------------------------------------------
 
 
-@check(CLEAN, kinds=FILTERS, name="full-disk")
-def what_follows_a_full_disk_is_remembered(bench: Bench) -> None:
+def full_disks(bench: Bench, attempt: Attempt) -> Iterator[SizeLimit | Sizes]:
+    """Yield limits at each place where a write of ``request_seen`` can be cut."""
     if not disk.AVAILABLE:
-        raise NotExercised("this platform cannot limit the size of files")
-    bench.restart()
-    usual = disk.Sizes(bench.driver.directory)
-    if _forgets_after(bench, usual):
-        raise NotExercised("fingerprints are lost even where the disk is not full")
+        raise NotCovered("this platform cannot limit the size of files")
+    usual = Sizes(bench.driver.directory)
+    attempt(usual)
     for limit in disk.places(usual.before, usual.after, 0, bench.seed):
         bench.restart()
-        with bench.collecting():
-            _forgets_after(bench, disk.SizeLimit(bench.driver.directory, limit))
-    if not bench.examined[CLEAN]:
+        yield SizeLimit(bench.driver.directory, limit)
+    if not bench.examined[CLEAN] and CLEAN not in bench.broken:
         raise NotApplicable("no fault of the disk reached request_seen")
 
 
-def _forgets_after(bench: Bench, fault: DiskFault) -> bool:
-    """See a request while the disk is full, see others, close, and ask for these.
-
-    Raises:
-        RuleBroken: if a fault was felt, and requests that were seen after it are forgotten.
-    """
-    requests = bench.driver.requests(_LATER.start, _LATER.stop)
-    dupefilter = bench.open()
-    dupefilter.all_seen(bench.driver.requests(0, 3))
-    item = bench.driver.item(9)
-    with bench.under(fault):
-        bench.recorder.call(f"dupefilter.request_seen({item.source})", CLEAN, _suppressed, dupefilter, item)
-    bench.recorder.steps[-1].tolerated = True
-    try:
-        with bench.recorder.blame(CLEAN):
-            dupefilter.all_seen(requests)
-            dupefilter.close()
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raise
-        return False  # it gives up, and says so
-    dupefilter = bench.open(owner=CLEAN)
-    seen = dupefilter.all_seen(requests, owner=CLEAN)
-    if fault.hit:
-        actual = f"{sum(not answer for answer in seen)} of {len(_LATER)} not seen"
-        bench.expect(CLEAN, all(seen), "all seen that came after the disk was full", actual, "all(seen)", final=True)
-    return not all(seen)
-
-
-def _suppressed(dupefilter: OpenFilter, item: Item) -> None:
-    with suppress(Exception):
-        dupefilter.raw.request_seen(item.value)
+@check(CLEAN, kinds=FILTERS, name="full-disk", fault=[full_disks])
+def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, tolerated, about, rule, fault):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(3))
+    with tolerated(), fault:
+        dupefilter.request_seen(request_of(9))
+    with about(rule):
+        with tolerated() as gives_up:
+            count_seen(dupefilter, LATER)
+            dupefilter.close("finished")
+        if gives_up:
+            raise Missed("it gives up, and says so")
+        dupefilter = open_filter()
+        assert count_seen(dupefilter, LATER) == len(LATER), "all 4 seen that came after the disk was full"
+    fault.must_hit()

@@ -4,46 +4,39 @@ from __future__ import annotations
 
 import logging
 
+from scrapy import Request
+
 from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.registry import check
+from queue_conformance.engine.check import check
 from queue_conformance.faults.backend import VARIABLE
-from queue_conformance.implementations.drivers.dupefilter import Requests
-from queue_conformance.implementations.quoted import running
-from queue_conformance.implementations.recording import OperationRaised
+from queue_conformance.implementations.quoted.running import Records, foreign_content
 from queue_conformance.implementations.scripts import lines_of
 from queue_conformance.suites.dupefilters import FILTERS
 from queue_conformance.suites.processes import expect_in_another_process
 
 RESUME = "dupefilter.persist.resume"
-APPEND = "dupefilter.persist.append"
-UNKNOWN = "dupefilter.format.unknown"
 
 SEEN = 20
 """Requests that another process must remember."""
 
 
 @check(RESUME, kinds=FILTERS)
-def what_was_seen_is_seen_in_the_next_run(bench: Bench) -> None:
-    run(bench, "seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
-    run(bench, "seen:6 seen:5 reopen seen:4 seen:6")
-    _in_another_process(bench)
+def what_was_seen_is_seen_in_the_next_run(play):
+    play("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
+    play("seen:6 seen:5 reopen seen:4 seen:6")
 
 
-def _in_another_process(bench: Bench) -> None:
-    """See requests in this process, and ask for them in another one."""
-    bench.restart()
-    dupefilter = bench.open()
-    requests = bench.driver.requests(0, SEEN)
-    dupefilter.all_seen(requests)
-    dupefilter.close()
-    lines = _lines_for_two_processes(bench, requests)
-    expect_in_another_process(bench, RESUME, lines, f"all {SEEN} seen in another process")
+@check(RESUME, kinds=FILTERS, name="resume.new-process", presupposes="seen:0 reopen")
+def what_was_seen_is_seen_in_another_process(bench, open_filter, count_seen, rule):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(SEEN))
+    dupefilter.close("finished")
+    expect_in_another_process(bench, rule, _lines_for_two_processes(bench), f"all {SEEN} seen in another process")
 
 
-def _lines_for_two_processes(bench: Bench, requests: Requests) -> list[str]:
+def _lines_for_two_processes(bench: Bench) -> list[str]:
     """Return the body of a script that sees in one process, and asks in another one."""
-    opening = bench.recorder.steps[0].source
+    opening, asking, closing = (step.source for step in bench.recorder.steps)
     return [
         "if len(sys.argv) == 1:  # the first process",
         *(f"    {line}" for line in lines_of(bench.recorder.steps)),
@@ -53,73 +46,36 @@ def _lines_for_two_processes(bench: Bench, requests: Requests) -> list[str]:
         "crawler_with({})  # where this fails, it is not the class that fails",
         "print('ready', flush=True)",
         opening,
-        f"seen = {requests.asked('dupefilter')}",
-        "assert all(seen), f'{seen.count(False)} of {len(seen)} not seen in another process'",
-        'dupefilter.close("finished")',
+        asking,
+        f"assert result == {SEEN}, f'{{result}} of {SEEN} seen in another process'",
+        closing,
     ]
 
 
-@check(APPEND, kinds=FILTERS)
-def runs_accumulate(bench: Bench) -> None:
-    run(bench, "seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
-    run(bench, "seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
+@check("dupefilter.persist.append", kinds=FILTERS)
+def runs_accumulate(play):
+    play("seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
+    play("seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
 
 
-# --- Foreign files ---------------------------------------------------------------------------------------------------
-
-LISTED = 12
-"""Requests whose fingerprints are in the foreign file."""
-
-_FORMATS = {
-    "a line of text for each fingerprint, as up to Scrapy 2.18": "b''.join(fp.hex().encode() + b'\\n' for fp in fingerprints)",
-    "length and fingerprint in binary, as in Scrapy 2.19": "b''.join(len(fp).to_bytes(2, 'big') + fp for fp in fingerprints)",
-}
+LISTED = 4
+"""Requests whose fingerprints are in the file of another implementation."""
 
 
-@check(UNKNOWN, kinds=FILTERS)
-def foreign_files_are_not_misread(bench: Bench) -> None:
-    for name, content in _FORMATS.items():
-        with bench.collecting():
-            bench.restart()
-            _give(bench, name, content)
-
-
-def _give(bench: Bench, name: str, content: str) -> None:
-    """Put the content of another format in the place of all files, and ask."""
-    driver, record = bench.driver, bench.recorder
-    requests = driver.requests(0, LISTED)
-    fresh = driver.requests(LISTED, 2 * LISTED)
-    dupefilter = bench.open()
-    dupefilter.all_seen(requests)
-    fingerprinter = dupefilter.crawler.request_fingerprinter
-    assert fingerprinter is not None
-    fingerprints = [fingerprinter.fingerprint(request) for request in requests.values]
-    record.note("fingerprint = spider.crawler.request_fingerprinter.fingerprint")
-    record.note(f"fingerprints = [fingerprint({requests.source}) for n in {requests.numbers}]")
-    dupefilter.close()
-    record.note(f"overwrite_files({driver.job_source()}, {content})")
-    running.overwrite_files(driver.job(), eval(content, {"fingerprints": fingerprints}))
-    root = logging.getLogger()
-    level = root.level
-    records = running.Records(logging.WARNING)
-    record.note("records = Records(logging.WARNING)")
-    try:
-        with record.blame(UNKNOWN):
-            dupefilter = bench.open()
-            seen = dupefilter.all_seen(requests)
-            other = dupefilter.all_seen(fresh, variable="other")
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raised.step.refusable = True  # an exception is right
-            raise
-        bench.examined[UNKNOWN] += 1
-        return
-    finally:
-        root.removeHandler(records)
-        root.setLevel(level)
-    for step in record.steps[-3:]:
-        step.refusable = True
-    right = bool(records.texts) or (all(seen) and not any(other))
-    actual = f"without a word, {sum(map(bool, seen))} of {LISTED} fingerprints understood from a file with {name}"
-    expected = "an exception, a warning, or right answers"
-    bench.expect(UNKNOWN, right, expected, actual, "records.texts or (all(seen) and not any(other))", final=True)
+@check("dupefilter.format.unknown", kinds=FILTERS, binary=(False, True))
+def foreign_files_are_not_misread(
+    begin_crawl, open_filter, count_seen, site, job, overwrite_files, tolerated, about, rule, binary
+):
+    dupefilter, spider = begin_crawl()
+    fingerprint = spider.crawler.request_fingerprinter.fingerprint
+    listed = [fingerprint(Request(site + f"/{n}")) for n in range(LISTED)]
+    count_seen(dupefilter, range(LISTED))
+    dupefilter.close("finished")
+    overwrite_files(job, foreign_content(listed, binary))
+    with about(rule), Records(logging.WARNING) as records:
+        with tolerated() as refused:
+            dupefilter = open_filter()
+            known = count_seen(dupefilter, range(LISTED))
+            mistaken = count_seen(dupefilter, range(LISTED, 2 * LISTED))
+        if not refused and not records.texts:
+            assert (known, mistaken) == (LISTED, 0), "an exception, a warning, or all that is listed seen, and nothing else"

@@ -1,19 +1,19 @@
-"""The first use of duplicates filters, and what their authors claim."""
+"""The first use of dupefilters, and what their authors claim."""
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.bench import Bench
-from queue_conformance.implementations.recording import describe
+from queue_conformance.engine.check import check, run_case
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.implementations.quoted.support import names_below
+from queue_conformance.suites.dupefilters import FILTERS, fixtures  # noqa: F401  registers those of dupefilters
 
 RULES = ("dupefilter.iface", "dupefilter.open.result", "dupefilter.seen.bool")
 SHOWN = ("filters", "persistent", "filesystem")
-METHODS = ("request_seen", "open", "close", "log")
 
 
 def preflight(bench: Bench) -> None:
@@ -22,67 +22,60 @@ def preflight(bench: Bench) -> None:
     Raises:
         RuleBroken: for the first thing that fails.
     """
-    rule = "dupefilter.iface"
-    driver, record = bench.driver, bench.recorder
-    values, settings = driver.settings_of("job")
-    crawler = driver.crawler_with(values)
-    record.note(f"crawler = crawler_with({settings}{driver.name_source})")
-    source, build = driver.building(crawler, driver.class_name)
-    raw = record.call(f"dupefilter = {source}", rule, build)
-    missing = [name for name in METHODS if not callable(getattr(raw, name, None))]
-    assertion = f"all(callable(getattr(dupefilter, name, None)) for name in {METHODS!r})"
-    needed = contextlib.nullcontext() if set(missing) - {"log"} else bench.collecting()
-    with needed:  # what is not logged is filtered nevertheless
-        bench.expect(rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)
-    result = record.call("result = dupefilter.open()", rule, lambda: raw.open())
-    _expect_deferred(bench, result)
-    _wait(bench, result)
-    _expect_truth(bench, raw)
-    result = record.call('result = dupefilter.close("finished")', rule, lambda: raw.close("finished"))
-    _expect_deferred(bench, result)
-    _wait(bench, result)
-
-
-def _wait(bench: Bench, result: Any) -> None:
-    if result is not None:
-        bench.recorder.call("wait(result)", "dupefilter.iface", bench.driver.waited, result)
-
-
-def _expect_deferred(bench: Bench, result: Any) -> None:
-    rule = "dupefilter.open.result"
-    right = result is None or isinstance(result, Deferred)
-    later = inspect.iscoroutine(result)
-    if later:
-        result.close()  # nobody will wait for it
-    with contextlib.nullcontext() if later else bench.collecting():  # another result does no harm in the other checks
-        bench.expect(rule, right, "None or a Deferred", result, "result is None or isinstance(result, Deferred)", final=True)
-
-
-def _expect_truth(bench: Bench, raw: Any) -> None:
-    rule = "dupefilter.seen.bool"
-    item = bench.driver.item(1)
-    seen = bench.recorder.call(f"seen = dupefilter.request_seen({item.source})", rule, lambda: raw.request_seen(item.value))
-    later = inspect.isawaitable(seen) or isinstance(seen, Deferred)
-    if inspect.iscoroutine(seen):
-        seen.close()
-    bench.expect(rule, not later, "True or False", seen, "not hasattr(seen, '__await__')", final=True)
-    try:
-        bool(seen)
-    except Exception as error:
-        bench.fail(rule, "a truth value", f"bool() of it raises {describe(error)}", ["bool(seen)"])
+    run_case(bench, bench.driver.constructor_rule, instrument(_it_can_be_used), {})
 
 
 def show_absence(bench: Bench, rule: str, name: str) -> None:
     """Show in a few operations what probing found: that a claimed capability is not there."""
-    dupefilter, item = bench.open(), bench.driver.item(1)
-    dupefilter.seen(item)
-    if name == "persistent":
-        dupefilter.close()
-        dupefilter = bench.open()
-    if name in ("filters", "persistent"):
-        when = "in the next run" if name == "persistent" else "the second time"
-        seen = dupefilter.seen(item)
-        bench.fail(rule, f"{name}, as claimed", f"{seen!r} for a request that is seen {when}", ["assert seen, repr(seen)"])
-    dupefilter.close()
-    bench.recorder.note(f"left = files_below({bench.driver.job_source()})")
-    bench.fail(rule, f"{name}, as claimed", "no file in the job directory", ["assert left, 'no file'"])
+    run_case(bench, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait, about):
+    dupefilter = build_filter()
+    assert missing_methods(dupefilter, ["request_seen", "open", "close"]) == []
+    result = dupefilter.open()
+    with about("dupefilter.open.result"):
+        if inspect.iscoroutine(result):
+            assert result is None, "None or a Deferred"
+    wait(result)
+    seen = dupefilter.request_seen(request_of(1))
+    with about("dupefilter.seen.bool"):
+        if inspect.isawaitable(seen):
+            assert seen in (True, False)
+        assert truth(seen) in (True, False)
+    result = dupefilter.close("finished")
+    with about("dupefilter.open.result"):
+        if inspect.iscoroutine(result):
+            assert result is None, "None or a Deferred"
+    wait(result)
+
+
+def _it_is_there(open_filter, request_of, job, about, rule, name):
+    claimed = f"{name}, as claimed"
+    with about(rule):
+        dupefilter = open_filter()
+        dupefilter.request_seen(request_of(1))
+        if name == "filters":
+            assert dupefilter.request_seen(request_of(1)), claimed
+        dupefilter.close("finished")
+        if name == "persistent":
+            dupefilter = open_filter()
+            assert dupefilter.request_seen(request_of(1)), claimed
+        elif name == "filesystem":
+            assert names_below(job) != [], claimed
+
+
+@check("dupefilter.iface", kinds=FILTERS)
+def what_is_filtered_can_be_logged(build_filter, missing_methods):
+    dupefilter = build_filter()
+    assert missing_methods(dupefilter, ["log"]) == []
+
+
+@check("dupefilter.open.result", kinds=FILTERS)
+def open_and_close_return_none_or_a_deferred(build_filter, wait):
+    dupefilter = build_filter()
+    for method in ("open", "close"):
+        result = dupefilter.open() if method == "open" else dupefilter.close("finished")
+        if not isinstance(result, Deferred):
+            assert result is None, "None or a Deferred"
+        wait(result)

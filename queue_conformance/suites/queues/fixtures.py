@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,8 +13,9 @@ from scrapy import Request, Spider
 from queue_conformance.engine import process
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotExercised
-from queue_conformance.engine.subject import Subject, unwrapped
+from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.serialization import Cause
@@ -313,45 +313,13 @@ def opener(context: Context) -> Callable[[], Any]:
     return found
 
 
-def patience_of(bench: Bench) -> float:
-    """Return the seconds that are waited for what another process did, which must not look like an operation that hangs."""
-    return min(bench.patience, bench.time_limit / 4)
-
-
-def _operation(function: Callable[..., Any], rule: str, *, timed: bool = True) -> None:
-    """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation.
-
-    Args:
-        function: the function.
-        rule: the rule that is broken if it raises.
-        timed: whether each call on a queue has the time limit of an operation.
-    """
-
-    def made(context: Context) -> Callable[..., Any]:
-        bench, record = context.bench, context.record
-        waits = {"patience": patience_of(bench)} if "patience" in inspect.signature(function).parameters else {}
-
-        def given(argument: Any) -> Any:
-            return Timed(argument.raw, bench.flight) if timed and isinstance(argument, Subject) else unwrapped(argument)
-
-        def call(*arguments: Any) -> Any:
-            written = f"{function.__name__}({record.written(arguments, {})})"
-            return record.operate(written, rule, partial(function, *map(given, arguments), **waits))
-
-        return call
-
-    made.__name__, made.__doc__ = function.__name__, function.__doc__
-    fixture(made)
-
-
-_operation(support.missing_methods, "queue.ctor.interface", timed=False)
-_operation(support.class_lacks, "queue.ctor.base-queue", timed=False)
-_operation(support.satisfies, "queue.ctor.base-queue", timed=False)
-_operation(processes.push_all, RULES["push"])
-_operation(processes.consume, RULES["pop"])
-_operation(processes.side_by_side, RULES["pop"])
-_operation(processes.pop_and_die, RULES["pop"])
-_operation(processes.length_above_0, RULES["len"])
+operation(support.class_lacks, timed=False)
+operation(support.satisfies, timed=False)
+operation(processes.push_all, RULES["push"])
+operation(processes.consume, RULES["pop"])
+operation(processes.side_by_side, RULES["pop"])
+operation(processes.pop_and_die, RULES["pop"])
+operation(processes.length_above_0, RULES["len"])
 
 
 @fixture

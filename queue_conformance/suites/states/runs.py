@@ -152,7 +152,7 @@ def _stay_away(bench: Bench, name: str | None, settings: dict[str, Any]) -> None
     bench.recorder.note("os.chdir(directory)")
     with contextlib.chdir(directory):
         crawler = driver.crawler_with(values)
-        bench.recorder.note(f"crawler = crawler_with({source}{driver.name_source})")
+        bench.recorder.note(f"crawler = crawler_with({source}{driver.name_source()})")
         build = partial(build_from_crawler, bench.implementation.cls, crawler)
         construction = f"extension = build_from_crawler({driver.class_name}, crawler)"
         bench.recorder.note("NotConfigured = importlib.import_module('scrapy.exceptions').NotConfigured")
