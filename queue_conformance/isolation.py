@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import gc
 import mmap
 import os
 import pickle
@@ -287,7 +286,6 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, ma
     code, alone, supervises = 1, True, None
     pid = os.getpid()
     try:
-        gc.freeze()
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -31,6 +31,8 @@ from queue_conformance.suites.examination import Examination
 from queue_conformance.suites.execution import Conditions
 from queue_conformance.suites.survey import survey
 from queue_conformance.verdicts import Verdict
+
+crawls.preload()  # once, and not in each process that an examination forks
 
 T = TypeVar("T")
 
@@ -104,8 +106,9 @@ def examine(
         return [check for check in checks if names is None or check.name in names]
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory))
-        run.examine(Target(path, "", path, given, claims or {}, server), choose, opener=opener)
+        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory), hosting=True)
+        with closing(run):
+            run.examine(Target(path, "", path, given, claims or {}, server), choose, opener=opener)
         assert not run.mistakes, "\n".join(run.mistakes.values())
         (report,) = run.report().implementations
         return report

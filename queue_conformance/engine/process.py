@@ -8,6 +8,7 @@ interpreter of its own (:func:`run_script`).
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import select
@@ -56,7 +57,10 @@ def forked() -> int:
         # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
         # run, whose channels they never touch.
         warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
+        pid = os.fork()
+    if pid == 0:
+        gc.freeze()  # a collection would write to, and so copy, every page that holds an object of the parent
+    return pid
 
 
 def flush() -> None:
