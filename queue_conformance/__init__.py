@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from queue_conformance.errors import SerializationError, TransientError
 
 if TYPE_CHECKING:
+    from queue_conformance.discovery.loading import LoadError as LoadError
     from queue_conformance.entrances.api import examine as examine
     from queue_conformance.entrances.stateful import state_machine as state_machine
     from queue_conformance.entrances.testcases import AsyncQueueSuite as AsyncQueueSuite
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from queue_conformance.entrances.testcases import RoundRobinQueueSuite as RoundRobinQueueSuite
     from queue_conformance.entrances.testcases import SchedulerSuite as SchedulerSuite
     from queue_conformance.entrances.testcases import SpiderStateSuite as SpiderStateSuite
-    from queue_conformance.implementations.loading import LoadError as LoadError
     from queue_conformance.options import UsageError as UsageError
     from queue_conformance.reports import Report as Report
 
@@ -44,7 +44,7 @@ _SUITES = (
 )
 
 _MODULES = {
-    "LoadError": "implementations.loading",
+    "LoadError": "discovery.loading",
     "Report": "reports",
     "UsageError": "options",
     "examine": "entrances.api",

@@ -80,7 +80,7 @@ def seconds_of(text: str) -> float:
 
 
 def _class(text: str) -> str:
-    from queue_conformance.implementations.loading import dotted
+    from queue_conformance.discovery.loading import dotted
 
     return dotted(text)
 
@@ -438,7 +438,7 @@ def claims_of(texts: list[str], where: str) -> dict[str, str]:
     """
     if not texts:
         return {}
-    from queue_conformance.implementations.capabilities import ClaimError, parse_claims
+    from queue_conformance.discovery.capabilities import ClaimError, parse_claims
     from queue_conformance.specification import Kind
 
     try:

@@ -2,7 +2,7 @@
 
 Requests are drawn as Python source: what a report shows is then exactly what ran. Values of every type whose ``repr`` is
 an expression can be drawn; the names that these expressions use are those of
-:func:`queue_conformance.implementations.scripts.namespace`.
+:func:`queue_conformance.engine.scripts.namespace`.
 """
 
 from __future__ import annotations

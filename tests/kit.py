@@ -17,19 +17,19 @@ from typing import IO, Any, TypeVar
 
 from gallery import QCRAWL
 from queue_conformance import isolation
+from queue_conformance.discovery import Implementation
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.runs import Run
-from queue_conformance.faults import crawls
+from queue_conformance.environments import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
-from queue_conformance.implementations import Implementation
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import ImplementationReport
+from queue_conformance.running.examination import Examination
+from queue_conformance.running.execution import Conditions
+from queue_conformance.running.survey import survey
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.suites.examination import Examination
-from queue_conformance.suites.execution import Conditions
-from queue_conformance.suites.survey import survey
 from queue_conformance.verdicts import Verdict
 
 crawls.preload()  # once, and not in each process that an examination forks
@@ -116,7 +116,7 @@ def examine(
 
 def without_jobs(_number: int, check: Check) -> bool:
     """Whether a check crawls no whole jobs; say ``meets=without_jobs``."""
-    return not check.function.__module__.startswith("queue_conformance.suites.jobs.")
+    return not check.function.__module__.startswith("queue_conformance.kinds.job.")
 
 
 def broken(report: ImplementationReport) -> set[str]:

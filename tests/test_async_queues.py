@@ -8,16 +8,16 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, run_script
 
+from queue_conformance.discovery.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.entrances.stateful import state_machine
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
-from queue_conformance.implementations.capabilities import Capabilities, ClaimError, parse_claims
-from queue_conformance.implementations.direction import higher_first
+from queue_conformance.kinds.async_queue.direction import higher_first
+from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import RealLoop, SimulatedLoop
-from queue_conformance.models.asyncqueue import AsyncQueueModel
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.verdicts import RunVerdict, Verdict

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import broken, examine
 
+from queue_conformance.discovery.loading import LoadError, load_class, path_of
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.entrances.stateful import state_machine
-from queue_conformance.implementations.loading import LoadError, load_class, path_of
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference import async_scheduler
 

@@ -6,7 +6,7 @@ from kit import FIFO_MEMORY, bench
 from queue_conformance import TransientError
 from queue_conformance.engine.outcomes import Outcome, TooSlow
 from queue_conformance.engine.registry import QUEUES, Check
-from queue_conformance.suites.execution import observe
+from queue_conformance.running.execution import observe
 
 
 class Server:

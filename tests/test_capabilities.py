@@ -9,7 +9,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 
 from gallery import QCRAWL
-from queue_conformance.implementations.capabilities import (
+from queue_conformance.discovery.capabilities import (
     Capabilities,
     ClaimError,
     Order,
@@ -17,7 +17,7 @@ from queue_conformance.implementations.capabilities import (
     contradictions,
     parse_claims,
 )
-from queue_conformance.implementations.expectations import documented, lineage_of
+from queue_conformance.discovery.expectations import documented, lineage_of
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict

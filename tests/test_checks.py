@@ -6,9 +6,9 @@ import pytest
 
 from gallery import QCRAWL, exhibits
 from queue_conformance.engine.registry import check, checks_of
+from queue_conformance.kinds.queue.checks import length
+from queue_conformance.running.preflight import claims_of, preflight_of
 from queue_conformance.specification import Kind, Profile, load
-from queue_conformance.suites.preflight import claims_of, preflight_of
-from queue_conformance.suites.queues import length
 
 CHECKS = {kind: [preflight_of(kind), claims_of(kind), *checks_of(kind)] for kind in Kind}
 

@@ -11,8 +11,8 @@ from kit import DUPEFILTER, STATE, TESTS, alone, bench, broken, examine
 
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.entrances.stateful import state_machine
-from queue_conformance.models.dupefilter import DupeFilterModel
-from queue_conformance.models.state import StateModel
+from queue_conformance.kinds.dupefilter.model import DupeFilterModel
+from queue_conformance.kinds.spider_state.model import StateModel
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))

@@ -10,15 +10,15 @@ import pytest
 from kit import FIFO_BYTES, FIFO_MEMORY, bench, broken, examine
 
 from gallery.right import LogByteQueue
+from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine import process
 from queue_conformance.engine.child import Died
 from queue_conformance.engine.crash import Sweep
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.engine.registry import checks_of
-from queue_conformance.implementations.loading import path_of
-from queue_conformance.implementations.quoted.kills import die, kill_at_line, kill_in_write, tear_write
-from queue_conformance.suites.queues.crash import sigkill_leaves_a_queue_that_works, workloads
+from queue_conformance.kinds.queue.checks.crash import sigkill_leaves_a_queue_that_works, workloads
+from queue_conformance.script_support.kills import die, kill_at_line, kill_in_write, tear_write
 
 LOG = "gallery.right.LogByteQueue"
 

@@ -11,10 +11,10 @@ from types import ModuleType
 import pytest
 from kit import downloads
 
-from queue_conformance.faults import crawls
-from queue_conformance.faults.crawls import CONCURRENCY, FREELY, Crawled, Stop, draw_pages
+from queue_conformance.environments import crawls
+from queue_conformance.environments.crawls import CONCURRENCY, FREELY, Crawled, Stop, draw_pages
 from queue_conformance.faults.filesystem import obey_modes
-from queue_conformance.suites.jobs.forced import toll
+from queue_conformance.kinds.job.checks.forced import toll
 
 pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
@@ -130,7 +130,7 @@ def test_a_crawl_leaves_nothing_in_this_process(project, tmp_path):
 
 
 def test_preloading_installs_no_reactor():
-    code = "import sys, queue_conformance.suites.jobs.series; sys.exit('twisted.internet.reactor' in sys.modules)"
+    code = "import sys, queue_conformance.kinds.job.series; sys.exit('twisted.internet.reactor' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

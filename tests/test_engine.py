@@ -18,11 +18,11 @@ from queue_conformance.engine.fixtures import Uncertain
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.record import Failed, Record
+from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.fault import Fault, Missed, NoFault
-from queue_conformance.implementations.recording import OperationRaised, Recorder
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Kind
 from queue_reference.memory import FifoMemoryQueue

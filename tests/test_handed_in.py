@@ -11,7 +11,7 @@ from queue_conformance import baseline, options
 from queue_conformance.baseline import BaselineError, writing
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.described import describe
-from queue_conformance.implementations.loading import LoadError, load_class
+from queue_conformance.discovery.loading import LoadError, load_class
 
 SWEEP = settings(max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 

@@ -16,7 +16,7 @@ import pytest
 
 from queue_conformance import descendants, isolation
 from queue_conformance.engine.process import die_with_parent, fork
-from queue_conformance.implementations.recording import Recorder
+from queue_conformance.engine.recording import Recorder
 from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, run
 
 

@@ -7,9 +7,9 @@ from kit import broken, downloads, examine, run_script
 
 from gallery.jobs import SETTINGS
 from queue_conformance.engine.registry import checks_of
-from queue_conformance.faults import crawls
+from queue_conformance.environments import crawls
+from queue_conformance.kinds.job import series
 from queue_conformance.specification import Kind
-from queue_conformance.suites.jobs import series
 from queue_conformance.verdicts import Verdict
 from queue_reference.scheduler import Scheduler
 

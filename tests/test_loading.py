@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from queue_conformance.implementations.loading import LoadError, check_components, dotted, load_class, package_version, tell_kind
+from queue_conformance.discovery.loading import LoadError, check_components, dotted, load_class, package_version, tell_kind
 from queue_conformance.specification import Kind
 
 

@@ -4,11 +4,11 @@ import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench, broken, examine, run_script
 
 from gallery import QCRAWL, exhibits, memory
+from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import NotExercised, RuleBroken
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import Command, commands, decode, encode
-from queue_conformance.implementations.loading import path_of
 
 EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 reopen pop pop pop pop push:3"
 

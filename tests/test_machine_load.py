@@ -17,10 +17,10 @@ from queue_conformance.engine.outcomes import Outcome, TooSlow
 from queue_conformance.engine.process import fork
 from queue_conformance.engine.registry import Check, runner_of
 from queue_conformance.isolation import Answer, FlightRecorder
+from queue_conformance.kinds.dupefilter.checks import files
+from queue_conformance.running.execution import Conditions, execute
 from queue_conformance.specification import load
 from queue_conformance.stopwatch import Stopwatch
-from queue_conformance.suites.dupefilters import files
-from queue_conformance.suites.execution import Conditions, execute
 from queue_conformance.verdicts import Verdict
 from queue_reference.dupefilter import DupeFilter
 from queue_reference.memory import FifoMemoryQueue
@@ -156,7 +156,7 @@ def test_a_slow_queue_is_opened_and_closed_less_often(monkeypatch):
 def test_what_a_slow_class_leaves_no_time_for_is_not_exercised(monkeypatch):
     monkeypatch.setattr(fixtures, "BUDGET", -1.0)
     monkeypatch.setattr(files, "BUDGET", -1.0)
-    monkeypatch.setattr("queue_conformance.implementations.drivers.dupefilter.BUDGET", 0.5)
+    monkeypatch.setattr("queue_conformance.kinds.dupefilter.driver.BUDGET", 0.5)
     for path, rule, reason in (
         (FIFO_MEMORY, "queue.close.releases", "10 turns take more than -1 s"),
         ("queue_reference.dupefilter.DupeFilter", "dupefilter.close.releases", "it takes more than -1 s to open, use"),

@@ -84,7 +84,7 @@ def test_a_mistake_of_the_survey_is_one_too(monkeypatch):
     def fails(*_arguments):
         raise LookupError("no such place")
 
-    monkeypatch.setattr("queue_conformance.suites.survey.probe", fails)
+    monkeypatch.setattr("queue_conformance.running.survey.probe", fails)
     report = examine(FIFO_MEMORY, rules="preflight")
     assert not report.implementations
     assert [line.partition(";")[0] for line in report.mistakes] == [

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_conformance.implementations.capabilities import Order
-from queue_conformance.models.collections import PriorityQueueModel, RoundRobinModel
-from queue_conformance.models.queue import QueueModel
+from queue_conformance.discovery.capabilities import Order
+from queue_conformance.kinds.byte_collections.model import PriorityQueueModel, RoundRobinModel
+from queue_conformance.kinds.queue.model import QueueModel
 
 
 @pytest.mark.parametrize(("order", "first"), [(Order.FIFO, [1]), (Order.LIFO, [3]), (Order.NONE, [1, 2, 3])])

@@ -1,6 +1,6 @@
 """The model of an asynchronous scheduler allows what the rules permit, and nothing else."""
 
-from queue_conformance.models.asyncscheduler import AsyncSchedulerModel
+from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel
 
 PRIORITIES = (0, 0, 10, -5)
 

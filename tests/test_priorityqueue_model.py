@@ -2,7 +2,7 @@
 
 import pytest
 
-from queue_conformance.models.priorityqueue import Place, PriorityQueueModel
+from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueModel
 
 A, B = Place(0, False, "a"), Place(0, False, "b")
 

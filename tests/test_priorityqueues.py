@@ -10,8 +10,8 @@ from scrapy.core.scheduler import Scheduler
 
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleBroken
-from queue_conformance.implementations.drivers.crawling import make_crawler
-from queue_conformance.implementations.drivers.priorityqueue import MARKED, PLACES
+from queue_conformance.environments.crawling import make_crawler
+from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.verdicts import RunVerdict, Verdict

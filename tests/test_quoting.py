@@ -8,7 +8,7 @@ from kit import REQUEST_PRIORITY, run_script
 
 from gallery import QCRAWL, exhibits
 from queue_conformance import examine
-from queue_conformance.implementations.quoting import quote
+from queue_conformance.engine.quoting import quote
 
 EXHIBITS = {exhibit.path: exhibit for exhibit in exhibits()}
 QUOTED = [
@@ -25,7 +25,7 @@ QUOTED = [
 
 @pytest.mark.parametrize("path", QUOTED)
 def test_a_quoted_class_of_any_kind_shows_its_failure(path, monkeypatch, tmp_path):
-    monkeypatch.setattr("queue_conformance.suites.survey.is_importable", lambda cls: False)
+    monkeypatch.setattr("queue_conformance.running.survey.is_importable", lambda cls: False)
     exhibit, (module, _, name) = EXHIBITS[path], path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
     report = examine(cls, claims=exhibit.claims, settings=exhibit.settings, examples=20, rules=sorted(exhibit.rules))

@@ -11,9 +11,9 @@ from gallery import QCRAWL
 from queue_conformance.engine.outcomes import Outcome
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.sequences import commands
+from queue_conformance.running.execution import Conditions, execute, on_bench
+from queue_conformance.running.survey import survey
 from queue_conformance.specification.applicability import why_not_applicable
-from queue_conformance.suites.execution import Conditions, execute, on_bench
-from queue_conformance.suites.survey import survey
 
 RARE = commands(" ".join(f"push:{number % 4}" for number in range(9)))
 """What ``LosesTheEighth`` fails, and one example does not find."""

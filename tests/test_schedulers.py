@@ -7,8 +7,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import SCHEDULER, broken, examine, run_script, without_jobs
 from test_stateful import QUICK
 
+from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.entrances.stateful import state_machine
-from queue_conformance.implementations.capabilities import Capabilities
 from queue_conformance.reports.description import describe
 from queue_conformance.specification import Kind
 from queue_conformance.verdicts import RunVerdict, Verdict

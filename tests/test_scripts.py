@@ -6,10 +6,10 @@ import weakref
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, bench, run_script
 
-from queue_conformance.implementations.quoted import example
-from queue_conformance.implementations.recording import OperationRaised, Recorder, Step, describe
-from queue_conformance.implementations.scripts import assemble, lines_of, namespace, quoted
+from queue_conformance.engine.recording import OperationRaised, Recorder, Step, describe
+from queue_conformance.engine.scripts import assemble, lines_of, namespace, quoted
 from queue_conformance.isolation import FlightRecorder
+from queue_conformance.script_support import example
 
 
 def test_a_script_has_just_the_imports_that_it_uses():

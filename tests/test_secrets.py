@@ -24,17 +24,17 @@ from made_reports import violation
 
 from queue_conformance import UsageError
 from queue_conformance import examine as examine_class
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
+from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.entrances.printing import WithoutSecrets, told
-from queue_conformance.implementations.loading import LoadError
-from queue_conformance.implementations.scripts import source_of_settings
 from queue_conformance.options import settings_of
 from queue_conformance.replay import ReplayError, State, replay
 from queue_conformance.reports import Report, files, jsonl, report_on
 from queue_conformance.reports.secret_values import is_ordinary, is_secret
 from queue_conformance.reports.secrets import Secrets
-from queue_conformance.suites.execution import Conditions
-from queue_conformance.suites.survey import Survey, survey
+from queue_conformance.running.execution import Conditions
+from queue_conformance.running.survey import Survey, survey
 
 NAMES = (
     *("PASSWORD_REDIS", "API-KEY", "AUTHORIZATION", "COOKIE", "SESSION_ID", "ENCRYPTION_KEY", "redisPassword", "DSN"),

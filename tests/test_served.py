@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import broken, examine
 
+from queue_conformance.discovery.capabilities import Order
 from queue_conformance.entrances.stateful import state_machine
-from queue_conformance.implementations.capabilities import Order
-from queue_conformance.models.uncertain import State, UncertainQueueModel
+from queue_conformance.kinds.queue.uncertain import State, UncertainQueueModel
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}

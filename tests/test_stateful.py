@@ -10,9 +10,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import FIFO_MEMORY
 
 from gallery.memory import PeeksAtTheNewest
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.entrances.stateful import DatabaseOfClass, state_machine
-from queue_conformance.implementations.loading import LoadError
 from queue_conformance.options import UsageError
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))

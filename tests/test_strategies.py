@@ -8,8 +8,8 @@ from kit import FIFO_DISK, bench
 from scrapy import Request
 
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
-from queue_conformance.implementations.equality import difference
-from queue_conformance.implementations.quoted.example import Point, same
+from queue_conformance.kinds.queue.equality import difference
+from queue_conformance.script_support.example import Point, same
 from queue_conformance.strategies import CALLBACKS, ODD_VALUES, request_sources
 
 DRAWN = settings(max_examples=200, database=None, deadline=None, suppress_health_check=list(HealthCheck))

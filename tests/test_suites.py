@@ -6,8 +6,8 @@ import pytest
 
 from queue_conformance.entrances.testcases import SUITES
 from queue_conformance.reports import jsonl
+from queue_conformance.running.examination import all_checks_of
 from queue_conformance.specification import Kind
-from queue_conformance.suites.examination import all_checks_of
 
 HEAD = """
 import pytest

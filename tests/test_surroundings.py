@@ -11,16 +11,15 @@ from pathlib import Path
 import pytest
 from kit import FIFO_DISK, FIFO_MEMORY
 
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.entrances.runs import Run
+from queue_conformance.environments import crawling, engine
 from queue_conformance.faults import servers
-from queue_conformance.implementations.drivers import crawling
-from queue_conformance.implementations.loading import LoadError
-from queue_conformance.implementations.quoted import engine
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import terminal
-from queue_conformance.suites import surroundings
-from queue_conformance.suites.surroundings import trouble
+from queue_conformance.running import surroundings
+from queue_conformance.running.surroundings import trouble
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 

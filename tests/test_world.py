@@ -7,7 +7,7 @@ from kit import SCHEDULER, broken, examine, run_script, without_jobs
 
 import queue_conformance
 from gallery.right_worlds import prepare
-from queue_conformance.implementations.loading import LoadError
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.verdicts import Verdict
 
 WORLDS = "gallery.right_worlds"

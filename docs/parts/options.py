@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from parts.words import CLAIMS, cell, escape
 from queue_conformance import options
-from queue_conformance.implementations import capabilities
+from queue_conformance.discovery import capabilities
 from queue_conformance.options import OPTIONS, Option
 from queue_conformance.specification.words import CAPABILITIES, listed
 

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
+from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import CAUSES, Violation
-from queue_conformance.implementations.capabilities import lost
 from queue_conformance.specification import Kind, Level, load
 from queue_conformance.verdicts import RuleVerdict, Verdict
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.judgement import Examined, Judgement, Trouble
+from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.implementations.capabilities import lost
 
 try:
     import fcntl

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import RuleBroken, TooSlow, Violation, rule_broken
+from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
+from queue_conformance.engine.registry import make_driver
+from queue_conformance.engine.scripts import lines_of, with_loops
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.fault import Fault
-from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.drivers import make_driver
-from queue_conformance.implementations.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
-from queue_conformance.implementations.scripts import lines_of, with_loops
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.specification import Specification, load
 

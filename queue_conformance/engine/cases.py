@@ -10,8 +10,8 @@ from typing import Any
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import NotExercised, RuleBroken, TooSlow
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.faults.fault import Fault
-from queue_conformance.implementations.recording import OperationRaised
 
 Case = dict[str, Any]
 Attempt = Callable[[Any], None]

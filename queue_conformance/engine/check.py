@@ -17,9 +17,9 @@ from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
 from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.record import Failed
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault, Missed
-from queue_conformance.implementations.recording import OperationRaised
 from queue_conformance.specification import Kind
 
 

@@ -10,9 +10,9 @@ from queue_conformance.engine import process
 from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.killpoints import Operation
 from queue_conformance.engine.process import Ended, Say
+from queue_conformance.engine.recording import OperationRaised, Recorder, Step
 from queue_conformance.engine.writing import INDENT
 from queue_conformance.flight import FlightRecorder
-from queue_conformance.implementations.recording import OperationRaised, Recorder, Step
 
 
 class Died:

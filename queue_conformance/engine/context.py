@@ -8,9 +8,9 @@ from typing import Any
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import NotExercised, RuleBroken, rule_broken
 from queue_conformance.engine.record import Failed, Record
+from queue_conformance.engine.recording import Step
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.writing import Block
-from queue_conformance.implementations.recording import Step
 
 NotCovered = NotExercised
 """Raised by a check that could not come to the point in this case; the text says why."""

@@ -38,7 +38,7 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.process import Say
-from queue_conformance.implementations.quoted.kills import (
+from queue_conformance.script_support.kills import (
     contents_below,
     die,
     kill_at_line,

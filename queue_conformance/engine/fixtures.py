@@ -13,10 +13,10 @@ from queue_conformance.engine.context import Context, NotCovered, SoftBlock, bro
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.record import Failed
+from queue_conformance.engine.recording import OperationRaised, Timed, describe
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.writing import INDENT, Block
-from queue_conformance.implementations.quoted import support
-from queue_conformance.implementations.recording import OperationRaised, Timed, describe
+from queue_conformance.script_support import support
 
 BUDGET = 20.0
 """Seconds after which no further turn of many begins; only slow implementations come near."""

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from queue_conformance.implementations.recording import Step
+from queue_conformance.engine.recording import Step
 
 CAUSES = 4
 """Causes of one broken rule that are told apart at most."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from queue_conformance.engine.instrument import Source
+from queue_conformance.engine.recording import NOTHING, Recorder, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import normal
 from queue_conformance.engine.writing import Block, Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
-from queue_conformance.implementations.recording import NOTHING, Recorder, describe
 
 
 class Failed(Exception):

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any
 from queue_conformance.specification import Kind
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from queue_conformance.discovery import Implementation
     from queue_conformance.engine.bench import Bench
+    from queue_conformance.engine.driver import Driver
+    from queue_conformance.engine.recording import Recorder
     from queue_conformance.engine.runner import Runner
 
 
@@ -45,25 +50,39 @@ QUEUES = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE})
 COLLECTIONS = frozenset({Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE})
 
 PACKAGES: Mapping[Kind, tuple[str, ...]] = {
-    Kind.DOWNSTREAM_QUEUE: ("queues",),
-    Kind.BYTE_QUEUE: ("queues",),
-    Kind.BYTE_PRIORITY_QUEUE: ("collections",),
-    Kind.ROUND_ROBIN_QUEUE: ("collections",),
-    Kind.PRIORITY_QUEUE: ("pqueues",),
-    Kind.SCHEDULER: ("schedulers", "jobs"),
-    Kind.DUPEFILTER: ("dupefilters",),
-    Kind.SPIDER_STATE: ("states",),
-    Kind.ASYNC_QUEUE: ("aqueues",),
-    Kind.ASYNC_SCHEDULER: ("aschedulers",),
+    Kind.DOWNSTREAM_QUEUE: ("queue",),
+    Kind.BYTE_QUEUE: ("queue",),
+    Kind.BYTE_PRIORITY_QUEUE: ("byte_collections",),
+    Kind.ROUND_ROBIN_QUEUE: ("byte_collections",),
+    Kind.PRIORITY_QUEUE: ("priority_queue",),
+    Kind.SCHEDULER: ("scheduler", "job"),
+    Kind.DUPEFILTER: ("dupefilter",),
+    Kind.SPIDER_STATE: ("spider_state",),
+    Kind.ASYNC_QUEUE: ("async_queue",),
+    Kind.ASYNC_SCHEDULER: ("async_scheduler",),
 }
 """The packages with the checks of each kind.
 
 Each has ``MODULES``, the names of its modules with checks in the order in which these are run. The first one of a kind
-also has the modules ``preflight`` (see :mod:`queue_conformance.suites.preflight`) and ``commands``, whose ``LOCKSTEP`` has the
+also has the modules ``preflight`` (see :mod:`queue_conformance.running.preflight`) and ``commands``, whose ``LOCKSTEP`` has the
 commands of the kind.
 """
 
-_SUITES = "queue_conformance.suites"
+_DRIVERS = {
+    Kind.DOWNSTREAM_QUEUE: ("queue.downstream_driver", "DownstreamQueueDriver"),
+    Kind.BYTE_QUEUE: ("queue.byte_driver", "ByteQueueDriver"),
+    Kind.BYTE_PRIORITY_QUEUE: ("byte_collections.driver", "BytePriorityQueueDriver"),
+    Kind.ROUND_ROBIN_QUEUE: ("byte_collections.driver", "RoundRobinQueueDriver"),
+    Kind.PRIORITY_QUEUE: ("priority_queue.driver", "PriorityQueueDriver"),
+    Kind.SCHEDULER: ("scheduler.driver", "SchedulerDriver"),
+    Kind.DUPEFILTER: ("dupefilter.driver", "DupeFilterDriver"),
+    Kind.SPIDER_STATE: ("spider_state.driver", "SpiderStateDriver"),
+    Kind.ASYNC_QUEUE: ("async_queue.driver", "AsyncQueueDriver"),
+    Kind.ASYNC_SCHEDULER: ("async_scheduler.driver", "AsyncSchedulerDriver"),
+}
+"""The module and the name of each driver."""
+
+_KINDS = "queue_conformance.kinds"
 
 _registered: dict[tuple[str, frozenset[Kind]], Check] = {}
 
@@ -97,14 +116,28 @@ def check(
 def checks_of(kind: Kind) -> list[Check]:
     """Return the checks that can drive a kind, in the order in which they are run: the machines last."""
     for package in PACKAGES[kind]:
-        for module in import_module(f"{_SUITES}.{package}").MODULES:
-            import_module(f"{_SUITES}.{package}.{module}")
+        for module in import_module(f"{_KINDS}.{package}").MODULES:
+            import_module(f"{_KINDS}.{package}.{module}")
     return sorted((found for found in _registered.values() if kind in found.kinds), key=lambda check: check.is_machine)
 
 
 def part_of(kind: Kind, module: str) -> ModuleType:
     """Return a module that the main package of a kind has."""
-    return import_module(f"{_SUITES}.{PACKAGES[kind][0]}.{module}")
+    return import_module(f"{_KINDS}.{PACKAGES[kind][0]}.{module}")
+
+
+def make_driver(implementation: Implementation, directory: Path, recorder: Recorder) -> Driver:
+    """Return a driver for an implementation.
+
+    Args:
+        implementation: what to drive.
+        directory: a scratch directory below which it may store.
+        recorder: keeps the operations.
+    """
+    # Scrapy takes a quarter of a second to import: only for those who need it.
+    module, name = _DRIVERS[implementation.kind]
+    driver: type[Driver] = getattr(import_module(f"{_KINDS}.{module}"), name)
+    return driver(implementation, directory, recorder)
 
 
 def runner_of(bench: Bench, **options: Any) -> Runner:

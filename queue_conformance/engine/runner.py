@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import RuleBroken, operation_of
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import Command, Commands, encode
-from queue_conformance.implementations.recording import OperationRaised
 
 if TYPE_CHECKING:
     from queue_conformance.engine.lockstep import Lockstep

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from queue_conformance.engine.folding import Folding, number_of
 from queue_conformance.engine.instrument import Source
+from queue_conformance.engine.scripts import with_loops
 from queue_conformance.engine.syntax import names_in, parse
-from queue_conformance.implementations.scripts import with_loops
 
 if TYPE_CHECKING:
     from queue_conformance.engine.record import Record

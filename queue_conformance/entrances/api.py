@@ -11,14 +11,14 @@ from typing import Any
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.described import describe
+from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
-from queue_conformance.implementations.loading import path_of
 from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant, switch
 from queue_conformance.reports import Report
-from queue_conformance.suites.examination import Examination, all_checks_of
+from queue_conformance.running.examination import Examination, all_checks_of
 
 
 def examine(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
 from queue_conformance.host import Host, HostEnded
-from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import SILENCE, FlightRecorder, IsolatedError
-from queue_conformance.suites.examination import Examination, all_checks_of
-from queue_conformance.suites.execution import blocked, mistaken
+from queue_conformance.running.examination import Examination, all_checks_of
+from queue_conformance.running.execution import blocked, mistaken
 
 
 class Hosted:

@@ -14,8 +14,8 @@ from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome,
 from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.reports import failure
+from queue_conformance.running.examination import Examination
 from queue_conformance.specification import Rule, load
-from queue_conformance.suites.examination import Examination
 
 
 class ImplementationNode(pytest.Collector):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.entrances.runs import Run
-from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Target, UsageError
 from queue_conformance.reports.secrets import Secrets
-from queue_conformance.suites.examination import Examination
+from queue_conformance.running.examination import Examination
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,23 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.faults.leftovers import Keys, keys_of, note_on
-from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.reports.secrets import Secrets
+from queue_conformance.running.examination import Examination
+from queue_conformance.running.execution import Conditions
+from queue_conformance.running.surroundings import trouble, unsupported
+from queue_conformance.running.survey import Survey, survey
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.suites.examination import Examination
-from queue_conformance.suites.execution import Conditions
-from queue_conformance.suites.surroundings import trouble, unsupported
-from queue_conformance.suites.survey import Survey, survey
 
 _Shared = tuple[dict[str, Target], dict[str, Survey], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys]]
 

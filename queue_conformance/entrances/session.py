@@ -15,6 +15,7 @@ import pytest
 from queue_conformance import options
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Command, Commands
 from queue_conformance.entrances.hosted import Hosted
@@ -24,13 +25,12 @@ from queue_conformance.entrances.printing import Failure, WithoutSecrets, drawn,
 from queue_conformance.entrances.progress import DistributedProgress, Progress, display_of
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
-from queue_conformance.implementations.loading import LoadError
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.replay import LAST
 from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place, urgent
-from queue_conformance.suites.examination import Examination
+from queue_conformance.running.examination import Examination
 
 AGAIN = "failed again"
 """What pytest's last line calls checks that saw only what others show."""

@@ -24,17 +24,17 @@ from hypothesis.database import ExampleDatabase
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from queue_conformance.described import describe
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import Command
-from queue_conformance.implementations import Implementation
-from queue_conformance.implementations.loading import path_of
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.options import Common, UsageError
 from queue_conformance.reports.secrets import Secrets
-from queue_conformance.suites.execution import Conditions, served
-from queue_conformance.suites.survey import survey
+from queue_conformance.running.execution import Conditions, served
+from queue_conformance.running.survey import survey
 
 
 class QueueMachine(RuleBasedStateMachine):

@@ -21,14 +21,14 @@ from typing import Any, ClassVar
 import pytest
 
 from queue_conformance.described import describe
+from queue_conformance.discovery.loading import LoadError, evident_kind, load_class, path_of
 from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.items import run_check
 from queue_conformance.entrances.joining import Described
 from queue_conformance.entrances.session import session_of
-from queue_conformance.implementations.loading import LoadError, evident_kind, load_class, path_of
 from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE, UsageError
+from queue_conformance.running.examination import all_checks_of
 from queue_conformance.specification import Kind
-from queue_conformance.suites.examination import all_checks_of
 
 _RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
 """What no subclass may say, lest checks be gone and nobody notice."""

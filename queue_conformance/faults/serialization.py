@@ -14,7 +14,7 @@ from parsel import Selector
 from scrapy import Request
 
 from queue_conformance.engine.syntax import body_of
-from queue_conformance.implementations.quoted.example import (
+from queue_conformance.script_support.example import (
     DemandingRequest,
     OtherSpider,
     RaisesInGetstate,

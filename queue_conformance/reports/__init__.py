@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import __version__
+from queue_conformance.discovery.capabilities import apply_claims
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
-from queue_conformance.implementations.capabilities import apply_claims
 from queue_conformance.reports.description import describe
 from queue_conformance.reports.secrets import Secrets
+from queue_conformance.running.survey import Survey
 from queue_conformance.specification import Kind, Level, Profile
-from queue_conformance.suites.survey import Survey
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
 
 

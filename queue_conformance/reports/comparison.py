@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from queue_conformance.implementations.capabilities import lost
+from queue_conformance.discovery.capabilities import lost
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.implementations.capabilities import Capabilities, Order
+from queue_conformance.discovery.capabilities import Capabilities, Order
 from queue_conformance.specification import Kind
 
 _OF_SCHEDULERS = {

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Violation
-from queue_conformance.implementations.scripts import source_of_setting
+from queue_conformance.engine.scripts import source_of_setting
 from queue_conformance.reports.secret_values import (
     SLASH,
     cut_off,

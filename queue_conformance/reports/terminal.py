@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import NamedTuple
 
-from queue_conformance.implementations.capabilities import FLAGS, UNSEEN, Capabilities, Order
+from queue_conformance.discovery.capabilities import FLAGS, UNSEEN, Capabilities, Order
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.failure import cut
 from queue_conformance.reports.placement import blocks, most_urgent_first

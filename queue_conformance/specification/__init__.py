@@ -1,4 +1,4 @@
-"""The rules, as data: one TOML file per family, read and validated here.
+"""The rules, as data: one TOML file in the folder of each kind, read and validated here.
 
 A rule is one normative sentence with a stable id. Nothing in this package examines anything; the suites refer to rules
 by id, and a report quotes their sentences.
@@ -190,16 +190,16 @@ class Rule:
 Specification = Mapping[str, Rule]
 """The rules by id, in the order of the files."""
 
-FILES = (
-    "queue.toml",
-    "queuelib.toml",
-    "pqueue.toml",
-    "scheduler.toml",
-    "dupefilter.toml",
-    "job.toml",
-    "state.toml",
-    "aqueue.toml",
-    "ascheduler.toml",
+FOLDERS = (
+    "queue",
+    "byte_collections",
+    "priority_queue",
+    "scheduler",
+    "dupefilter",
+    "job",
+    "spider_state",
+    "async_queue",
+    "async_scheduler",
 )
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "basis", "why", "profiles", "kinds"}
@@ -225,8 +225,9 @@ def load() -> Specification:
 
 def read_tables() -> Iterator[Mapping[str, Any]]:
     """Yield the tables of the TOML files, one per rule, as they are written there."""
-    for name in FILES:
-        yield from tomllib.loads(files(__name__).joinpath(name).read_text("utf-8")).get("rule", [])
+    kinds = files("queue_conformance") / "kinds"
+    for folder in FOLDERS:
+        yield from tomllib.loads((kinds / folder / "rules.toml").read_text("utf-8")).get("rule", [])
 
 
 def parse(tables: Iterable[Mapping[str, Any]], kit: str = __version__) -> Specification:

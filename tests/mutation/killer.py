@@ -27,14 +27,14 @@ from typing import Any
 from subjects import Subject
 
 from queue_conformance import isolation
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.process import fork
 from queue_conformance.engine.registry import Check
-from queue_conformance.implementations.loading import LoadError
+from queue_conformance.running.examination import Examination
+from queue_conformance.running.execution import Conditions
+from queue_conformance.running.survey import Survey, survey
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.suites.examination import Examination
-from queue_conformance.suites.execution import Conditions
-from queue_conformance.suites.survey import Survey, survey
 
 Failures = frozenset[tuple[str, str]]
 """Rules that are broken, each with its evidence."""

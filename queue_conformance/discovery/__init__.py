@@ -1,0 +1,69 @@
+"""The implementation under test: found, loaded, told apart and driven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.specification import Kind, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """A class under test.
+
+    Attributes:
+        path: its dotted path, as the author named it.
+        cls: the class.
+        kind: what it is.
+        profile: the contract that it is held to.
+        settings: crawler settings, or arguments of the constructor where there is no crawler.
+        claims: what the author says of it, by name of capability.
+        capabilities: what was found, with the claims applied.
+        errors: the exceptions that its author names, by the name of the claim.
+        hooked: whether the author's function builds it; that function may decline.
+        opener: the author's function that builds queues, or ``None``.
+        prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
+        server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
+        importable: whether its path leads to it in every process, and not only in this one.
+        broken: the rules that its first use broke; it is examined nevertheless.
+        places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
+    """
+
+    path: str
+    cls: type[Any]
+    kind: Kind
+    profile: Profile
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    errors: Mapping[str, type[BaseException]] = field(default_factory=dict)
+    hooked: bool = True
+    opener: Callable[..., Any] | None = None
+    prepare: Callable[[Any], object] | None = None
+    server: str = ""
+    importable: bool = True
+    broken: frozenset[str] = frozenset()
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def builder(self) -> Callable[..., Any]:
+        """What builds queues: the author's function, or else the class."""
+        return self.opener or self.cls
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The settings, with the address of the server filled in."""
+        return {name: self._filled(value) for name, value in self.settings.items()}
+
+    def _filled(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for place, text in self.places.items():
+                value = value.replace(place, text)
+        return value
+
+
+BUILT_BY_AUTHORS = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.ASYNC_QUEUE, Kind.SCHEDULER, Kind.DUPEFILTER})
+"""The kinds that a function of the author's may build; the others are driven by the arguments of their constructors."""

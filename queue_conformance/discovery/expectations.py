@@ -1,0 +1,206 @@
+"""What an implementation is held to although it does not show it: by documents of a base class, or by what it leaves behind.
+
+A class that loses what it should keep shows no persistence. If that were all, no rule on persistence would apply to it, and the
+worst mistake would look like a choice. So what it shows is compared with what is documented of it, and with traces.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.discovery.capabilities import Capabilities, Order
+
+_FILES = ("persistent", "filesystem")
+_ORDERS = (Order.FIFO.value, Order.LIFO.value)
+
+DOCUMENTED: Mapping[str, tuple[str, ...]] = {
+    "queuelib.queue.FifoMemoryQueue": ("FIFO", "peek"),
+    "queuelib.queue.LifoMemoryQueue": ("LIFO", "peek"),
+    "queuelib.queue.FifoDiskQueue": ("FIFO", "peek", *_FILES),
+    "queuelib.queue.LifoDiskQueue": ("LIFO", "peek", *_FILES),
+    "queuelib.queue.FifoSQLiteQueue": ("FIFO", "peek", *_FILES),
+    "queuelib.queue.LifoSQLiteQueue": ("LIFO", "peek", *_FILES),
+    **{
+        f"scrapy.squeues.{codec}{order}{store}Queue": ("serializes",)  # the rest is that of their bases
+        for codec in ("Pickle", "Marshal")
+        for order in ("Fifo", "Lifo")
+        for store in ("Disk", "SQLite")
+    },
+    "scrapy.pqueues.ScrapyPriorityQueue": ("persistent", "peek"),
+    "scrapy.pqueues.DownloaderAwarePriorityQueue": ("persistent", "peek", "slots"),
+    "scrapy.core.scheduler.Scheduler": (*_FILES, "filters", "configurable", "length"),
+    "scrapy.dupefilters.RFPDupeFilter": (*_FILES, "filters"),
+    "scrapy.extensions.spiderstate.SpiderState": _FILES,
+    "qcrawl.core.queues.disk.DiskQueue": _FILES,
+    "qcrawl.core.queues.redis.RedisQueue": ("persistent",),
+}
+"""What documents say of released classes, and so of their subclasses; the order by its name."""
+
+FORGETFUL: Mapping[str, str] = {
+    "scrapy_redis.scheduler.Scheduler": "SCHEDULER_PERSIST",
+    "scrapy_redis.dupefilter.RFPDupeFilter": "",
+}
+"""Released classes of which documents say that they clear what they stored when they are closed, unless a setting says no."""
+
+_STORAGE = ("__init__", "from_crawler", "open", "close", "enqueue_request", "next_request")
+"""The methods of Scrapy's scheduler that decide where requests are kept."""
+
+_INTERFACE = ("__init__", "enqueue_request", "next_request", "has_pending_requests")
+"""The methods of a scheduler that replaces all of it."""
+
+_USED: Mapping[str, tuple[str, ...]] = {
+    "request_seen": ("request_fingerprint", "fingerprinter", "fingerprints"),
+    "__init__": (),
+}
+"""What methods of Scrapy's filter use of their object."""
+
+_LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
+_MEMORY = re.compile(r"memory", re.IGNORECASE)
+_CLEARS = re.compile(
+    r"(clear|delete|drop|forget|remove)s?\b.*\b(data|everything|fingerprints|key|requests|seen|stored)\b", re.IGNORECASE
+)
+
+
+def documented(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return what documents say that a class offers, by the names of claims, with the class of which they say it."""
+    found: dict[str, str] = {}
+    for base in cls.__mro__:
+        for path in _paths(base):
+            for name in DOCUMENTED.get(path, ()):
+                if name in _ORDERS:
+                    found.setdefault("order", name)
+                elif not _replaced(name, cls, base, settings):
+                    found.setdefault(name, path)
+    return found
+
+
+def lineage_of(cls: type[Any]) -> frozenset[str]:
+    """Return the dotted paths of a class and of its base classes, but for those of which it inherits nothing but the name."""
+    return frozenset(f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__ if not _answers_alone(cls, base))
+
+
+def _answers_alone(cls: type[Any], base: type[Any]) -> bool:
+    """Whether a class has replaced all of what a base class answers the engine, or of how it tells duplicates."""
+    if base.__name__ == "Scheduler":
+        return _own(cls, base).issuperset(_INTERFACE)
+    if base.__module__ != "scrapy.dupefilters" or "request_seen" not in vars(base):
+        return False
+    return "request_fingerprint" in _own(cls, base) or not _asks(cls, base, "request_seen")
+
+
+def _own(cls: type[Any], base: type[Any]) -> set[str]:
+    """Return the names of what a class, and what is between it and a base class, define themselves."""
+    return {name for other in cls.__mro__[: cls.__mro__.index(base)] for name in vars(other)}
+
+
+def _asks(cls: type[Any], base: type[Any], method: str) -> bool:
+    """Whether a method of a class is that of a base class, or calls that, or uses what that uses of the object."""
+    for other in cls.__mro__[: cls.__mro__.index(base)]:
+        if method in vars(other):
+            used = getattr(inspect.unwrap(vars(other)[method]), "__code__", None)
+            return used is None or not {"super", base.__name__, *_USED[method]}.isdisjoint(used.co_names)
+    return True
+
+
+def _replaced(name: str, cls: type[Any], base: type[Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a setting or a subclass puts something else in the place of what documents speak of."""
+    if base.__module__ == "scrapy.dupefilters":  # who builds it opens its file
+        return not _asks(cls, base, "request_seen") and not _asks(cls, base, "__init__")
+    if base.__name__ != "Scheduler":
+        return False
+    if _answers_alone(cls, base):  # nothing of what documents speak of is left but the name of the base
+        return True
+    own = not _own(cls, base).isdisjoint(_STORAGE)
+    if name == "filters":
+        return "DUPEFILTER_CLASS" in settings
+    return name in ("configurable", "filesystem") and (own or "SCHEDULER_DISK_QUEUE" in settings)
+
+
+def forgets(cls: type[Any], settings: Mapping[str, Any]) -> bool:
+    """Whether documents say that a class, or a base of it, clears at a close what it stored.
+
+    Of what is not released, the docstring of its ``close`` may say so: «Delete data on close.»
+    """
+    if _CLEARS.match(inspect.getdoc(getattr(cls, "close", None)) or ""):
+        return True
+    for path in (path for base in cls.__mro__ for path in _paths(base)):
+        if path in FORGETFUL:
+            return str(settings.get(FORGETFUL[path], False)) in ("False", "0", "false", "")
+    return False
+
+
+def _paths(cls: type[Any]) -> Iterator[str]:
+    """Yield the dotted paths under which a module has a class of its own; factories give them other names than they bear."""
+    module = sys.modules.get(cls.__module__)
+    for name, value in vars(module).items() if module else ():
+        if value is cls:
+            yield f"{cls.__module__}.{name}"
+
+
+def says_memory(cls: type[Any]) -> bool:
+    """Whether the name or the first line of the docstring of a class says that it keeps things in memory."""
+    first = (cls.__doc__ or "").strip().partition("\n")[0]
+    return bool(_MEMORY.search(cls.__name__) or _MEMORY.search(first))
+
+
+def is_unsupported(error: BaseException) -> bool:
+    """Whether an exception of ``peek`` says that there is none, and not that it is broken."""
+    return isinstance(error, NotImplementedError) or (isinstance(error, AttributeError) and error.name == "peek")
+
+
+def orders_by_name(cls: type[Any]) -> Order:
+    """Return the order that a class, or a base of it that is not released, has in its name."""
+    for base in cls.__mro__:
+        if any(path in DOCUMENTED for path in _paths(base)):
+            break
+        said = [order for order in (Order.FIFO, Order.LIFO) if order.lower() in base.__name__.lower()]
+        if len(said) == 1:
+            return said[0]
+    return Order.NONE
+
+
+def stored_files(directory: Path) -> list[Path]:
+    """Return the files below a directory in which something may be stored: all but locks, and notes of a process's number."""
+    return [path for path in directory.rglob("*") if path.is_file() and not _is_lock(path)]
+
+
+def _is_lock(path: Path) -> bool:
+    if _LOCK.search(path.name):
+        return True
+    try:
+        return path.stat().st_size < 20 and path.read_bytes().strip() == str(os.getpid()).encode()
+    except OSError:
+        return False
+
+
+def hold(
+    found: Capabilities, cls: type[Any], settings: Mapping[str, Any], traces: Mapping[str, Iterable[str]] | None = None
+) -> Capabilities:
+    """Add to what was found what a class is held to.
+
+    Args:
+        found: what it shows.
+        cls: the class.
+        settings: what it is built with.
+        traces: what it leaves behind, by the names of claims: the reasons, of which the first one counts.
+    """
+    held = dict(found.held)
+    for name, path in documented(cls, settings).items():
+        if name == "order":
+            by_name = orders_by_name(cls)
+            if path != found.order and not (by_name is found.order is not Order.NONE):
+                held[name] = path
+        elif name not in found.names:
+            held.setdefault(name, f"{path} is documented so")
+    for name, reasons in (traces or {}).items():
+        reason = "" if name in found.names or (name == "persistent" and forgets(cls, settings)) else next(iter(reasons), "")
+        if reason:
+            held.setdefault(name, reason)
+    return replace(found, held=held)

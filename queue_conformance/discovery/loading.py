@@ -1,0 +1,308 @@
+"""From a dotted path to a class, its kind and the version of its package; every mistake is one line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import pkgutil
+import re
+import sys
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from queue_conformance.discovery.capabilities import nearest
+from queue_conformance.discovery.signatures import parameters, requires_key
+from queue_conformance.specification import Kind, Profile
+
+NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
+
+
+class LoadError(Exception):
+    """There is no class to examine; the message is one line that says what is wrong and what to do."""
+
+
+def dotted(text: str) -> str:
+    """Return the dotted path of a class.
+
+    Args:
+        text: that, or ``package.module:Class``, or ``path/to/file.py::Class`` of a file from which modules are imported.
+
+    Raises:
+        ValueError: if there is no such file, or nothing is imported from where it is.
+    """
+    name, separator, qualified = text.partition("::")
+    if not separator or not name.endswith(".py"):
+        return text.replace(":", ".")
+    file = Path(name).resolve()
+    if not file.is_file():
+        raise ValueError("write the path of a file that is there")
+    roots = [root for root in {Path(entry).resolve() for entry in ("", *sys.path)} if root in file.parents]
+    if not roots:
+        raise ValueError("write the path of a file below the current directory, or below one on the import path")
+    inside = file.relative_to(max(roots, key=lambda root: len(root.parts))).with_suffix("")
+    return ".".join([*(part for part in inside.parts if part != "__init__"), *qualified.split("::")])
+
+
+def load_class(path: str) -> type[Any]:
+    """Import a class.
+
+    Args:
+        path: as :func:`dotted` understands it.
+
+    Returns:
+        The class.
+
+    Raises:
+        LoadError: if the path names no class, or importing it raises.
+    """
+    try:
+        parts = dotted(path).split(".")
+    except ValueError as error:
+        raise LoadError(f"{path}: {error}") from error
+    if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+        raise LoadError(f"{path!r} is not the dotted path of a class, such as my_package.queues.MyQueue")
+    module, rest = _import_longest(parts)
+    found: Any = module
+    for depth, name in enumerate(rest):
+        try:
+            missing = not hasattr(found, name)
+        except Exception as error:
+            raise LoadError(f"looking up {name} in {module.__name__} raised {_describe(error)}") from error
+        if missing:
+            where = ".".join([module.__name__, *rest[:depth]])
+            what = "class" if depth == len(rest) - 1 else "module"
+            raise LoadError(f"{where} has no {what} {name!r}{_suggestion(found, name, what)}")
+        found = getattr(found, name)
+    if inspect.ismodule(found):
+        names = sorted(name for name in _classes(found) if getattr(found, name).__module__ == found.__name__)
+        advice = f"; name one of its classes: {', '.join(names)}" if names else " without classes"
+        raise LoadError(f"{path} is a module{advice}")
+    if not inspect.isclass(found):
+        raise LoadError(f"{path} is a {type(found).__name__}, not a class")
+    return found
+
+
+def path_of(cls: type[Any]) -> str:
+    """Return the dotted path of a class, which need not lead to it."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def is_importable(cls: type[Any]) -> bool:
+    """Whether the path of a class leads to it, in every process that can import its module."""
+    found: Any = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is cls and cls.__module__ != "__main__"
+
+
+def load_error(path: str) -> type[BaseException]:
+    """Import an exception that the author names.
+
+    Raises:
+        LoadError: if the path names none.
+    """
+    found = load_class(path)
+    if not issubclass(found, BaseException):
+        raise LoadError(f"{path} is no exception")
+    return found
+
+
+def check_components(settings: Mapping[str, str]) -> None:
+    """Import what settings of Scrapy name, where Scrapy would.
+
+    Args:
+        settings: crawler settings, as text.
+
+    Raises:
+        LoadError: if one of them should name a class, and there is none.
+    """
+    from scrapy.settings import default_settings
+
+    for name, value in settings.items():
+        usual = getattr(default_settings, name, None)
+        if not isinstance(usual, str) or not _DOTTED.fullmatch(usual) or not value or value == "None":
+            continue
+        try:
+            load_class(value)
+        except LoadError as error:
+            if callable(_loaded(value)):
+                continue  # a function does for Scrapy
+            raise LoadError(f"the setting {name}: {error}") from error
+
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+def _loaded(path: str) -> object:
+    from scrapy.utils.misc import load_object
+
+    try:
+        return load_object(path)
+    except Exception:
+        return None
+
+
+def _suggestion(owner: Any, name: str, what: str) -> str:
+    """Return what the author may have meant by a name that a module or class does not have."""
+    if not inspect.ismodule(owner):
+        return nearest(name, _classes(owner))
+    below = [module.name for module in pkgutil.iter_modules(getattr(owner, "__path__", ()))]
+    if what == "module":
+        return nearest(name, below)
+    for submodule in below:
+        path = f"{owner.__name__}.{submodule}"
+        if inspect.isclass(getattr(sys.modules.get(path), name, None)):
+            return f"; did you mean {f'{path}.{name}'!r}?"
+    return nearest(name, _classes(owner))
+
+
+def _classes(owner: Any) -> list[str]:
+    return [name for name, value in vars(owner).items() if inspect.isclass(value) and not name.startswith("_")]
+
+
+def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
+    """Import the longest prefix that is a module; return it with the names that are left."""
+    module: ModuleType | None = None
+    for end in range(1, len(parts) + 1):
+        name = ".".join(parts[:end])
+        try:
+            module = importlib.import_module(name)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            lacking = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+            if lacking == "qcrawl" and not sys.modules.get("qcrawl"):
+                raise LoadError(NO_QCRAWL) from error
+            if not isinstance(error, ModuleNotFoundError) or error.name != name:
+                raise LoadError(f"importing {name} raised {_describe(error)}") from error
+            if module is not None:
+                return module, parts[end - 1 :]
+            advice = nearest(name, (found.name for found in pkgutil.iter_modules()))
+            advice = advice or "; is its package installed in this environment?"
+            raise LoadError(f"there is no module {name!r}{advice}") from error
+    assert module is not None
+    return module, []
+
+
+def _describe(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
+
+
+def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
+    """Tell what a class is from its methods and its constructor.
+
+    Args:
+        cls: the class.
+        option: the option that named it, without dashes; without one, only the class counts.
+        path: the dotted path that named it.
+
+    Raises:
+        LoadError: if it is nothing that this version examines, or nothing that the option is for.
+    """
+    name = path or path_of(cls)
+    found = evident_kind(cls)
+    allowed = _KINDS_OF_OPTIONS.get(option, frozenset(Kind))
+    if found in allowed:
+        return found
+    if found is not None:
+        right = next(other for other, kinds in _KINDS_OF_OPTIONS.items() if found in kinds)
+        raise LoadError(f"{name} is a {found.replace('-', ' ')}: give it by --{right}")
+    if option in _DEFAULTS:
+        return _DEFAULTS[option]
+    missing = [method for method in ("push", "pop") if not callable(getattr(cls, method, None))]
+    raise LoadError(f"{name} is no queue: it has no {' and no '.join(missing)}")
+
+
+_KINDS_OF_OPTIONS = {
+    "queue-class": frozenset(
+        {Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE, Kind.ASYNC_QUEUE}
+    ),
+    "priority-queue-class": frozenset({Kind.PRIORITY_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE}),
+    "scheduler-class": frozenset({Kind.SCHEDULER, Kind.ASYNC_SCHEDULER}),
+    "dupefilter-class": frozenset({Kind.DUPEFILTER}),
+    "spider-state-class": frozenset({Kind.SPIDER_STATE}),
+}
+"""What each option names."""
+
+_DEFAULTS = {
+    "scheduler-class": Kind.SCHEDULER,
+    "dupefilter-class": Kind.DUPEFILTER,
+    "spider-state-class": Kind.SPIDER_STATE,
+}
+"""What an option takes a class for that shows no kind: its missing methods are then the first thing to report."""
+
+_TELLING = {
+    Kind.SCHEDULER: ("enqueue_request", "next_request", "has_pending_requests"),
+    Kind.DUPEFILTER: ("request_seen",),
+    Kind.SPIDER_STATE: ("spider_opened", "spider_closed"),
+}
+"""Methods of which one is enough to tell a kind."""
+
+
+def evident_kind(cls: type[Any]) -> Kind | None:
+    """Return the kind that the methods and the constructor of a class show, if they show one."""
+    if inspect.iscoroutinefunction(getattr(cls, "get", None)):
+        if callable(getattr(cls, "put", None)):
+            return Kind.ASYNC_QUEUE
+        if callable(getattr(cls, "add", None)):
+            return Kind.ASYNC_SCHEDULER
+    for kind, methods in _TELLING.items():
+        if any(callable(getattr(cls, method, None)) for method in methods):
+            return kind
+    constructor = list(parameters(getattr(cls, "from_crawler", cls)))
+    offered = [method for method in ("push", "pop") if callable(getattr(cls, method, None))]
+    if offered and "downstream_queue_cls" in {*constructor, *parameters(cls)}:
+        return Kind.PRIORITY_QUEUE
+    if (hasattr(cls, "from_crawler") and offered) or (len(offered) == 2 and {"crawler", "key"} & set(constructor)):
+        return Kind.DOWNSTREAM_QUEUE
+    if len(offered) < 2:
+        return None
+    if constructor[:1] in (["qfactory"], ["factory"], ["queue_factory"]):
+        return Kind.ROUND_ROBIN_QUEUE if requires_key(cls.push) else Kind.BYTE_PRIORITY_QUEUE
+    return Kind.BYTE_QUEUE
+
+
+PROFILES = {
+    Kind.DOWNSTREAM_QUEUE: Profile.SCRAPY,
+    Kind.BYTE_QUEUE: Profile.QUEUELIB,
+    Kind.BYTE_PRIORITY_QUEUE: Profile.QUEUELIB,
+    Kind.ROUND_ROBIN_QUEUE: Profile.QUEUELIB,
+    Kind.PRIORITY_QUEUE: Profile.SCRAPY,
+    Kind.SCHEDULER: Profile.SCRAPY,
+    Kind.DUPEFILTER: Profile.SCRAPY,
+    Kind.SPIDER_STATE: Profile.SCRAPY,
+    Kind.ASYNC_QUEUE: Profile.QCRAWL,
+    Kind.ASYNC_SCHEDULER: Profile.QCRAWL,
+}
+"""The profile that each kind is held to unless the author chooses another."""
+
+
+def package_version(cls: type[Any]) -> str:
+    """Return the distribution that a class belongs to and its version, such as ``Scrapy 2.19.0``, or ``""``."""
+    top = cls.__module__.partition(".")[0]
+    module = sys.modules.get(top)
+    if distribution := _distribution_of(top, getattr(module, "__file__", None) or ""):
+        return f"{distribution.metadata['Name']} {distribution.version}"
+    version = getattr(module, "__version__", "")
+    return f"{top} {version}" if version else ""
+
+
+def _distribution_of(top: str, file: str) -> importlib.metadata.Distribution | None:
+    """Return the distribution that a package was installed with, or ``None``.
+
+    Args:
+        top: the name of the package, which most distributions are called after.
+        file: where it is; a look into what all distributions hold takes 0.1 s, and only what was installed is worth that.
+    """
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.distribution(top)
+    names = importlib.metadata.packages_distributions().get(top) if "-packages" in file else None
+    return importlib.metadata.distribution(names[0]) if names else None

@@ -1,0 +1,233 @@
+"""What an implementation offers, found by using it. Nothing is judged here: what fails is not offered, or it is held to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from queue_conformance.discovery.capabilities import Capabilities, Order
+from queue_conformance.discovery.expectations import hold, is_unsupported, says_memory, stored_files
+from queue_conformance.discovery.signatures import parameters, takes_place
+from queue_conformance.engine.driver import Driver
+from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.script_support.example import same
+from queue_conformance.specification import Kind
+
+_SAMPLES: Mapping[str, str] = {
+    "str": "'text'",
+    "bytes": "b'bytes'",
+    "bytearray": "bytearray(b'bytes')",
+    "float": "1.5",
+    "big int": "2**80",
+    "tuple": "(1, 2)",
+    "set": "{1}",
+    "frozenset": "frozenset([1])",
+    "non-str keys": "{1: 2}",
+    "datetime": "datetime.datetime(2026, 1, 2)",
+    "Decimal": "Decimal('1.10')",
+    "array": "array('i', [1])",
+    "object": "Point(1)",
+}
+"""Values of the types that requests carry, by what reports call them."""
+
+
+@runtime_checkable
+class ProbesItself(Protocol):
+    """A driver of a kind with experiments of its own."""
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
+
+
+def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
+    """Find out what an implementation offers.
+
+    Args:
+        driver: opens it.
+        room: makes an empty directory; each probe gets one.
+
+    Returns:
+        What was found.
+    """
+    kind = driver.implementation.kind
+    if isinstance(driver, ProbesItself):
+        return driver.probe(room)
+    if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
+        cls = driver.implementation.cls
+        return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))
+    implementation = driver.implementation
+    found = Probe(driver, room)
+    persistent = found.persistent()
+    peek, peek_stub = found.peek()
+    serializes = kind is Kind.DOWNSTREAM_QUEUE and found.serializes()
+    filesystem, stored = found.filesystem()
+    shown = Capabilities(
+        order=found.order(),
+        priority=found.priority() if kind is Kind.DOWNSTREAM_QUEUE else "none",
+        persistent=persistent,
+        filesystem=filesystem,
+        serializes=serializes,
+        peek=peek,
+        peek_stub=peek_stub,
+        clear=callable(getattr(implementation.cls, "clear", None)),
+        chunked=kind is Kind.BYTE_QUEUE and "chunksize" in parameters(implementation.builder),
+        stores=found.stores() if serializes else {},
+    )
+
+    def stores() -> Iterator[str]:
+        if stored:
+            yield "it writes files below its key"
+        if kind is Kind.BYTE_QUEUE and takes_place(implementation.builder) and not says_memory(implementation.cls):
+            yield "it takes a path"
+
+    return hold(shown, implementation.cls, implementation.settings, {"persistent": stores()})
+
+
+_PRIORITIES = ((0, 5, -5, 1), (1, -5, 0, 5), (-5, 1, 5, 0))
+"""What is pushed to tell whether a queue orders by priority: none of it sorted, nor turned round."""
+
+
+_SEQUENCES = ((3, 1, 2), (2, 3, 1), (5, 9, 7), (8, 4, 7), (9, 4, 8), (4, 1, 3, 2), (2, 5, 1, 4, 3), (3, 5, 2, 6, 1))
+"""What is pushed to tell an order: none of it sorted, so that chance and sorting show none."""
+
+
+class Probe:
+    """Small experiments with the queues of one driver."""
+
+    def __init__(self, driver: Driver, room: Callable[[], Path]) -> None:
+        self._driver = driver
+        self._room = room
+
+    def order(self) -> Order:
+        """Drain several small queues; the order that most of them show counts: what keeps one in most cases means to."""
+        orders = Counter(self._order_of(numbers) for numbers in _SEQUENCES)
+        order, count = orders.most_common(1)[0]
+        return order if count > len(_SEQUENCES) / 2 else Order.NONE
+
+    def priority(self) -> str:
+        """Drain several small queues of requests with different priorities; the direction that most of them show counts."""
+        found = Counter(self._attempt(partial(self._direction_of, priorities), default="none") for priorities in _PRIORITIES)
+        direction, count = found.most_common(1)[0]
+        return direction if count > len(_PRIORITIES) / 2 else "none"
+
+    def _direction_of(self, priorities: Sequence[int]) -> str:
+        queue = self._driver.open()
+        for number, priority in enumerate(priorities):
+            queue.push(self._driver.evaluate(f'Request("https://example.com/{number}", priority={priority})'))
+        popped = [self._driver.identify(queue.pop()) for _ in priorities]
+        queue.close()
+        came = [priorities[number] for number in popped if number is not None and number < len(priorities)]
+        if len(came) == len(priorities) and came == sorted(priorities):
+            return "lower-first"
+        return "higher-first" if len(came) == len(priorities) and came == sorted(priorities, reverse=True) else "none"
+
+    def _order_of(self, numbers: tuple[int, ...]) -> Order:
+        popped = [number for number in self._attempt(lambda: self._drained(numbers), default=[]) if number in numbers]
+        pushed = [number for number in numbers if number in popped]
+        if len(popped) < min(3, len(numbers)):
+            return Order.NONE
+        if popped == pushed:
+            return Order.FIFO
+        return Order.LIFO if popped == pushed[::-1] else Order.NONE
+
+    def _drained(self, numbers: Sequence[int]) -> list[int | None]:
+        queue = self._driver.open()
+        for number in numbers:
+            queue.push(self._driver.item(number))
+        popped = [self._driver.identify(queue.pop()) for _ in numbers]
+        queue.close()
+        return popped
+
+    def persistent(self) -> bool:
+        """Close with three items, and look whether any of them is there again."""
+
+        def reopened() -> bool:
+            queue = self._driver.open()
+            for number in (1, 2, 3):
+                queue.push(self._driver.item(number))
+            queue.close()
+            queue = self._driver.open()
+            found = queue.length() > 0 or self._driver.identify(queue.pop(owner="queue.pop.empty-none")) is not None
+            queue.close()
+            return bool(found)
+
+        return bool(self._attempt(reopened, default=False))
+
+    def filesystem(self) -> tuple[bool, bool]:
+        """Look for files while the queue holds items, and after it was closed with them: any, and such as may store something."""
+        seen: set[Path] = set()
+        stored: set[Path] = set()
+
+        def look() -> None:
+            directory = self._driver.directory
+            seen.update(path for path in directory.rglob("*") if path.is_file())
+            stored.update(stored_files(directory))
+
+        def used() -> None:
+            queue = self._driver.open()
+            look()
+            for number in (1, 6):
+                queue.push(self._driver.item(number))
+                look()
+            queue.close()
+
+        self._attempt(used, default=None)
+        look()
+        return bool(seen), bool(stored)
+
+    def peek(self) -> tuple[bool, bool]:
+        """Tell whether peek answers, and whether it is only a stub that raises."""
+        if not callable(getattr(self._driver.implementation.cls, "peek", None)):
+            return False, False
+
+        def peeked() -> bool:
+            queue = self._driver.open()
+            queue.push(self._driver.item(1))
+            try:
+                queue.peek()
+            except OperationRaised as raised:
+                return not is_unsupported(raised.error)
+            finally:
+                queue.close()
+            return True
+
+        works = self._attempt(peeked, default=True)
+        return works, not works
+
+    def serializes(self) -> bool:
+        """Tell whether another object comes out than went in."""
+
+        def another() -> bool:
+            queue = self._driver.open()
+            queue.push(self._driver.item(1))
+            popped = queue.pop()
+            queue.close()
+            return popped is not self._driver.item(1).value
+
+        return bool(self._attempt(another, default=False))
+
+    def stores(self) -> dict[str, str]:
+        """Tell what becomes of values of each type in the meta of a request."""
+        return {name: self._attempt(partial(self._stored, source), default="lost") for name, source in _SAMPLES.items()}
+
+    def _stored(self, source: str) -> str:
+        item = self._driver.evaluate(f"Request('https://example.com/1', meta={{'value': {source}}})")
+        queue = self._driver.open()
+        try:
+            queue.push(item)
+        except OperationRaised as raised:
+            return "refused" if isinstance(raised.error, ValueError) else "lost"
+        popped = queue.pop()
+        queue.close()
+        return "kept" if same(item.value.meta, popped.meta) else "changed"
+
+    def _attempt(self, experiment: Callable[[], Any], default: Any) -> Any:
+        self._driver.renew(self._room())
+        self._driver.recorder.restart()
+        try:
+            return experiment()
+        except Exception:  # of an operation, or because what came out is nothing that an item could be
+            return default

@@ -1,0 +1,66 @@
+"""What the signature of a class or a function says of how it can be called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+OPENER_ARGUMENTS = ("cls", "crawler", "key")
+"""What an author's function that builds a queue may ask for by name."""
+
+_PATH_NAMES = ("path", "directory", "dir", "dirname", "file", "filename", "key")
+
+
+def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a function by name; none where it does not tell them."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def takes_key(cls: type[Any]) -> bool:
+    """Whether a class can be built as Scrapy builds queues: from a crawler and a key, or from a key alone."""
+    try:
+        if hasattr(cls, "from_crawler"):
+            inspect.signature(cls.from_crawler).bind(None, "key")
+        else:
+            inspect.signature(cls).bind("key")
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def takes_path(cls: type[Any]) -> bool:
+    """Whether the constructor of a byte queue takes a path: its first parameter is required, or named like one."""
+    for parameter in parameters(cls).values():
+        required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
+        return (required and parameter.kind is not parameter.VAR_KEYWORD) or parameter.name in _PATH_NAMES
+    return False
+
+
+def takes_place(builder: Callable[..., Any]) -> bool:
+    """Whether what builds byte queues takes a path: the author's function asks for its key, or a class for a place of its own."""
+    return takes_path(builder) if inspect.isclass(builder) else "key" in parameters(builder)
+
+
+def requires_key(push: Any) -> bool:
+    """Whether ``push`` (as a function of the class, with self) requires a second argument."""
+    found = list(parameters(push).values())[2:]
+    return bool(found) and found[0].default is inspect.Parameter.empty
+
+
+def keywords(builder: Callable[..., Any]) -> tuple[list[str], bool]:
+    """Return the names that a constructor accepts besides the path, and whether it accepts any name.
+
+    Args:
+        builder: the class, or the author's function that builds it.
+    """
+    found = list(parameters(builder).values())
+    if inspect.isclass(builder):
+        found = found[1 if takes_path(builder) else 0 :]
+    else:
+        found = [parameter for parameter in found if parameter.name not in OPENER_ARGUMENTS]
+    named = [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return named, any(p.kind is p.VAR_KEYWORD for p in found)

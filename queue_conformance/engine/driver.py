@@ -1,0 +1,333 @@
+"""What all drivers share: an open queue whose operations are recorded, and items that know their source."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.signatures import OPENER_ARGUMENTS
+from queue_conformance.engine.quoting import Quotation, quote
+from queue_conformance.engine.recording import OperationRaised, Recorder
+from queue_conformance.engine.scripts import assemble
+from queue_conformance.script_support import support
+
+VARIABLES = ("queue", "other", "third", "fourth")
+"""The names that scripts give to queues that are open side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to push.
+
+    Attributes:
+        value: the object.
+        source: a Python expression that makes an equal one.
+        number: its number in the pool of prepared items, or ``None``.
+    """
+
+    value: Any
+    source: str
+    number: int | None = None
+
+
+class OpenQueue:
+    """One queue object; every operation goes through the recorder.
+
+    Args:
+        raw: the object of the implementation.
+        variable: its name in scripts.
+        recorder: keeps the operations.
+
+    Each operation raises ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, raw: Any, variable: str, recorder: Recorder) -> None:
+        self.raw = raw
+        self.variable = variable
+        self._call = recorder.call
+
+    def push(self, item: Item, *where: Any, owner: str = "queue.push.accept") -> Any:
+        """Push an item; ``where`` is the priority or key of queues that take one."""
+        arguments = "".join(f", {argument!r}" for argument in where)
+        return self._call(f"{self.variable}.push({item.source}{arguments})", owner, lambda: self.raw.push(item.value, *where))
+
+    def pop(self, owner: str = "queue.pop.exactly-once") -> Any:
+        """Pop an item."""
+        return self._call(f"popped = {self.variable}.pop()", owner, lambda: self.raw.pop())
+
+    def peek(self, owner: str = "queue.peek.equals-pop") -> Any:
+        """Look at the next item."""
+        return self._call(f"peeked = {self.variable}.peek()", owner, lambda: self.raw.peek())
+
+    def length(self, owner: str = "queue.len.count") -> Any:
+        """Return ``len()``."""
+        return self._call(f"length = len({self.variable})", owner, len, self.raw)
+
+    def truth(self, owner: str = "queue.len.truth") -> Any:
+        """Return ``bool()``."""
+        return self._call(f"truth = bool({self.variable})", owner, bool, self.raw)
+
+    def rule_of_truth(self, truth: str = "queue.len.truth", count: str = "queue.len.count") -> str:
+        """Return the rule that a wrong truth value breaks: without a ``__bool__`` of its own, it is that of the length."""
+        return truth if hasattr(type(self.raw), "__bool__") else count
+
+    def clear(self, owner: str = "queuelib.clear") -> Any:
+        """Remove all items."""
+        return self._call(f"{self.variable}.clear()", owner, lambda: self.raw.clear())
+
+    def close(self, owner: str = "queue.close.releases") -> Any:
+        """Close; the result of queues that hold others is what was left in them."""
+        return self._call(f"left = {self.variable}.close()", owner, lambda: self.raw.close())
+
+
+class Driver(ABC):
+    """Opens implementations of one kind, and makes items for them.
+
+    Args:
+        implementation: what to open.
+        directory: a scratch directory below which it may store.
+        recorder: keeps the operations.
+    """
+
+    constructor_rule: ClassVar[str]
+    """The rule that is broken if opening raises."""
+
+    interface_rule: ClassVar[str]
+    """The rule that is broken if methods are missing."""
+
+    definitions: ClassVar[tuple[ModuleType, ...]] = ()
+    """Modules whose definitions scripts may quote."""
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        self.implementation = implementation
+        self.directory = directory
+        self.recorder = recorder
+        self._items: dict[int, Item] = {}
+
+    def renew(self, directory: Path) -> None:
+        """Begin again in another scratch directory."""
+        self.directory = directory
+
+    def after_fork(self) -> None:
+        """Let go, in a forked process, of what belongs to the other one."""
+
+    @property
+    def class_name(self) -> str:
+        """What scripts call the class."""
+        if not self.implementation.importable:
+            return self.implementation.cls.__name__
+        return self.implementation.path.removeprefix(f"{self.module_name}.")
+
+    @property
+    def module_name(self) -> str:
+        """The module from which scripts import it."""
+        parts = self.implementation.path.split(".")
+        ends = range(len(parts) - 1, 0, -1)
+        return next((name for end in ends if (name := ".".join(parts[:end])) in sys.modules), parts[0])
+
+    @property
+    def opener_name(self) -> str:
+        """What scripts call the author's function that builds a queue."""
+        name: str = getattr(self.implementation.opener, "__name__", "")
+        return name if name.isidentifier() else "open_queue"
+
+    @property
+    def prepare_name(self) -> str:
+        """What scripts call the author's function that prepares spiders, or ``""``."""
+        if self.implementation.prepare is None:
+            return ""
+        name: str = getattr(self.implementation.prepare, "__name__", "")
+        return name if name.isidentifier() else "prepare_spider"
+
+    @property
+    def builder_name(self) -> str:
+        """What scripts call the author's function, or else the class."""
+        return self.opener_name if self.implementation.opener is not None else self.class_name
+
+    def author_builds(self, **given: tuple[str, Any]) -> tuple[str, Callable[[], Any]]:
+        """Tell how the author's function builds a queue.
+
+        Args:
+            given: by name, an expression for each argument, and its value. Of ``cls``, ``crawler`` and ``key``, the function
+                takes those that it wants; everything else belongs to the settings, and must be taken.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+        opener = self.implementation.opener
+        assert opener is not None
+        wanted = inspect.signature(opener).parameters
+        given = {name: both for name, both in given.items() if name in wanted or name not in OPENER_ARGUMENTS}
+        source = ", ".join(f"{name}={source}" for name, (source, _) in given.items())
+        values = {name: value for name, (_, value) in given.items()}
+        return f"{self.opener_name}({source})", lambda: opener(**values)
+
+    @abstractmethod
+    def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a queue is built.
+
+        Args:
+            name: the part of its key below the scratch directory.
+            options: what the kind adds.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+
+    def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> OpenQueue:
+        """Build a queue.
+
+        Args:
+            name: the part of its key below the scratch directory.
+            variable: its name in scripts.
+            owner: the rule that is broken if this raises, if not the one on construction.
+            options: what the kind adds.
+        """
+        source, build = self.construction(name, **options)
+        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        return OpenQueue(raw, variable, self.recorder)
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        """Use an implementation once, and tell whether storing an item raises a count.
+
+        Args:
+            count: what is counted, such as the requests that a server got.
+        """
+        queue = self.open()
+        before = count()
+        queue.push(self.item(1))
+        stored = count() > before
+        queue.pop()
+        queue.close()
+        return stored
+
+    def attempt(self, experiment: Callable[[], bool], directory: Path) -> bool:
+        """Try something to find out what an implementation offers.
+
+        Args:
+            experiment: uses the implementation; an exception of it says no.
+            directory: an empty one for it.
+
+        Returns:
+            What the experiment returns.
+        """
+        self.renew(directory)
+        self.recorder.restart()
+        try:
+            return experiment()
+        except OperationRaised:
+            return False
+
+    @abstractmethod
+    def _item(self, number: int) -> Item:
+        """Make the item of that number; equal numbers give equal items, different numbers different ones."""
+
+    def item(self, number: int) -> Item:
+        """Return the item of that number, always the same object."""
+        if number not in self._items:
+            self._items[number] = self._item(number)
+        return self._items[number]
+
+    @abstractmethod
+    def evaluate(self, source: str) -> Item:
+        """Make an item from a Python expression."""
+
+    @abstractmethod
+    def identify(self, value: Any) -> int | None:
+        """Return the number of an item that came out, or ``None`` if it is none of the pool."""
+
+    @abstractmethod
+    def same(self, value: Any, item: Item) -> bool:
+        """Whether what came out is that item of the pool."""
+
+    def key(self, value: Any) -> tuple[Any, str] | None:
+        """Return what tells an item apart that is not equal to a copy of it, and how that is written of a variable."""
+        return None
+
+    @abstractmethod
+    def key_source(self, variable: str) -> str:
+        """Return a Python expression for what tells items of the pool apart, such as ``popped.url``."""
+
+    @abstractmethod
+    def key_literal(self, item: Item) -> str:
+        """Return a Python expression for the value of that for an item."""
+
+    def among_source(self, variable: str, items: Iterable[Item], *, or_none: bool = False) -> str:
+        """Return a Python expression which says that a variable holds one of some items.
+
+        Args:
+            variable: its name.
+            items: the items; none of them means nothing but ``None``.
+            or_none: whether it may be ``None`` too.
+        """
+        literals = [self.key_literal(item) for item in items]
+        if not literals:
+            return f"{variable} is None"
+        key = self.key_source(variable)
+        guard = "" if key == variable else f"{variable} is not None and "
+        test = f"{guard}{key} == {literals[0]}" if len(literals) == 1 else f"{guard}{key} in ({', '.join(literals)})"
+        return f"{variable} is None or {test}" if or_none else test
+
+    def describe_item(self, number: int) -> str:
+        """Return the source of an item of the pool."""
+        return self.item(number).source
+
+    @abstractmethod
+    def setup(self, body: str) -> list[str]:
+        """Return the lines of a script that come before the first operation.
+
+        Args:
+            body: the rest of the script.
+        """
+
+    def imports(self, body: str) -> list[str]:
+        """Return the import lines that a script needs besides those that are known by their names.
+
+        Args:
+            body: the script.
+        """
+        return []
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        """Return a stand-alone script.
+
+        Args:
+            title: its docstring.
+            lines: the operations and the assertion.
+            definitions: further modules whose definitions it may quote.
+        """
+        body = "\n".join(lines)
+        imports, quoted = self.under_test()
+        known = [support, *self.definitions, *definitions]
+        return assemble(title, [*imports, *self.imports(body)], [*quoted, *self.setup(body), *lines], known)
+
+    def under_test(self) -> tuple[list[str], list[str]]:
+        """Return the lines that import the class, and those that define what cannot be imported."""
+        quotations = self._quotations()
+        imports = [line for quotation in quotations for line in quotation.imports]
+        if self.implementation.importable:
+            imports.insert(0, f"from {self.module_name} import {self.class_name.partition('.')[0]}")
+        return imports, [line for quotation in quotations for line in quotation.lines]
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of what a script can neither import nor quote, so that it does not run as it is."""
+        return [name for quotation in self._quotations() for name in quotation.missing]
+
+    def _quotations(self) -> list[Quotation]:
+        """Return the definitions of the class and of what builds it, as far as they cannot be imported."""
+        found = []
+        if not self.implementation.importable:
+            found.append(quote(self.implementation.cls, self.class_name))
+        if self.implementation.opener is not None:
+            found.append(quote(self.implementation.opener, self.opener_name))
+        if self.implementation.prepare is not None:
+            found.append(quote(self.implementation.prepare, self.prepare_name))
+        return found

@@ -1,0 +1,126 @@
+"""The source of a class or a function that scripts cannot import, with what it needs of its module."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import symtable
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from queue_conformance.engine.scripts import source_of
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Source for a script.
+
+    Attributes:
+        imports: lines that import one name each.
+        lines: the definitions, and comments that say what nobody can quote.
+        missing: the names of that, without which a script does not run.
+    """
+
+    imports: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def quote(defined: Any, name: str) -> Quotation:
+    """Return the source of a class or function, and of everything at the top of its module that it uses.
+
+    Args:
+        defined: the class or function.
+        name: what the script calls it.
+    """
+    where = f"{getattr(defined, '__module__', '?')}.{getattr(defined, '__qualname__', name)}"
+    try:
+        source = textwrap.dedent(source_of(defined))
+        used, bound = _names(source)
+        statements = list(_statements(sys.modules[defined.__module__]))
+    except (OSError, TypeError, SyntaxError, KeyError, AttributeError):
+        bound = set()
+    if name not in bound:
+        return Quotation((), (f"# {where} cannot be imported, and its source cannot be quoted: define {name} here.", ""), (name,))
+    wanted, imports, kept = used - bound, {}, set[int]()
+    todo = list(wanted)
+    while todo:
+        current = todo.pop()
+        for number, statement in enumerate(statements):
+            if current in statement.binds and number not in kept:
+                if statement.imports:
+                    imports[current] = statement.imports[current]
+                    continue
+                kept.add(number)
+                todo += statement.uses - wanted
+                wanted |= statement.uses
+    known = set().union(*(statement.binds for statement in statements), vars(builtins))
+    missing = tuple(sorted(used - bound - known))
+    comments = [f"# {unknown} belongs to what is around {where}: set it here." for unknown in missing]
+    blocks = [statements[number].text for number in sorted(kept)]
+    future = [line for statement in statements for line in statement.imports.values() if line.startswith("from __future__ ")]
+    lines = [line for block in [*blocks, *filter(None, ["\n".join(comments)]), source] for line in ["", "", *block.splitlines()]]
+    return Quotation((*future, *imports.values()), (*lines[1:], "", ""), missing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement at the top of a module.
+
+    Attributes:
+        text: its source.
+        uses: the names that it uses.
+        binds: the names that it gives something to.
+        imports: if it only imports, the line for each of these.
+    """
+
+    text: str
+    uses: set[str]
+    binds: set[str]
+    imports: dict[str, str]
+
+
+def _statements(module: Any) -> Iterator[_Statement]:
+    """Yield what a module defines at its top, in order; not what it does when it is run as a program."""
+    source = inspect.getsource(module)
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            continue
+        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+        text = "\n".join(lines[first - 1 : node.end_lineno])
+        yield _Statement(text, *_names(text), _imports(node, module))
+
+
+def _imports(node: ast.stmt, module: Any) -> dict[str, str]:
+    """Return the line that imports each of the names that an import statement binds."""
+    if isinstance(node, ast.Import):
+        return {_bound_as(alias): ast.unparse(ast.Import([alias])) for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        package = (module.__package__ or "").split(".")
+        above = package[: len(package) - node.level + 1] if node.level else []
+        origin = ".".join([*above, *([node.module] if node.module else [])])
+        return {_bound_as(alias): ast.unparse(ast.ImportFrom(origin, [alias], 0)) for alias in node.names}
+    return {}
+
+
+def _bound_as(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def _names(source: str) -> tuple[set[str], set[str]]:
+    """Return the global names that some code reads, and those that it binds."""
+    used, bound = set[str](), set[str]()
+    tables = [symtable.symtable(source, "<quoted>", "exec")]
+    for symbol in tables[0].get_symbols():
+        if symbol.is_assigned() or symbol.is_imported():
+            bound.add(symbol.get_name())
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        used |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced() and symbol.is_global()}
+    return used, bound

@@ -1,0 +1,146 @@
+"""What the drivers of asynchronous queues and schedulers share: a loop that is driven by hand, and requests as items."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, load_class
+from queue_conformance.engine.driver import Driver, Item
+from queue_conformance.engine.recording import OperationRaised, Recorder
+from queue_conformance.engine.scripts import namespace, quoted
+from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
+
+REQUEST = "qcrawl.core.request.Request"
+"""The class of requests unless the author claims another one."""
+
+SIMULATED = "loop = SimulatedLoop()  # RealLoop() does the same on the stock loop, with bounded waits"
+"""The line of scripts that makes a simulated loop."""
+
+_URL = re.compile(r"https://example\.com/(\d+)")
+
+
+def request_class(claims: Any) -> type[Any]:
+    """Return the class of the requests that an implementation takes.
+
+    Raises:
+        LoadError: if it is qCrawl's, and qCrawl is not installed.
+    """
+    path = claims.get("request", REQUEST)
+    if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
+        raise LoadError(f"{NO_QCRAWL}, or name the class of your requests: --conformance-claim=request=my_package.Request")
+    return load_class(path)
+
+
+BRIEF = 0.5
+"""Seconds that something which must happen is waited for at least where a loop is chosen, or where something is broken."""
+
+MOMENT = 0.02
+"""Seconds that something which may not happen is waited for where something is broken."""
+
+
+def _works(attempt: Callable[[], Any]) -> bool:
+    try:
+        attempt()
+    except (OperationRaised, NeedsRealLoop, NeverAtRest):
+        return False
+    return True
+
+
+class AsyncDriver(Driver):
+    """What the drivers of asynchronous kinds share.
+
+    Attributes:
+        loop: drives the implementation; a new one in each room.
+        real: whether the implementation turned out to need the stock event loop.
+        hurried: whether something is known to be broken, so that there, what must come is not waited for as long.
+    """
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.real = False
+        self._choosing = self.hurried = False
+        self._slowest = 0.0
+        self.loop: Loop = self._new_loop()
+        self._names = {**namespace(), "Request": request_class(implementation.claims)}
+
+    def _new_loop(self) -> Loop:
+        """Return a loop: a simulated one, unless the implementation needs the stock one."""
+        implementation = self.implementation
+        if self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names:
+            brief = max(BRIEF, 2 * self._slowest)
+            if self.hurried:
+                return RealLoop(must_come=brief, may_not_come=MOMENT)
+            return RealLoop(must_come=brief) if self._choosing else RealLoop()
+        return SimulatedLoop(wary=self._choosing)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether time and interleavings are controlled."""
+        return isinstance(self.loop, SimulatedLoop)
+
+    def choose_loop(self, attempt: Callable[[], Any]) -> None:
+        """Find out which loop an implementation needs: the stock one if it works only there.
+
+        That is what has sockets or threads of its own, whose threads wait, which never comes to rest, or which goes by the
+        clock of the machine. What works on neither is examined on the simulated one, which is faster.
+
+        Args:
+            attempt: renews this driver and uses the implementation; whatever it raises says only that it does not work.
+        """
+        if not self.simulated:
+            return
+        self._choosing = True
+        if not _works(attempt) or getattr(self.loop, "foreign", False):
+            self.real = True
+            self.real = _works(attempt)
+        self._choosing = False
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        if isinstance(self.loop, RealLoop):
+            self.hurried |= self.loop.waited
+            self._slowest = max(self._slowest, self.loop.slowest)
+        self.loop.finish()
+        self.loop = self._new_loop()
+
+    def run(self, source: str, owner: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run one operation to its end.
+
+        Args:
+            source: the call as Python, without a target.
+            owner: the rule that is broken if it raises or never returns.
+            coroutine: what the call returned.
+        """
+        return self.recorder.call(source, owner, self.loop.run, coroutine)
+
+    def _item(self, number: int) -> Item:
+        item = self.evaluate(f'Request("https://example.com/{number}")')
+        return Item(item.value, item.source, number)
+
+    def evaluate(self, source: str) -> Item:
+        return Item(eval(source, self._names), source)
+
+    def identify(self, value: Any) -> int | None:
+        url = getattr(value, "url", None)
+        match = _URL.fullmatch(url) if isinstance(url, str) else None
+        return int(match[1]) if match else None
+
+    def same(self, value: Any, item: Item) -> bool:
+        return type(value) is type(item.value) and value == item.value
+
+    def imports(self, body: str) -> list[str]:
+        cls: Any = self._names["Request"]
+        if "Request(" not in body:
+            return []
+        return [f"from {cls.__module__} import {cls.__qualname__}{'' if cls.__name__ == 'Request' else ' as Request'}"]
+
+    def key_source(self, variable: str) -> str:
+        return f"{variable}.url"
+
+    def key_literal(self, item: Item) -> str:
+        return quoted(item.value.url)

@@ -1,0 +1,130 @@
+"""What the drivers of components have in common that belong to one run of a crawl and may keep files in a job directory."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from scrapy.crawler import Crawler
+from scrapy.settings import SettingsAttribute
+from scrapy.signalmanager import SignalManager
+from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import Deferred
+
+from queue_conformance.engine.scripts import (
+    quoted,
+    source_of_backend,
+    source_of_settings,
+)
+from queue_conformance.environments import engine, world
+from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.script_support import example, kills, processes, running
+
+PRIORITY = 20
+"""The priority of settings of a project."""
+
+_JOB = re.compile(r"""["']JOBDIR["']: directory \+ ["']/(\w+)["']""")
+
+
+class ComponentDriver(CrawlerDriver):
+    """Builds components, each from a crawler of its own.
+
+    Attributes:
+        asynchronous: whether something had to be waited for, so that scripts need a reactor.
+    """
+
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes, running)
+    asynchronous = False
+    gives_jobs = True
+
+    def job(self, name: str = "job") -> Path:
+        """Return a job directory of that name below the scratch directory, which is there: a scheduler would make it."""
+        path = self.directory / name
+        with contextlib.suppress(FileExistsError):  # what the implementation put there instead is its own affair
+            path.mkdir()
+        return path
+
+    @property
+    def spider_name(self) -> str:
+        """The name of the spider; behind a server, another one in each scratch directory."""
+        return "-".join(self.directory.parts[-2:]) if self.implementation.server else "example"
+
+    def crawler_with(self, settings: Mapping[str, Any], name: str = "") -> Crawler:
+        """Return a new crawler with a spider; about 0.1 ms.
+
+        Args:
+            settings: what differs from those of the implementation.
+            name: the name of its spider, if it matters.
+        """
+        world.enter()
+        if not logging.root.handlers:  # what components log, logging would print on the standard error stream
+            logging.root.addHandler(logging.NullHandler())
+        base = self.crawler
+        crawler = base.copied()
+        crawler.settings = copy.copy(base.settings)
+        added = {name: SettingsAttribute(value, PRIORITY) for name, value in settings.items()}
+        crawler.settings.attributes = {**base.settings.attributes, **added}
+        crawler.signals = SignalManager(crawler)
+        assert base.stats is not None
+        crawler.stats = type(base.stats)(crawler)
+        if "REQUEST_FINGERPRINTER_CLASS" in settings:
+            fingerprinter = load_object(settings["REQUEST_FINGERPRINTER_CLASS"])
+            crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
+        crawler.spider = self.prepared(crawler.spidercls.from_crawler(crawler, name or self.spider_name))
+        return crawler
+
+    def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
+        """Return settings as they are, and as Python.
+
+        Args:
+            job: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            settings: other ones; classes are written by their names.
+        """
+        values, sources = dict(settings), []
+        if job is not None:
+            values["JOBDIR"] = str(self.job(job)) if job else job
+            sources.append(f'"JOBDIR": {self.job_source(job) if job else quoted("")}')
+        sources += [f"{quoted(name)}: {getattr(value, '__name__', None) or repr(value)}" for name, value in settings.items()]
+        given = source_of_settings(self.implementation.settings)[1:-1]
+        return values, f"{{{', '.join([*([given] if given else []), *sources])}}}"
+
+    def job_source(self, job: str = "job") -> str:
+        """Return a Python expression for the path of a job directory."""
+        return f"directory + {quoted('/' + job)}"
+
+    def name_source(self, other: str = "") -> str:
+        """Return the arguments with the name of the spider in scripts, if it matters, and with what prepares it.
+
+        Args:
+            other: what is added to the name, for another spider.
+        """
+        if self.implementation.server:
+            name = ', name="-".join(Path(directory).parts[-2:])' + (f" + {quoted(other)}" if other else "")
+        else:
+            name = f", name={quoted(self.spider_name + other)}" if other else ""
+        return name + (f", prepare={self.prepare_name}" if self.prepare_name else "")
+
+    def waited(self, result: Any) -> Any:
+        """Wait for the end of what an operation began."""
+        self.asynchronous |= isinstance(result, Deferred)
+        return running.wait(result)
+
+    def setup(self, body: str) -> list[str]:
+        return [
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body)))),
+            *source_of_backend(self.implementation.server),
+        ]
+
+
+def files_in(directory: Path) -> dict[str, bytes]:
+    """Return the contents of all files below a directory, by their paths relative to it."""
+    return {os.path.relpath(path, directory): path.read_bytes() for path in running.files_below(directory)}

@@ -1,0 +1,232 @@
+"""The crawler that the components of Scrapy are built from, and what all their drivers share."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from scrapy import Request, Spider, version_info
+from scrapy.crawler import Crawler
+from scrapy.settings import Settings, default_settings
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.engine.driver import Driver, Item
+from queue_conformance.engine.recording import Recorder
+from queue_conformance.engine.scripts import namespace, quoted, source_of_backend, source_of_settings
+from queue_conformance.environments import engine
+from queue_conformance.environments.world import WorldlyCrawler
+from queue_conformance.script_support import example, kills, processes
+
+_URL = re.compile(r"https://example\.com/(\d+)")
+
+
+NEEDS_REACTOR = version_info < (2, 15)
+"""Whether ``get_crawler`` of this release wants a reactor to be there."""
+
+_LIVELY = re.compile(r"\b(asyncio|twisted|reactor|await|Deferred|engine)\b")
+"""What the source of a module mentions that has to do with what happens around it in a crawl."""
+
+
+def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.ExampleSpider) -> WorldlyCrawler:
+    """Return a crawler as it is when Scrapy builds a scheduler; about 3 ms. Its engine is built when somebody asks for it.
+
+    Args:
+        settings: what differs from Scrapy's defaults.
+        spider: the class of its spider.
+    """
+    crawler = WorldlyCrawler(spider, {"REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, **settings})
+    crawler.addons.load_settings(crawler.settings)
+    crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
+    fingerprinter = load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
+    crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
+    crawler.logformatter = build_from_crawler(load_object(crawler.settings["LOG_FORMATTER"]), crawler)
+    crawler.spider = spider.from_crawler(crawler)
+    return crawler
+
+
+_CALM = {"builtins", "abc", "scrapy.core.scheduler", "scrapy.dupefilters", "scrapy.pqueues", "scrapy.squeues"}
+"""Modules of which nothing needs a reactor, but what asks for the engine."""
+
+
+@lru_cache(maxsize=16)
+def _shared_crawler(settings: tuple[tuple[str, Any], ...]) -> WorldlyCrawler:
+    """Return a crawler; every check runs in a process that inherits it."""
+    return make_crawler(dict(settings))
+
+
+@cache
+def _names() -> dict[str, object]:
+    return namespace(example)
+
+
+@cache
+def _are_lively(modules: frozenset[str]) -> bool:
+    """Whether the source of a module mentions what happens around components in a crawl."""
+    for name in modules:
+        try:
+            if _LIVELY.search(inspect.getsource(sys.modules[name])):
+                return True
+        except (OSError, TypeError, KeyError):
+            return True  # nobody knows
+    return False
+
+
+class SettingsReader:
+    """Knows which settings of its crawlers were read."""
+
+    def __init__(self) -> None:
+        self._read: set[str] = set()
+        self._read_all = False
+
+    def watch(self, crawler: Crawler) -> None:
+        """Replace the settings of a crawler by ones that note what is read."""
+        reader = self
+
+        class Watched(Settings):
+            def __getitem__(self, name: Any) -> Any:
+                reader._read.add(name)
+                return super().__getitem__(name)
+
+            def __iter__(self) -> Iterator[Any]:
+                reader._read_all = True
+                return super().__iter__()
+
+        watched = Watched()
+        watched.attributes = crawler.settings.attributes
+        self._read.clear()
+        self._read_all = False
+        crawler.settings = watched
+        if crawler.spider is not None:
+            crawler.spider.settings = watched
+
+    def unknown(self, settings: Mapping[str, str], path: str) -> str:
+        """Return a line on the first setting that neither Scrapy knows nor the implementation read."""
+        if self._read_all:
+            return ""
+        for name in settings:
+            if name not in self._read and not hasattr(default_settings, name):
+                own = sorted(n for n in self._read if not hasattr(default_settings, n))
+                close = difflib.get_close_matches(name, [*own, *dir(default_settings)], n=1, cutoff=0.6)
+                hint = f"; did you mean {close[0]!r}?" if close else f"; it reads {', '.join(own)}" if own else ""
+                return f"the setting {name}: Scrapy has no such setting, and {path} does not read it{hint}"
+        return ""
+
+
+class CrawlerDriver(Driver):
+    """What the drivers of Scrapy's components share: a crawler of the kit's own, and requests as items.
+
+    Attributes:
+        crawler: the crawler.
+        names: what the sources of items may use.
+        has_job: whether the author sets a job directory. The kit gives another one to each program: what is in the author's
+            belongs to the author, and what one program leaves must not reach the next one.
+    """
+
+    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes)
+    gives_jobs: ClassVar[bool] = False
+    """Whether a job directory is an argument of what builds."""
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        self.has_job = bool(implementation.settings.get("JOBDIR"))
+        settings = {name: value for name, value in implementation.settings.items() if name != "JOBDIR"}
+        implementation = replace(implementation, settings=settings)
+        super().__init__(implementation, directory, recorder)
+        self.crawler = _shared_crawler(tuple(implementation.values.items()))
+        self.names = dict(_names())
+        self._first_spider = self.prepared(self.crawler.spidercls.from_crawler(self.crawler))
+        self.use_spider(self._first_spider)
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        if self.has_job and not self.gives_jobs:
+            self.crawler.settings.set("JOBDIR", f"{directory}/job", "cmdline")
+        self.use_spider(self._first_spider)
+
+    def prepared(self, spider: Spider) -> Spider:
+        """Give a spider what the author says that the class looks for in it."""
+        if self.implementation.prepare is not None:
+            self.implementation.prepare(spider)
+        return spider
+
+    def use_spider(self, spider: Spider) -> None:
+        """Make a spider the current one of the crawler."""
+        self.crawler.spider = spider
+        self.names["spider"] = spider
+
+    def watch_settings(self) -> SettingsReader:
+        """Note from now on which settings are read."""
+        reader = SettingsReader()
+        reader.watch(self.crawler)
+        return reader
+
+    def _item(self, number: int) -> Item:
+        body = f', body=b"{number % 10}" * 5000' if number % 7 == 6 else ""
+        item = self.evaluate(f'Request("https://example.com/{number}"{body})')
+        return Item(item.value, item.source, number)
+
+    def evaluate(self, source: str) -> Item:
+        return Item(eval(source, self.names), source)
+
+    def identify(self, value: Any) -> int | None:
+        match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
+        return int(match[1]) if match else None
+
+    def same(self, value: Any, item: Item) -> bool:
+        expected = item.value
+        return type(value) is type(expected) and value.url == expected.url and value.body == expected.body
+
+    def key(self, value: Any) -> tuple[Any, str] | None:
+        return (value.url, "{}.url") if isinstance(value, Request) else None
+
+    def key_source(self, variable: str) -> str:
+        return f"{variable}.url"
+
+    def key_literal(self, item: Item) -> str:
+        return quoted(item.value.url)
+
+    def setup(self, body: str) -> list[str]:
+        spider = "ExampleSpider" if "spider." in body else "Spider"
+        return [
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            *source_of_backend(self.implementation.server),
+            *(["start_reactor()"] if NEEDS_REACTOR or self.lively else []),
+            f"crawler = get_crawler({spider}{self.settings_argument})",
+            f'crawler.spider = spider = {spider}.from_crawler(crawler, "example")',
+            *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
+            *(["give_engine(crawler)"] if self.crawler.asked else []),
+        ]
+
+    @property
+    def lively(self) -> bool:
+        """Whether the class has to do with what happens around it in a crawl, so that scripts need a reactor."""
+        return self.crawler.asked or self.mentions_a_loop
+
+    @property
+    def mentions_a_loop(self) -> bool:
+        """Whether the modules of the class, and of what its settings name, have to do with what happens around them."""
+        modules = {base.__module__ for base in self.implementation.cls.__mro__}
+        named = {str(value).rpartition(".")[0] for value in self.implementation.settings.values()}
+        return _are_lively(frozenset(modules | named & sys.modules.keys()) - _CALM)
+
+    @property
+    def settings_argument(self) -> str:
+        """The argument with the settings of the author in scripts, if there are any."""
+        source = self.settings_source()
+        return f", {source}" if source != "{}" else ""
+
+    def settings_source(self, settings: Mapping[str, Any] | None = None) -> str:
+        """Return settings, those of the author unless others are given, as a dictionary in Python."""
+        source = source_of_settings(self.implementation.settings if settings is None else settings)
+        if not self.has_job or self.gives_jobs:
+            return source
+        return f"""{source[:-1]}{", " if source != "{}" else ""}'JOBDIR': directory + "/job"}}"""

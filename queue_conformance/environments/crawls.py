@@ -1,0 +1,324 @@
+"""Whole crawls: the command line of Scrapy in a process of its own, on a site on the loopback address, stopped by signals.
+
+A crawl runs in a fork of this process, in which all modules are there already: that takes a quarter of the time of a new
+interpreter. Nothing else is left of this process in it, and where this process has a reactor, it is a new interpreter.
+"""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import gc
+import io
+import logging
+import os
+import random
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, NoReturn
+
+from queue_conformance.engine.process import fork
+from queue_conformance.environments.site import Site, make_project
+from queue_conformance.faults.redirection import DIRECT
+from queue_conformance.stopwatch import Stopwatch
+
+CONCURRENCY = 4
+"""Requests that a crawl has in flight at most."""
+
+Pages = Mapping[int, Sequence[int]]
+"""The links of each page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How a crawl is stopped.
+
+    Attributes:
+        signals: what it is sent; each one when it has said that it received the one before.
+        after: pages that it gets before that.
+        held: requests that are in flight when it gets the first one, if there are so many to be had.
+        closing: pages after which it closes the spider itself, or 0.
+    """
+
+    signals: tuple[signal.Signals, ...] = ()
+    after: int = 0
+    held: int = 1
+    closing: int = 0
+
+
+FREELY = Stop()
+"""A crawl that is not stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crawled:
+    """What came of one crawl.
+
+    Attributes:
+        stop: how it was stopped.
+        sent: how many of the signals it was sent: the others came too late.
+        hits: the pages that it asked for, in order.
+        waiting: those of them that were in flight when it was stopped.
+        parsed: the pages whose responses reached the callback, in order.
+        counts: what the callback left in the state of the spider each time.
+        log: the lines that it wrote, without those of the callback.
+        status: its exit status, negative if a signal ended it.
+        hung: whether it did not end in time.
+    """
+
+    stop: Stop
+    sent: int
+    hits: tuple[int, ...]
+    waiting: tuple[int, ...]
+    parsed: tuple[int, ...]
+    counts: tuple[int, ...]
+    log: tuple[str, ...]
+    status: int
+    hung: bool
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ended because nothing was left to do."""
+        return any("Spider closed (finished)" in line for line in self.log)
+
+    @property
+    def trouble(self) -> str:
+        """The first error that its log tells of, or ``""``."""
+        lines = iter(self.log)
+        first = next((line.partition("] ")[2] for line in lines if "] ERROR: " in line or "] CRITICAL: " in line), "")
+        for line in lines:
+            if first and line.startswith("Traceback "):
+                return next((line for line in lines if not line.startswith(" ")), first)
+        return first
+
+
+class Project:
+    """A project with one spider, in a directory, and the site that it crawls.
+
+    Args:
+        directory: an empty one.
+        pages: the pages of the site.
+        time_limit: seconds that one crawl may take.
+        name: the name of the spider.
+    """
+
+    def __init__(self, directory: Path, pages: Pages, time_limit: float, name: str = "example") -> None:
+        self.directory = directory
+        self._time_limit = time_limit
+        self._name = name
+        self.site = Site(dict(pages))
+        self._address = ("127.0.0.1", int(self.site.server_port))
+        DIRECT.add(self._address)
+        make_project(str(directory), name)
+
+    def crawl(self, settings: Mapping[str, object], stop: Stop = FREELY) -> Crawled:
+        """Run ``scrapy crawl``.
+
+        Args:
+            settings: what the command line sets.
+            stop: how it is stopped.
+        """
+        given = {"SITE": self.site.url, "CONCURRENT_REQUESTS": CONCURRENCY, **settings}
+        given |= {"CLOSESPIDER_PAGECOUNT": stop.closing} if stop.closing else {}
+        arguments = ["crawl", self._name, *(f"-s{name}={value}" for name, value in given.items())]
+        known = len(self.site.hits)
+
+        def start() -> Process:
+            return Process(self.directory, arguments, self._time_limit)
+
+        # Not by the clock of the machine, which may do something else.
+        lines = self.site.crawl(start, stop.signals, stop.after, stop.held, threading.TIMEOUT_MAX)
+        said = [line.split() for line in lines if line.startswith("parsed ")]
+        process = self.site.process
+        return Crawled(
+            stop,
+            self.site.sent,
+            tuple(self.site.hits[known:]),
+            tuple(self.site.waiting),
+            tuple(int(page) for _, page, _ in said),
+            tuple(int(count) for _, _, count in said),
+            tuple(line for line in lines if not line.startswith("parsed ")),
+            process.status,
+            process.killed,
+        )
+
+    def close(self) -> None:
+        """Stop the site."""
+        DIRECT.discard(self._address)
+        self.site.shutdown()
+        self.site.server_close()
+
+
+@contextmanager
+def project(directory: Path, pages: Pages, time_limit: float, name: str = "example") -> Iterator[Project]:
+    """Make a project, and stop its site in the end; the arguments are those of :class:`Project`."""
+    made = Project(directory, pages, time_limit, name)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def draw_pages(draw: random.Random, number: int) -> dict[int, list[int]]:
+    """Return a site in which every page can be reached from page 0, many of them over several ways.
+
+    Args:
+        draw: where chance comes from.
+        number: how many pages it has.
+    """
+    pages: dict[int, list[int]] = {page: [] for page in range(number)}
+    for page in range(1, number):
+        pages[draw.choice((0, draw.randrange(page), page // 2))].append(page)
+    for links in pages.values():
+        links += draw.sample(range(number), k=draw.randrange(3))  # there and back, and some more than once
+        draw.shuffle(links)
+    return pages
+
+
+def tree(pages: Pages) -> dict[int, list[int]]:
+    """Return a site with the same pages, in which only one link leads to each page."""
+    reached, first = {0}, dict[int, list[int]]()
+    todo = [0]
+    for page in todo:
+        first[page] = [link for link in dict.fromkeys(pages[page]) if link not in reached]
+        reached.update(first[page])
+        todo += first[page]
+    return first
+
+
+# --- The process -----------------------------------------------------------------------------------------------------
+
+
+class Process:
+    """The command line of Scrapy in a process of its own; has what ``Site.crawl`` needs of ``subprocess.Popen``.
+
+    Args:
+        directory: where it runs.
+        arguments: of ``scrapy``.
+        time_limit: seconds after which it is ended.
+
+    Attributes:
+        stdout: what it writes, errors included.
+        status: its exit status, negative if a signal ended it, once it has ended.
+        killed: whether it was ended because it took too long.
+    """
+
+    def __init__(self, directory: Path, arguments: Sequence[str], time_limit: float) -> None:
+        self.status = 0
+        self.killed = False
+        self._ended = threading.Event()
+        reader, writer = os.pipe()
+        self._pid = fork()
+        if self._pid == 0:
+            _crawl(directory, ["scrapy", *arguments], writer)
+        os.close(writer)
+        self.stdout: IO[str] = open(reader, encoding="utf-8", errors="replace")  # noqa: SIM115
+        threading.Thread(target=self._watch, args=(Stopwatch(self._pid), time_limit), daemon=True).start()
+
+    def _watch(self, clock: Stopwatch, time_limit: float) -> None:
+        while clock.look() < time_limit:
+            if self._ended.wait(0.1):
+                return
+        self.kill()
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if pid := self._pid:
+            os.kill(pid, number)
+
+    def kill(self) -> None:
+        """End it, because it takes too long."""
+        self.killed = True
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)  # until it is waited for, nothing else gets its number
+        self._ended.set()
+        pid, self._pid = self._pid, 0
+        _, status = os.waitpid(pid, 0)
+        self.status = os.waitstatus_to_exitcode(status)
+        self.stdout.close()
+
+
+def _crawl(directory: Path, command: list[str], writer: int) -> NoReturn:
+    """Make this process look like a new one, and run the command in it."""
+    status = 1
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(writer, 1)
+        os.dup2(writer, 2)
+        os.closerange(3, writer + 1)
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            with suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python does when it starts
+            signal.signal(number, signal.SIG_IGN)
+        os.chdir(directory)
+        if "twisted.internet.reactor" in sys.modules:
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+            os.execve(sys.executable, [sys.executable, "-m", *command], environment)
+        faulthandler.disable()
+        atexit._clear()
+        logging.root.handlers.clear()
+        logging.root.setLevel(logging.WARNING)
+        warnings.simplefilter("ignore")
+        sys.dont_write_bytecode = True
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", buffering=1), open(2, "w", buffering=1)  # noqa: SIM115
+        sys.argv[:] = command
+        status = _executed(command)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _executed(command: list[str]) -> int:
+    """Run the command to the end of the process, and return its exit status."""
+    from scrapy.cmdline import execute
+
+    status = 0
+    try:
+        execute(command)
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    # The end of an interpreter, without the ends of what belongs to the process that this one is a copy of.
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    gc.collect()  # some errors are only told by what forgets them
+    for found in gc.get_objects():
+        if isinstance(found, io.IOBase):
+            with suppress(Exception):
+                found.flush()
+    return status
+
+
+def preload() -> None:
+    """Import what every crawl imports, except the reactor, so that no crawl has to."""
+    from scrapy.settings import default_settings
+
+    known = (
+        default_settings.EXTENSIONS_BASE,
+        default_settings.SPIDER_MIDDLEWARES_BASE,
+        default_settings.DOWNLOADER_MIDDLEWARES_BASE,
+    )
+    names = ["scrapy.cmdline", "scrapy.crawler", "scrapy.commands.crawl", "scrapy.core.downloader.handlers.http11"]
+    names += [path.rpartition(".")[0] for paths in known for path in paths if "telnet" not in path]
+    for name in names:
+        with suppress(ImportError):
+            import_module(name)

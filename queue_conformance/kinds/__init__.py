@@ -1,0 +1,1 @@
+"""One folder for each kind of implementation, with all that belongs to it."""

@@ -1,0 +1,16 @@
+"""All of asynchronous queues."""
+
+MODULES: tuple[str, ...] = (
+    "fixtures",
+    "checks.construction",
+    "checks.putting",
+    "checks.getting",
+    "checks.bounds",
+    "checks.persistence",
+    "checks.crash",
+    "checks.damage",
+    "checks.places",
+    "served",
+    "commands",
+)
+"""The modules with checks, in the order in which their checks are run."""

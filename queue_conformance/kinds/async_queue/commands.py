@@ -1,0 +1,268 @@
+"""The commands of asynchronous queues, in lockstep with a model; sequences decide when each task goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.lockstep import command, machine
+from queue_conformance.engine.recording import NOTHING, OperationRaised, Remark
+from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
+from queue_conformance.kinds.async_queue.common import ASYNC, REAL
+from queue_conformance.kinds.async_queue.driver import PRIORITIES, Pending
+from queue_conformance.kinds.async_queue.judgement import MOMENT, Judge
+from queue_conformance.loops import table_of
+
+DELAY = 2 * MOMENT
+"""Seconds by which a server is delayed while moments are counted, so that some of them lie between any two of its answers."""
+
+
+def simulated(*arguments: int) -> Callable[[Bench], Sequence[int]]:
+    """Return the arguments of a command that is generated only where the kit drives the loop."""
+    return lambda bench: arguments if bench.driver.simulated else ()
+
+
+class AsyncQueueLockstep(Judge):
+    """One queue and its model.
+
+    ``put`` and ``get`` run to their end. ``start_put`` and ``start_get`` only make a task: how far it comes is told by
+    ``tick``, ``run_job`` and ``deliver``, and ``cancel_put`` and ``cancel_get`` cancel it there.
+    """
+
+    needed = ("put", "get")
+    ablations = ABLATIONS
+    covers = ("aqueue.persist.reopen",)
+
+    @classmethod
+    def prepare(cls, bench: Bench) -> int:
+        if bench.driver.simulated:
+            return super().prepare(bench)
+        bench.notes.append(REAL.format("tasks went on"))
+        bench.examples = min(bench.examples, 15)
+        return 45
+
+    @classmethod
+    def failed(cls, bench: Bench) -> None:
+        bench.driver.hurried = True  # where time is real, it waits no longer than needed
+
+    # --- Commands that run to their end ----------------------------------------------------------------------------
+
+    @command("aqueue.put.accept", arguments=range(len(PRIORITIES)))
+    def put(self, kind: int) -> None:
+        """Put a new request; its kind decides its priority."""
+        queue, item = self.queue, self._new_item(kind)
+        self._quiesce()
+        if self._waiting() or self.model.closed or self.model.may_be_full:
+            self._begin_put(item)
+            self._quiesce()
+            return
+        self.model.begin_put(item.number, item.value.priority)
+        queue.put(item, owner="aqueue.bound.usable" if self.model.limit else LOST)
+        self.model.end_put(item.number)
+        self.bench.examined[LOST] += 1
+        self.bench.examined["aqueue.bound.usable"] += bool(self.model.limit)
+
+    @command("aqueue.bound.limit", "aqueue.bound.full-signal", "aqueue.bound.usable", arguments=(1, 2), needs=["bounded"])
+    def limit(self, size: int) -> None:
+        """Give the queue a bound, if it is not open yet."""
+        if self._queue is None:
+            self.model.limit = size
+
+    @command("aqueue.order.priority", "aqueue.order.fifo", "aqueue.get.blocks", "aqueue.get.concurrent", weight=3)
+    def get(self, _argument: int = 0) -> None:
+        """Get a request, where there is one."""
+        self._quiesce()
+        if self._waiting():
+            return
+        if self.model.closed or not self.model.least:
+            self.start_get()
+            self._quiesce()
+            return
+        try:
+            value = self.queue.get()
+        except OperationRaised as raised:
+            self._lost_or(partial(self._get_raised, raised))
+        self._from = ""
+        self._judge(value, "got", ordered=True)
+
+    @command("aqueue.size")
+    def size(self, _argument: int = 0) -> None:
+        """Compare ``size``."""
+        self._quiesce()
+        if self.model.closed:
+            return
+        size, least, most = self.queue.size(), self.model.least, self.model.most
+        self.bench.examined["aqueue.size"] += 1
+        self.bench.examined["aqueue.bound.limit"] += "full" in self.events
+        if type(size) is int and least <= size <= most:
+            return
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        if type(size) is int:
+            self._expect_stored(size)
+        self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size")
+
+    @command("aqueue.clear")
+    def clear(self, _argument: int = 0) -> None:
+        """Clear."""
+        self._quiesce()
+        if not self.model.closed:
+            self.size()
+            if self.bench.recorder.steps[-1].source.startswith("size = "):
+                self.bench.recorder.steps.pop()
+            self.queue.clear()
+            self.model.clear()
+            self.events.add("clear")
+            size = self.queue.size()
+            self.bench.expect("aqueue.clear", size == 0, "size 0", size, "size == 0", final=True)
+
+    @command("aqueue.get.close-wakes", "aqueue.get.closed-drains", "aqueue.put.closed")
+    def close(self, _argument: int = 0) -> None:
+        """Close: what waits ends, what is put is ignored, what is left can still be got."""
+        self._quiesce()
+        if not self.model.closed:
+            self.queue.close()
+            self.model.closed = True
+            for task in self._waiting():
+                task.closed = True
+            self._quiesce()
+
+    @command(weight=2, needs=["persistent"])
+    def reopen(self, _argument: int = 0) -> None:
+        """Close, and build a persistent queue again."""
+        self._cancel_all()
+        self.close()
+        self._tasks.clear()
+        self.model.closed = False
+        self._open("aqueue.persist.reopen")
+        self.events.add("reopen")
+
+    # --- Tasks -------------------------------------------------------------------------------------------------------
+
+    @command(arguments=simulated(*range(len(PRIORITIES))))
+    def start_put(self, kind: int) -> None:
+        """Begin to put a new request."""
+        if not self.model.closed:
+            self._begin_put(self._new_item(kind))
+
+    def _begin_put(self, item: Any) -> None:
+        queue = self.queue
+        if self.model.full and not self._waiting() and not self.model.closed:
+            self._check_lost()  # or else there may be room
+        self.model.begin_put(item.number, item.value.priority)
+        pending = queue.start_put(item)
+        pending.crowd = set(self.model.entries) - {item.number}
+        for other in self._tasks:
+            if other.number is not None:
+                other.crowd.add(item.number)
+        self._tasks.append(pending)
+        self._puts.append(pending.variable)
+
+    @command(arguments=simulated(0), weight=4)
+    def start_get(self, _argument: int = 0) -> None:
+        """Begin to get a request."""
+        self._tasks.append(self.queue.start_get())
+        self._tasks[-1].crowd = {number for number, entry in self.model.entries.items() if entry.certain}
+
+    @command(arguments=simulated(0), weight=4)
+    def tick(self, _argument: int = 0) -> None:
+        """Run what is ready; on the stock loop, let a moment pass."""
+        loop = self.driver.loop
+        if self.driver.simulated:
+            self._drive("loop.tick()", loop.tick)
+        else:
+            if self.bench.backend is not None:
+                self.bench.backend.proxy.slow(DELAY)  # too little for a fault: a client that gives up is still excused
+            self._drive(f"loop.advance({MOMENT})", lambda: loop.advance(MOMENT))
+
+    @command(arguments=simulated(0, 1))
+    def run_job(self, number: int) -> None:
+        """Let a thread of an executor do its work."""
+        self._drive(f"loop.run_job({number})", lambda: self.driver.loop.run_job(number), needed=not_run(self.driver.loop))
+
+    @command(arguments=simulated(0, 1))
+    def deliver(self, number: int) -> None:
+        """Let the result of a thread reach the loop."""
+        loop = self.driver.loop
+        self._drive(f"loop.deliver({number})", lambda: loop.deliver(number), needed=any(job.ran for job in loop.jobs))
+
+    @command(arguments=simulated(0, 1))
+    def cancel_get(self, number: int) -> None:
+        """Cancel one of the tasks that get."""
+        self._cancel([task for task in self._tasks if task.number is None], number)
+
+    @command(arguments=simulated(0, 1))
+    def cancel_put(self, number: int) -> None:
+        """Cancel one of the tasks that put: the request may be stored, or not."""
+        self._cancel([task for task in self._tasks if task.number is not None], number)
+
+    def _cancel(self, tasks: list[Pending], number: int) -> None:
+        tasks = [task for task in tasks if not task.task.done() and not task.cancelled]
+        if tasks:
+            chosen = tasks[number % len(tasks)]
+            self.bench.recorder.note(f"{chosen.variable}.cancel()")
+            self.bench.recorder.steps[-1].result = Remark(table_of([(chosen.variable, chosen.task)]))
+            self.driver.loop.call(chosen.task.cancel)
+            chosen.cancelled = True
+            if chosen.number is None:
+                self._cancelled.append(chosen.variable)
+            self.events.add("cancel" if chosen.number is None else "cancel_put")
+
+    def _cancel_all(self) -> None:
+        """Cancel what waits to get, before the end."""
+        self._quiesce()
+        for _ in range(len(self._tasks)):
+            self.cancel_get(0)
+        self._quiesce()
+
+    def _drive(self, source: str, function: Any, *, needed: bool = True) -> None:
+        if self._tasks and needed:
+            going = [(task.variable, task.task) for task in self._waiting()]
+            self.bench.recorder.call(source, "aqueue.get.blocks", function)
+            self.bench.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
+
+    @command(arguments=simulated(0))
+    def settle(self, _argument: int = 0) -> None:
+        """Let everything happen that can, and compare."""
+        self._quiesce()
+
+    def finish(self) -> None:
+        if self._queue is None:
+            return
+        self._cancel_all()
+        self._drain()
+        if not self.model.closed:
+            self.size()
+            self.queue.close()
+            self.model.closed = True
+
+    def _drain(self) -> None:
+        while self.model.least:
+            self.get()
+        if self.model.closed:
+            while not self._tasks or self._waiting():
+                before = len(self.model.delivered)
+                self.start_get()
+                self._quiesce()
+                if len(self.model.delivered) == before:
+                    return
+            return
+        while self.model.most and self.queue.size() > 0:
+            self.start_get()
+            before = len(self.model.delivered)
+            self._quiesce()
+            if len(self.model.delivered) == before:
+                break
+        if not self._waiting():
+            self.model.entries.clear()
+
+
+def not_run(loop: Any) -> bool:
+    """Whether a job of an executor waits for its thread."""
+    return any(not job.ran for job in loop.jobs)
+
+
+LOCKSTEP = AsyncQueueLockstep
+
+machine(AsyncQueueLockstep, ASYNC)

@@ -1,0 +1,359 @@
+"""The driver of asynchronous queues: qCrawl's ``RequestQueue``, ``put(request, priority)`` and ``get()``."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.expectations import hold, says_memory, stored_files
+from queue_conformance.engine.driver import Item
+from queue_conformance.engine.recording import NOTHING, Recorder
+from queue_conformance.engine.scripts import quoted, source_of_backend, source_of_setting
+from queue_conformance.environments.asynchronous import SIMULATED, AsyncDriver
+from queue_conformance.kinds.async_queue import script_support as consumers
+from queue_conformance.kinds.async_queue.direction import higher_first
+from queue_conformance.loops import Loop, Task, outcome_of
+from queue_conformance.script_support import kills
+from queue_conformance.script_support.example import same
+
+PRIORITIES = (0, 5, -5, 1)
+"""The priorities of the items of the pool, by their numbers."""
+
+PATHS = ("path", "directory", "dirname", "folder", "filename")
+"""Parameters of constructors that say where in the file system a queue stores."""
+
+PLACES = (*PATHS, "namespace", "prefix", "key")
+"""Parameters of constructors that say where a queue stores; the kit passes a place of its own."""
+
+
+@dataclass(eq=False)
+class Pending:
+    """A task that puts or gets.
+
+    Attributes:
+        variable: its name in scripts.
+        task: the task.
+        number: the number of the item that it puts, or ``None``.
+        cancelled: whether the kit cancelled it.
+        closed: whether the queue was closed while it waited.
+        crowd: the numbers of the other requests that the queue may have held meanwhile; for a get, those it held before.
+    """
+
+    variable: str
+    task: Task
+    number: int | None = None
+    cancelled: bool = False
+    closed: bool = False
+    crowd: set[int] = field(default_factory=set)
+
+    @property
+    def outcome(self) -> tuple[str, Any]:
+        """What became of it; see ``outcome_of``."""
+        return outcome_of(self.task)
+
+
+class Given(NamedTuple):
+    """A priority that is passed as it is, ``None`` included.
+
+    Attributes:
+        value: the priority.
+    """
+
+    value: object
+
+
+UNSAID = Given(...)
+"""No priority is passed."""
+
+
+class OpenAsyncQueue:
+    """One asynchronous queue; every operation goes through the recorder, and runs on the loop of its driver.
+
+    Args:
+        raw: the object of the implementation.
+        variable: its name in scripts.
+        driver: whose loop it runs on.
+
+    Each operation raises ``OperationRaised`` if the implementation raises, or waits for what nothing brings.
+    """
+
+    def __init__(self, raw: Any, variable: str, driver: AsyncQueueDriver) -> None:
+        self.raw = raw
+        self.variable = variable
+        self._driver = driver
+        self._recorder = driver.recorder
+
+    @property
+    def loop(self) -> Loop:
+        """What drives it."""
+        return self._driver.loop
+
+    def _run(self, target: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        loop = self.loop
+
+        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, lambda: loop.run(make()))
+
+    def put(self, item: Item, priority: Given | None = None, owner: str = "aqueue.put.accept") -> Any:
+        """Put an item, by default with the priority of its request."""
+        if priority is UNSAID:
+            return self._run("", f"put({item.source})", owner, lambda: self.raw.put(item.value))
+        value = item.value.priority if priority is None else priority.value
+        call = f"put({item.source}, priority={value!r})"
+        return self._run("", call, owner, lambda: self.raw.put(item.value, priority=value))
+
+    def get(self, owner: str = "aqueue.get.blocks") -> Any:
+        """Get an item."""
+        return self._run("got = ", "get()", owner, lambda: self.raw.get())
+
+    def size(self, owner: str = "aqueue.size") -> Any:
+        """Ask for the number of stored requests."""
+        return self._run("size = ", "size()", owner, lambda: self.raw.size())
+
+    def clear(self, owner: str = "aqueue.clear") -> None:
+        """Remove all requests."""
+        self._run("", "clear()", owner, lambda: self.raw.clear())
+
+    def close(self, owner: str = "aqueue.close.releases") -> None:
+        """Close."""
+        self._run("", "close()", owner, lambda: self.raw.close())
+
+    def maxsize(self, owner: str = "aqueue.maxsize") -> Any:
+        """Ask for the bound."""
+        return self._recorder.call(f"limit = {self.variable}.maxsize()", owner, lambda: self.raw.maxsize())
+
+    def start_put(self, item: Item, owner: str = "aqueue.put.accept") -> Pending:
+        """Begin to put an item, in a task."""
+        call = f"{self.variable}.put({item.source}, priority={item.value.priority!r})"
+        return self._start("putting", call, owner, lambda: self.raw.put(item.value, priority=item.value.priority), item.number)
+
+    def start_get(self, owner: str = "aqueue.get.blocks") -> Pending:
+        """Begin to get an item, in a task."""
+        return self._start("getting", f"{self.variable}.get()", owner, lambda: self.raw.get())
+
+    def start(self, name: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Pending:
+        """Begin something else, in a task.
+
+        Args:
+            name: what tasks of its sort are called.
+            call: the coroutine as Python.
+            owner: the rule that is broken if this raises.
+            make: makes the coroutine.
+        """
+        return self._start(name, call, owner, make)
+
+    def _start(
+        self, name: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]], number: int | None = None
+    ) -> Pending:
+        variable = self._driver.new_name(name)
+        task = self._recorder.call(f"{variable} = loop.start({call})", owner, lambda: self.loop.start(make(), variable))
+        self._recorder.steps[-1].result = NOTHING  # a task is of no interest to readers
+        return Pending(variable, task, number)
+
+
+class AsyncQueueDriver(AsyncDriver):
+    """Builds asynchronous queues from keywords, inside a running loop, as qCrawl's factory does."""
+
+    constructor_rule: ClassVar[str] = "aqueue.ctor.kwargs"
+    interface_rule: ClassVar[str] = "aqueue.iface"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers)
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        self._counts: dict[str, int] = {}
+        super().__init__(implementation, directory, recorder)
+        self.parameters = parameters(implementation.builder)
+        self.place = next((name for name in PLACES if name in self.parameters), None)
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self._counts.clear()
+
+    def requires(self, parameter: str) -> bool:
+        """Whether the constructor has no default for a parameter."""
+        return inspect.signature(self.implementation.builder).parameters[parameter].default is inspect.Parameter.empty
+
+    def after_fork(self) -> None:
+        """Take a loop of its own in a forked process, where that of the other one must not be touched."""
+        self.loop = self._new_loop()
+        self.recorder.note(f"loop = {type(self.loop).__name__}()")
+
+    def new_name(self, name: str) -> str:
+        """Return a name for a variable of a script that is not in use."""
+        self._counts[name] = self._counts.get(name, 0) + 1
+        return f"{name}_{self._counts[name]}"
+
+    @property
+    def higher_first(self) -> bool:
+        """Whether higher priorities come first, or lower ones."""
+        return higher_first(self.implementation.cls, self.implementation.claims)
+
+    def construction(self, name: str, *, placed: bool = True, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a queue is built.
+
+        Args:
+            name: the part of its place below the scratch directory.
+            placed: tell it where to store.
+            options: further arguments of the constructor, which override the settings.
+        """
+        values = self.keywords(name if placed else None, **options)
+        sources = {key: source_of_setting(value) for key, value in {**self.implementation.settings, **options}.items()}
+        if self.place and placed:
+            sources[self.place] = f"directory + {quoted('/' + name)}"
+        if self.implementation.opener is not None:
+            given = {key: (text, values[key]) for key, text in sources.items()}
+            cls = (self.class_name, self.implementation.cls)
+            source, build = self.author_builds(cls=cls, crawler=("None", None), **given)
+            if inspect.iscoroutinefunction(self.implementation.opener):
+                return f"loop.run({source})", lambda: self.loop.run(build())
+            return f"loop.call(lambda: {source})", lambda: self.loop.call(build)
+        source = ", ".join([self.class_name, *(f"{key}={text}" for key, text in sources.items())])
+        return f"loop.call({source})", lambda: self.loop.call(self.implementation.cls, **values)
+
+    def keywords(self, name: str | None = "0", **options: Any) -> dict[str, Any]:
+        """Return the arguments of the constructor.
+
+        Args:
+            name: the part of its place below the scratch directory; ``None`` to leave that to the queue.
+            options: further arguments, which override the settings.
+        """
+        place = {self.place: f"{self.directory}/{name}"} if self.place and name is not None else {}
+        return {**self.implementation.values, **options, **place}
+
+    def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> Any:
+        """Build a queue; see :meth:`Driver.open`."""
+        opened = super().open(name, variable, owner, **options)
+        return OpenAsyncQueue(opened.raw, variable, self)
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        queue = self.open()
+        before = count()
+        queue.put(self.item(1))
+        stored = count() > before
+        queue.get()
+        queue.close()
+        return stored
+
+    def use(self, directory: Path) -> None:
+        """Do what every crawl does, to see whether it works on the loop of this driver.
+
+        Raises:
+            OperationRaised: if something raises, or waits for what nothing brings.
+            NeedsRealLoop: if it works on no simulated loop.
+            NeverAtRest: if it is busy all the time.
+        """
+        self.renew(directory)
+        queue = self.open()
+        for number in (1, 2, 3):
+            queue.put(self.item(number))
+        for _ in range(3):
+            queue.get()
+        getting = queue.start_get()
+        self.loop.stays(getting.task)
+        if getting.task.done():
+            return  # it does not wait, which a clock that runs faster shows sooner
+        queue.put(self.item(4))
+        self.loop.settle(getting.task)
+        queue.put(self.item(5))
+        queue.get()
+        queue.close()
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
+        self.choose_loop(lambda: self.use(room()))
+        cls = self.implementation.cls
+        filesystem = self.attempt(self._filesystem, room())
+        stored = "it writes files in its place" if stored_files(self.directory) else ""
+        placed = f"it takes a {self.place}" if self.place in PATHS and not says_memory(cls) else ""
+        found = Capabilities(
+            persistent=self.attempt(self._persistent, room()),
+            filesystem=filesystem,
+            serializes=self.attempt(self._serializes, room()),
+            clear=callable(getattr(self.implementation.cls, "clear", None)),
+            bounded="maxsize" in self.parameters,
+            dedupe="dedupe" in self.parameters,
+            ttl="item_ttl" in self.parameters,
+            real_loop=self.real,
+        )
+        return hold(found, cls, self.implementation.settings, {"persistent": filter(None, (stored, placed))})
+
+    def _persistent(self) -> bool:
+        queue = self.open()
+        for number in (1, 2):
+            queue.put(self.item(number))
+        queue.close()
+        return bool(self.open().size() > 0)
+
+    def _filesystem(self) -> bool:
+        queue = self.open()
+        queue.put(self.item(1))
+        return any(path.is_file() for path in self.directory.rglob("*"))
+
+    def _serializes(self) -> bool:
+        queue = self.open()
+        queue.put(self.item(1))
+        return queue.get() is not self.item(1).value
+
+    def priority_of(self, number: int) -> int:
+        """Return the priority of an item of the pool."""
+        return PRIORITIES[number % len(PRIORITIES)]
+
+    def _item(self, number: int) -> Item:
+        item = self.evaluate(f'Request("https://example.com/{number}", priority={self.priority_of(number)})')
+        return Item(item.value, item.source, number)
+
+    def prioritized(self, number: int, priority: int) -> Item:
+        """Return an item of that number with another priority than that of the pool."""
+        item = self.evaluate(f'Request("https://example.com/{number}", priority={priority})')
+        return Item(item.value, item.source, number)
+
+    def same(self, value: Any, item: Item) -> bool:
+        return not self.differences(value, item)
+
+    def differences(self, value: Any, item: Item) -> list[str]:
+        """Return the names of the fields in which what came out differs from an item; a time stamp may be added."""
+        if type(value) is not type(item.value):
+            return ["type"]
+        if not dataclasses.is_dataclass(value):
+            fields = [name for name in vars(value) if not name.startswith("_")] if hasattr(value, "__dict__") else []
+        else:
+            fields = [field.name for field in dataclasses.fields(value)]
+        changed = [name for name in fields if not same(*(self._field(request, name) for request in (item.value, value)))]
+        return [name for name in changed if name != "ts" or item.value.ts]
+
+    def _field(self, request: Any, name: str) -> object:
+        """Return a field of a request; a callback by its name, where a request of the author's own may be bound to its spider."""
+        value = getattr(request, name, None)
+        if name not in _CALLBACKS or "request" not in self.implementation.claims:
+            return value  # qCrawl's engine looks for the method by its name, and takes anything else for `parse`
+        return "parse" if value is None else getattr(value, "__name__", value)
+
+    def imports(self, body: str) -> list[str]:
+        return [*super().imports(body), *(line for name, line in _IMPORTS.items() if f"{name}(" in body)]
+
+    def setup(self, body: str) -> list[str]:
+        lines = source_of_backend(self.implementation.server)
+        if "directory" in body:
+            lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
+        return [*lines, SIMULATED if self.simulated else "loop = RealLoop()"]
+
+
+_CALLBACKS = ("callback", "errback")
+
+_IMPORTS = {
+    "create_queue": "from qcrawl.core.queues.factory import create_queue",
+}
+"""What only scripts import, since qCrawl may not be installed."""
+
+
+def parameters(builder: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters of a constructor, or of the author's function that builds queues."""
+    try:
+        return [p.name for p in inspect.signature(builder).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    except (TypeError, ValueError):
+        return []

@@ -1,0 +1,373 @@
+"""The commands of asynchronous schedulers, in lockstep with a model; the sequence is the interleaving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS, LOST
+from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel
+from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, request
+from queue_conformance.loops import outcome_of
+
+PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
+"""The priorities of the items that programs add."""
+
+QUEUES = ("MemoryQueue()", "SuspendingQueue()", "SlowQueue()")
+"""The queues below the scheduler, by the number that ``reopen`` names."""
+
+
+@dataclass(eq=False)
+class Running:
+    """A task of the scheduler that has not ended yet.
+
+    Attributes:
+        name: its variable.
+        number: how many others began before it.
+        task: the task.
+        item: the number of the item that it adds.
+        alone: whether nothing else was under way when it began, and nothing has begun since.
+        may_end: whether a join may have ended by now.
+        cancelled: whether it was cancelled.
+        after: the items one of which must come, where that is known.
+    """
+
+    name: str
+    number: int
+    task: Any
+    item: int = -1
+    alone: bool = False
+    may_end: bool = False
+    cancelled: bool = False
+    after: frozenset[int] | None = None
+
+
+class AsyncSchedulerLockstep(Lockstep):
+    """A scheduler and its model."""
+
+    needed = ("add", "get", "cancel", "join", "close", "reopen")
+    ablations = ABLATIONS
+    covers = ("ascheduler.close.queue", "ascheduler.close.join", "ascheduler.close.waiters", "ascheduler.add.closed")
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        super().__init__(bench, number)
+        self.scene = Scene(bench, "ascheduler.join")
+        self._started = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.model = AsyncSchedulerModel(PRIORITIES)
+        self.adds: list[Running] = []
+        self.gets: list[Running] = []
+        self.joins: list[Running] = []
+        self.closing: list[Running] = []
+        self.handed: list[str] = []  # the variables of the tasks whose requests are not done
+        self.last: Running | None = None
+        self.puts = 0
+        self.at_rest = True
+
+    # --- Commands --------------------------------------------------------------------------------------------------
+
+    @command(
+        *("ascheduler.add.forms", "ascheduler.add.dedupe", "ascheduler.add.direct", "ascheduler.add.direct-fifo"),
+        arguments=range(len(PRIORITIES)),
+        weight=2,
+    )
+    def add(self, item: int) -> None:
+        """Begin to add an item."""
+        self._add(f"scheduler.add({request(item, priority=PRIORITIES[item])})", item, False)
+
+    @command("ascheduler.retry", weight=2)
+    def retry(self, _argument: int = 0) -> None:
+        """Add a copy of the request that was handed out last, as the retry mechanism does, while all else is at rest."""
+        self.settle()
+        if not self.handed or self.model.unsure:
+            return
+        self.scene.do(f"again = {self.handed[-1]}.result().copy()")
+        item = self._identify(self.bench.driver.value("again"))
+        if item is None:
+            return
+        self.scene.do("again.meta.update(retry_count=1, retry_delay=0.0)")
+        right = self._stored() == self.model.queued
+        self._add("scheduler.add(again)", item, True)
+        self.scene.do("loop.settle()")
+        self._look()
+        stored, expected = self._stored(), self.model.queued
+        if right and not self.model.unsure:
+            actual = f"{stored} queued"
+            self.bench.expect(
+                "ascheduler.retry",
+                stored >= expected,
+                f"{expected} queued",
+                actual,
+                f"len(queue.items) >= {expected}",
+                final=True,
+            )
+        self.settle()
+
+    def _stored(self) -> int:
+        return int(self.bench.driver.value("len(queue.items)"))
+
+    def _add(self, call: str, item: int, retry: bool) -> None:
+        alone = self.at_rest
+        began = self._start("adding", call)
+        if self.model.add(item, retry, closing=bool(self.closing)):
+            began.item = item
+        began.alone = alone and began.item >= 0
+        self.puts = self.bench.driver.value("len(queue.puts)")
+        self.adds.append(began)
+
+    @command("ascheduler.get.order", "ascheduler.get.waits", "ascheduler.get.closed", LOST, weight=10)
+    def get(self, _argument: int = 0) -> None:
+        """Begin to get a request."""
+        alone = self.at_rest and not self.gets
+        began = self._start("consumer", "scheduler.get()")
+        if alone and not self.model.unsure:
+            began.alone, began.after = True, frozenset(self.model.next())
+        self.gets.append(began)
+
+    @command("ascheduler.join", weight=2)
+    def join(self, _argument: int = 0) -> None:
+        """Begin to join."""
+        began = self._start("joining", "scheduler.join()")
+        began.may_end = self._may_be_idle()
+        self.joins.append(began)
+
+    @command(weight=2)
+    def close(self, _argument: int = 0) -> None:
+        """Begin to close; what is being added may come too late."""
+        for adding in self.adds:
+            if adding.item >= 0 and self.model.waiting[adding.item]:
+                self.model.doubt(adding.item)
+        self.closing.append(self._start("closing", "scheduler.close()"))
+        self.model.closed = True
+        self._let_joins_end()
+
+    @command("ascheduler.add.direct-cancel", arguments=range(3), weight=2)
+    def cancel(self, number: int) -> None:
+        """Cancel a consumer that has not ended."""
+        if self.gets:
+            chosen = self.gets[number % len(self.gets)]
+            self._interfere()
+            self.scene.do(f"{chosen.name}.cancel()")
+            chosen.cancelled = True
+
+    @command("ascheduler.task-done.extra", "ascheduler.task-done.early", weight=6)
+    def done(self, _argument: int = 0) -> None:
+        """Mark a request as done; if none is being processed, that is refused."""
+        if self.model.processing:
+            self._interfere()
+            self.scene.do("loop.call(scheduler.task_done)")
+            self.handed.pop(0)
+            self.model.processing -= 1
+            self._let_joins_end()
+        elif self.at_rest and not self.gets and not (self.model.most and self.last):
+            rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
+            self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("loop.call(scheduler.task_done)", rule))
+
+    @command(weight=10)
+    def tick(self, _argument: int = 0) -> None:
+        """Run one iteration of the loop."""
+        self.scene.do("loop.tick()")
+        self.at_rest = False
+        self._look()
+
+    @command(weight=4)
+    def wait(self, _argument: int = 0) -> None:
+        """Let a moment pass, half of what slow queues need."""
+        self.scene.do("loop.advance(0.05)")
+        self.at_rest = False
+        self._look()
+
+    @command(weight=4)
+    def settle(self, _argument: int = 0) -> None:
+        """Run until nothing can happen any more, and compare."""
+        self.scene.do("loop.settle()")
+        self._look()
+        self._compare_tasks()
+        self.at_rest = True
+
+    @command("ascheduler.qsize", weight=2)
+    def qsize(self, _argument: int = 0) -> None:
+        """Compare ``qsize`` when all is at rest."""
+        self.settle()
+        self.scene.do("size = loop.run(scheduler.qsize())")
+        self._expect_size("ascheduler.qsize", "size")
+
+    @command("ascheduler.stats.keys", "ascheduler.stats.pending", weight=2)
+    def stats(self, _argument: int = 0) -> None:
+        """Compare the statistics when all is at rest."""
+        self.settle()
+        self.scene.stats()
+        self._expect_size("ascheduler.stats.pending", "stats['queued']")
+        for name, rule, number in (
+            ("pending", "ascheduler.stats.pending", self.model.processing),
+            ("waiting_consumers", "ascheduler.stats.keys", len(self.gets)),
+            ("closed", "ascheduler.stats.keys", int(self.model.closed)),
+        ):
+            self._expect(rule, f"{name} {number}", f"stats[{name!r}] == {number}", f"stats[{name!r}]")
+        if not self.model.unsure:
+            number = len(self.model.seen)
+            rule = "ascheduler.add.closed" if self.model.ignored else "ascheduler.stats.keys"
+            self._expect(rule, f"seen {number}", f"stats['seen'] == {number}", "stats['seen']")
+
+    @command(arguments=range(len(QUEUES)))
+    def reopen(self, number: int) -> None:
+        """Finish, and begin again over another queue."""
+        self.finish()
+        self._begin()
+        self.scene.do(f"queue = {QUEUES[number]}")
+        self.bench.open(queue="queue")
+
+    def finish(self) -> None:
+        """Take out everything that is left, and join."""
+        self.settle()
+        for _ in range(self.model.most + 1):
+            if self.gets or not self.model.queued:
+                break
+            self.get()
+            self.settle()
+        while self.model.processing:
+            self.done()
+        self.join()
+        self.settle()
+
+    # --- Comparisons ---------------------------------------------------------------------------------------------------
+
+    def _start(self, kind: str, call: str) -> Running:
+        self._started += 1
+        self._interfere()
+        name = f"{kind}{self._started}"
+        self.scene.do(f"{name} = loop.start({call})")
+        return Running(name, self._started, self.bench.driver.value(name))
+
+    def _interfere(self) -> None:
+        """Note that something is under way, so that nothing is alone any more."""
+        self.at_rest = False
+        for running in (*self.adds, *self.gets):
+            running.alone = False
+
+    def _may_be_idle(self) -> bool:
+        adding = sum(running.item >= 0 for running in self.adds)
+        return not self.model.processing and (self.model.closed or self.model.queued <= adding)
+
+    def _let_joins_end(self) -> None:
+        if self._may_be_idle():
+            for joining in self.joins:
+                joining.may_end = True
+
+    def _look(self) -> None:
+        """Take notice of the tasks that have ended."""
+        for getting in [running for running in self.gets if running.task.done()]:
+            self.gets.remove(getting)
+            self._judge(getting)
+        for adding in [running for running in self.adds if running.task.done()]:
+            self.adds.remove(adding)
+            kind, value = outcome_of(adding.task)
+            self._expect("ascheduler.add.forms", "add returns", f"{adding.name}.result() is None", repr(f"{kind} {value!r}"))
+            if adding.alone:
+                self._judge_direct(adding)
+        for joining in [running for running in self.joins if running.task.done()]:
+            self.joins.remove(joining)
+            if not joining.may_end and not self._may_be_idle():
+                left = f"{self.model.queued} queued, {self.model.processing} being processed"
+                self.bench.expect("ascheduler.join", False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
+            self.covered["ascheduler.join"] += 1
+        for closing in [running for running in self.closing if running.task.done()]:
+            self.closing.remove(closing)
+            kind, value = outcome_of(closing.task)
+            self._expect("ascheduler.close.queue", "close returns", f"{closing.name}.result() is None", repr(f"{kind} {value!r}"))
+        self._let_joins_end()
+
+    def _judge(self, getting: Running) -> None:
+        """Judge what a consumer ended with."""
+        kind, value = outcome_of(getting.task)
+        name = getting.name
+        if kind == "cancelled":
+            if not getting.cancelled and not self.model.closed:
+                self.bench.expect("ascheduler.get.waits", False, "it waits", "CancelledError", f"not {name}.cancelled()")
+            if getting.alone and getting.after:
+                size = self.scene.do("size = loop.run(scheduler.qsize())")
+                rule = "ascheduler.get.closed" if size >= self.model.queued else LOST
+                self._expect_one_of(rule, name, getting.after, "CancelledError")
+            self.covered["ascheduler.get.closed"] += not getting.cancelled
+            return
+        if kind == "raised":
+            self.bench.expect("ascheduler.add.forms", False, "a request", f"{value!r} raised", f"{name}.exception() is None")
+        item = self._identify(value)
+        if not self.model.can_deliver(item):
+            rule = "ascheduler.add.closed" if item in self.model.ignored else "ascheduler.add.dedupe"
+            expected = (
+                "none that was added after close" if item in self.model.ignored else "a request that was not handed out before"
+            )
+            self.bench.fail(rule, expected, value, [f"raise AssertionError({name}.result())"])
+        if getting.alone and getting.after and item not in getting.after:
+            self._expect_one_of("ascheduler.get.order", name, getting.after, value)
+        self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
+        assert item is not None
+        self.model.deliver(item)
+        self.handed.append(name)
+        self.last = getting
+
+    def _expect_one_of(self, rule: str, name: str, items: frozenset[int], actual: object) -> None:
+        urls = [f"https://example.com/{item}" for item in sorted(items)]
+        assertion = f"not {name}.cancelled() and {name}.result().url in {urls}"
+        self.bench.expect(rule, False, f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})", actual, assertion)
+
+    def _judge_direct(self, adding: Running) -> None:
+        """Judge who got a request that was added while all else was at rest."""
+        if self.model.waiting[adding.item] or self.last is None:
+            return  # nobody has got it yet
+        puts = self.bench.driver.value("len(queue.puts)")
+        rule, assertion = "ascheduler.add.direct", f"len(queue.puts) == {self.puts}"
+        self.bench.expect(rule, puts == self.puts, "nothing put into the queue", f"{puts - self.puts} put", assertion, final=True)
+        passed = [getting.name for getting in self.gets if getting.number < self.last.number]
+        actual = f"{self.last.name} gets it"
+        for name in passed[:1]:
+            rule = "ascheduler.add.direct-fifo"
+            self.bench.expect(rule, False, f"{name} gets the request", actual, f"{name}.done()", final=True)
+        self.covered["ascheduler.add.direct-fifo"] += 1
+
+    def _compare_tasks(self) -> None:
+        """Compare what still waits when all is at rest with what may wait."""
+        for adding in self.adds:
+            self.scene.expect_done(adding.name, "add ends", rule="ascheduler.add.forms")
+        for closing in self.closing:
+            self.scene.expect_done(closing.name, "close ends", rule="ascheduler.close.queue")
+        for getting in self.gets:
+            rule = "ascheduler.close.waiters" if self.model.closed else LOST
+            if self.model.queued or self.model.closed or getting.cancelled:
+                expected = f"{getting.name} ends, as {self._why()}"
+                self.scene.expect_done(getting.name, expected, rule=rule)
+        self.covered[LOST] += 1
+        if self.model.idle and not self.model.unsure:
+            for joining in self.joins:
+                rule = "ascheduler.close.join" if self.model.closed and self._stored() else "ascheduler.join"
+                self.scene.expect_done(joining.name, "join ends, as nothing is left to do", rule=rule)
+
+    def _why(self) -> str:
+        return "the scheduler is closed" if self.model.closed else f"{self.model.queued} were added and not handed out"
+
+    def _expect_size(self, rule: str, source: str) -> None:
+        """Examine a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
+        least, most = self.model.queued, self.model.most
+        value, stored = self.bench.driver.value(source), self._stored()
+        if self.model.ignored and stored > most:
+            rule = "ascheduler.add.closed"
+        expected = f"{least} queued" if least == most else f"{least} to {most} queued"
+        ok = isinstance(value, int) and least <= value <= most
+        self.bench.expect(rule, ok, expected, value, f"{least} <= {source} <= {most}", final=least <= stored <= most)
+
+    def _expect(self, rule: str, expected: str, assertion: str, shown: str) -> None:
+        self.scene.expect(expected, assertion, shown, rule=rule)
+
+    def _identify(self, value: Any) -> int | None:
+        number: int | None = self.bench.driver.identify(value)
+        return number
+
+
+LOCKSTEP = AsyncSchedulerLockstep
+
+machine(AsyncSchedulerLockstep, KINDS)

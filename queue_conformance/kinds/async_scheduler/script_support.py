@@ -1,0 +1,218 @@
+"""Queues below a scheduler, what listens to it, and crawls of qCrawl over a server on the loopback address.
+
+They are written as users write them: they have no annotations.
+"""
+
+import asyncio
+import heapq
+import logging
+from pathlib import Path
+
+import qcrawl.core.crawler as crawler_module
+from qcrawl.core.crawler import Crawler
+from qcrawl.core.queue import RequestQueue
+from qcrawl.core.request import Request
+from qcrawl.core.spider import Spider
+from qcrawl.settings import Settings
+from qcrawl.signals import signals_registry
+
+
+class MemoryQueue(RequestQueue):
+    """The highest priority comes first, then the oldest; a put on a full queue raises QueueFull."""
+
+    def __init__(self, maxsize=0):
+        self.limit, self.items, self.puts, self.closed = maxsize, [], [], 0
+        self.changed = asyncio.Event()
+
+    async def put(self, request, priority=0):
+        if self.closed:
+            return
+        if self.limit and len(self.items) >= self.limit:
+            raise asyncio.QueueFull
+        self.puts.append(request.url)
+        heapq.heappush(self.items, (-priority, len(self.puts), request))
+        self.changed.set()
+
+    async def get(self):
+        while not self.items:
+            if self.closed:
+                raise asyncio.CancelledError
+            self.changed.clear()
+            await self.changed.wait()
+        return heapq.heappop(self.items)[2]
+
+    async def size(self):
+        return len(self.items)
+
+    def maxsize(self):
+        return self.limit
+
+    async def clear(self):
+        self.items.clear()
+
+    async def close(self):
+        self.closed += 1
+        self.changed.set()
+
+
+class SuspendingQueue(MemoryQueue):
+    """Other tasks run before each of its operations, and after it was asked for its size."""
+
+    pause = 0.0
+
+    async def put(self, request, priority=0):
+        await asyncio.sleep(self.pause)
+        await super().put(request, priority)
+
+    async def get(self):
+        await asyncio.sleep(self.pause)
+        return await super().get()
+
+    async def size(self):
+        await asyncio.sleep(self.pause)
+        size = await super().size()
+        await asyncio.sleep(self.pause)
+        return size
+
+
+class SlowQueue(SuspendingQueue):
+    """Each of its operations takes a tenth of a second or two."""
+
+    pause = 0.1
+
+
+class LateQueue(MemoryQueue):
+    """What is put into it arrives after a second."""
+
+    async def put(self, request, priority=0):
+        await asyncio.sleep(1)
+        await super().put(request, priority)
+
+
+class FailingQueue(MemoryQueue):
+    """Its first put fails."""
+
+    async def put(self, request, priority=0):
+        if not self.puts:
+            self.puts.append("nothing")
+            raise OSError("the queue is out of order")
+        await super().put(request, priority)
+
+
+class DuplicatesQueue(MemoryQueue):
+    """It reports what another crawler has stored already."""
+
+    def __init__(self, *urls):
+        super().__init__()
+        self.urls = urls
+
+    async def put(self, request, priority=0):
+        if request.url in self.urls:
+            return False
+        await super().put(request, priority)
+        return True
+
+
+class Logs(logging.Handler):
+    """The messages that were logged as warnings."""
+
+    def __init__(self):
+        super().__init__()
+        self.messages = []
+        logging.getLogger().addHandler(self)
+
+    def emit(self, record):
+        if record.levelno == logging.WARNING:
+            self.messages.append(record.getMessage())
+
+
+class Signals:
+    """The URLs of the requests that a signal was sent for."""
+
+    def __init__(self, name):
+        self.urls = []
+        signals_registry.connect(name, self.receive, weak=False)
+
+    async def receive(self, sender, request, **others):
+        self.urls.append(request.url)
+
+
+class Site:
+    """A server; it notes the paths that are requested, and answers 200 after the statuses in ``failures``."""
+
+    def __init__(self, **failures):
+        self.failures = {f"/{name}": statuses for name, statuses in failures.items()}
+        self.requested = []
+
+    async def start(self):
+        self.server = await asyncio.start_server(self.answer, "127.0.0.1", 0)
+        self.root = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
+
+    async def answer(self, reader, writer):
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        if path != "/robots.txt":
+            self.requested.append(path)
+        left = self.failures.get(path)
+        status = 404 if path == "/robots.txt" else left.pop(0) if left else 200
+        head = f"HTTP/1.1 {status} .\r\nContent-Type: text/html\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage"
+        writer.write(head.encode())
+        writer.close()
+
+
+class SiteSpider(Spider):
+    """It requests the paths that ``start`` names with their priorities, and from each page those that ``links`` names."""
+
+    name = "site"
+
+    def __init__(self, site, start, links=(), started=None, asking=False):
+        self.start_urls = ["http://127.0.0.1/"]  # what is not below these is offsite
+        super().__init__()
+        self.site, self.start, self.links, self.started, self.asking = site, start, dict(links), started, asking
+        self.stats = None
+
+    async def start_requests(self):
+        for path, priority in self.start.items():
+            yield Request(self.site.root + path, priority=priority, meta={"depth": 0})
+        if self.started:
+            self.started()
+
+    async def parse(self, response):
+        if self.asking and self.stats is None:
+            self.stats = await self.crawler.engine.scheduler.stats()
+        for path in self.links.get(response.url.removeprefix(self.site.root), ()):
+            yield Request(self.site.root + path)
+
+
+async def crawl(scheduler, fingerprinter, queue, spider, concurrency=2, stored=()):
+    """Crawl with classes of a scheduler and of what computes fingerprints; ``stored`` are paths of an earlier run."""
+    usual = crawler_module.Scheduler, crawler_module.RequestFingerprinter
+    await spider.site.start()
+    for path in stored:
+        await queue.put(Request(spider.site.root + path), priority=0)
+    spider.concurrency = concurrency
+    crawler = Crawler(spider, Settings(DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0))
+    crawler.queue = queue
+    crawler_module.Scheduler, crawler_module.RequestFingerprinter = scheduler, fingerprinter
+    try:
+        await crawler.crawl()
+    finally:
+        crawler_module.Scheduler, crawler_module.RequestFingerprinter = usual
+        spider.site.server.close()
+
+
+def spoil(directory):
+    """Cut the first of the files in a directory to nothing."""
+    sorted(Path(directory).iterdir())[0].write_bytes(b"")
+
+
+def ends(coroutine, seconds):
+    """Run a coroutine; tell whether it ends in time."""
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(coroutine)
+    loop.run_until_complete(asyncio.wait([task], timeout=seconds))
+    in_time = task.done()
+    for left in asyncio.all_tasks(loop):
+        left.cancel()
+        loop.run_until_complete(asyncio.wait([left], timeout=1))
+    loop.close()
+    return in_time and task.result() is None

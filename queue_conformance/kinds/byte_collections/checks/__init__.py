@@ -1,0 +1,1 @@
+"""The checks of queuelib's collections of queues."""

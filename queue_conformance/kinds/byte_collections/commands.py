@@ -1,0 +1,124 @@
+"""The commands of queuelib's queues of queues, in lockstep with a model: those of queues, under priorities or keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import ClassVar
+
+from queue_conformance.engine.ablation import Ablation, drop, returned
+from queue_conformance.engine.bench import Bench, must_raise
+from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.engine.recording import NOTHING, OperationRaised
+from queue_conformance.kinds.byte_collections.checks.common import BY_PRIORITY, BY_TURNS
+from queue_conformance.kinds.byte_collections.model import CollectionModel, PriorityQueueModel, RoundRobinModel
+from queue_conformance.kinds.queue.attribution import without_reopening
+from queue_conformance.kinds.queue.commands import QueueLockstep
+from queue_conformance.specification import Kind
+
+PEEK = "queuelib.rr.peek"
+"""Only a refused push that left an empty queue behind explains that a peek shows another item."""
+
+
+_AFTER = {"refused": "queue.push.failed-no-trace", "peek": "queue.peek.no-effect"}
+
+
+def _ablations(clear_rule: str, start_rule: str) -> tuple[Ablation, ...]:
+    return (
+        Ablation(drop("push_refused"), "queuelib.rr.peek-empty", of=(PEEK,)),
+        Ablation(drop("push_refused"), "queue.push.failed-no-trace", unless=(PEEK,)),
+        Ablation(drop("clear"), clear_rule, unless=(PEEK,)),
+        Ablation(drop("peek"), "queue.peek.no-effect", unless=(PEEK,)),
+        Ablation(drop("length", "truth"), "queue.len.count", unless=(PEEK, "queue.len.count", "queue.len.truth")),
+        Ablation(without_reopening, start_rule, unless=(PEEK,)),
+        Ablation(returned("pop", None), "queue.len.pop-none", of=("queue.len.count",)),
+    )
+
+
+class CollectionLockstep(QueueLockstep):
+    """One queue of queues and its model; the number of an item decides its priority or key, see ``CollectionDriver.place_of``."""
+
+    close_rule: ClassVar[str]
+    start_rule: ClassVar[str]
+    model_class: ClassVar[type[CollectionModel]]
+
+    @classmethod
+    def of(cls, bench: Bench) -> type[Lockstep]:
+        return PriorityLockstep if bench.implementation.kind is Kind.BYTE_PRIORITY_QUEUE else RoundRobinLockstep
+
+    def new_model(self) -> CollectionModel:
+        return self.model_class()
+
+    def store(self, number: int) -> None:
+        place = self.driver.place_of(number)
+        self.queue.push(self.driver.item(number), place)
+        self.model.push(number, place)
+
+    @command()
+    def reopen(self, _argument: int = 0) -> None:
+        """Close, compare what close returns, and build the queue again from it."""
+        start = self.end()
+        self.queue = self.bench.open(start=start, owner=self.start_rule)
+        self.model.reopen()
+        self._peeked = NOTHING
+        self.events.add("reopen")
+        self.length()
+
+    @command(arguments=(0, 1))
+    def push_refused(self, item: int) -> None:
+        """Push something that the inner queue refuses, under the priority or key of an item."""
+        try:
+            self.queue.push(self.driver.evaluate("'text'"), self.driver.place_of(item))
+        except OperationRaised as raised:
+            if not isinstance(raised.error, TypeError):
+                raise
+        else:
+            rule, tail = "queue.push.failed-no-trace", must_raise(self.bench.recorder.steps[-1].source, "TypeError")
+            self.bench.fail(rule, "the TypeError of the inner queue", "no exception", tail, replaces=True, final=True)
+        self.events.add("refused")
+
+    def end(self) -> list[Hashable]:
+        """Close, and compare what that returns with what holds items."""
+        left = self.queue.close(owner=self.close_rule)
+        expected = sorted(self.model.active(), key=str)
+        named = list(left) if isinstance(left, Collection) else [left]
+        places = [place for place in named if place in self.driver.places]
+        matches = len(places) == len(named) and sorted(places, key=str) == expected
+        assertion = f"sorted(left, key=str) == {expected!r}"
+        self.bench.expect(self.close_rule, matches, repr(expected), left, assertion, final=True)
+        return expected
+
+    def cover(self, number: int) -> None:
+        self.covered["queue.pop.exactly-once"] += 1
+        self.covered[str(self.order_rule)] += len(self.model.active()) > 1
+        self.cover_after()
+
+
+class PriorityLockstep(CollectionLockstep):
+    """A queue by priority and its model."""
+
+    order_rule = "queuelib.pq.order"
+    close_rule = "queuelib.pq.close"
+    clear_rule = "queuelib.pq.clear"
+    start_rule = "queuelib.pq.startprios"
+    covers = (order_rule, close_rule)
+    after: ClassVar[Mapping[str, str]] = {**_AFTER, "clear": clear_rule, "reopen": start_rule}
+    ablations = _ablations(clear_rule, start_rule)
+    model_class = PriorityQueueModel
+
+
+class RoundRobinLockstep(CollectionLockstep):
+    """A queue by turns and its model."""
+
+    order_rule = "queuelib.rr.cycle"
+    close_rule = start_rule = "queuelib.rr.close"
+    peek_rule, peek_is_certain = PEEK, False
+    covers = (order_rule, peek_rule)
+    after: ClassVar[Mapping[str, str]] = {**_AFTER, "clear": QueueLockstep.clear_rule, "reopen": start_rule}
+    ablations = _ablations(QueueLockstep.clear_rule, start_rule)
+    model_class = RoundRobinModel
+
+
+LOCKSTEP = CollectionLockstep
+
+machine(PriorityLockstep, BY_PRIORITY)
+machine(RoundRobinLockstep, BY_TURNS)

@@ -1,0 +1,82 @@
+"""The drivers of queuelib's queues of queues, ``cls(qfactory, start)``, over inner queues of the kit's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.engine.recording import Recorder
+from queue_conformance.kinds.byte_collections import script_support as inner
+from queue_conformance.kinds.queue.byte_driver import ByteItems
+
+
+class CollectionDriver(ByteItems):
+    """Builds queues of queues; what the inner queues hold survives a close."""
+
+    constructor_rule: ClassVar[str] = "queuelib.ctor"
+    interface_rule: ClassVar[str] = "queue.ctor.base-queue"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (inner,)
+    places: ClassVar[tuple[Hashable, ...]]
+    """The priorities or keys that checks use."""
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.stores: dict[str, inner.Store] = {}  # scripts call that of "0" store_0
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self.stores = {}
+
+    def store(self, name: str) -> inner.Store:
+        """Return where the inner queues of a queue keep their items."""
+        return self.stores.setdefault(name, inner.Store())
+
+    def construction(
+        self,
+        name: str,
+        *,
+        start: list[Hashable] | None = None,
+        once: bool = False,
+        inner_class: type[inner.InnerQueue] = inner.ClearableInnerQueue,
+        **options: Any,
+    ) -> tuple[str, Callable[[], Any]]:
+        """Tell how a queue is built.
+
+        Args:
+            name: which store its inner queues keep their items in.
+            start: the priorities or keys to start with.
+            once: pass them as an iterator.
+            inner_class: the class of the inner queues.
+            options: further arguments of the constructor, which override the settings.
+        """
+        arguments: list[Any] = [self.store(name).factory(inner_class)]
+        sources = [f"store_{name}.factory({inner_class.__name__})"]
+        if start is not None:
+            arguments.append(iter(start) if once else start)
+            sources.append(f"iter({start!r})" if once else repr(start))
+        keywords = {**self.implementation.values, **options}
+        sources += [f"{name}={value!r}" for name, value in keywords.items()]
+        return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
+
+    def setup(self, body: str) -> list[str]:
+        return [f"{name} = Store()" for name in sorted(set(re.findall(r"\bstore_\w+", body)))]
+
+    def place_of(self, number: int) -> Hashable:
+        """Return the priority or key that an item of the pool belongs to."""
+        return self.places[number % len(self.places)]
+
+
+class BytePriorityQueueDriver(CollectionDriver):
+    """queuelib's ``PriorityQueue`` and others with ``push(item, priority=0)``."""
+
+    places: ClassVar[tuple[Hashable, ...]] = (0, 2, -3, 10)
+
+
+class RoundRobinQueueDriver(CollectionDriver):
+    """queuelib's ``RoundRobinQueue`` and others with ``push(item, key)``."""
+
+    places: ClassVar[tuple[Hashable, ...]] = ("a", "b", "c")

@@ -1,0 +1,154 @@
+"""Checks of what is a duplicate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scrapy import Request
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.dupefilter import FILTERS
+from queue_conformance.script_support.support import StoppedClock
+
+FIRST = "dupefilter.seen.first"
+EQUIVALENCE = "dupefilter.seen.equivalence"
+FRESH = "dupefilter.seen.no-false-positive"
+NEVER = "dupefilter.base.never"
+
+NOON = 1_700_000_000
+"""When a crawl begins, in seconds."""
+
+MISTAKEN = 30
+"""How many of 300 new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
+
+
+@check(FIRST, kinds=FILTERS)
+def the_second_is_a_duplicate(play):
+    play("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0")
+
+
+@check(FIRST, kinds=FILTERS, name="seen.many", job=(None, "job"))
+def many_are_remembered(bench, open_filter, count_seen, job):
+    dupefilter = open_filter(job)
+    new = count_seen(dupefilter, range(300))
+    if bench.offers("probabilistic"):
+        assert new <= MISTAKEN
+    assert count_seen(dupefilter, range(300)) == 300
+
+
+@check(FRESH, kinds=FILTERS)
+def what_was_never_seen_is_not_rejected(bench, play):
+    if bench.offers("server"):
+        raise NotCovered("two filters of one server may well share what they have seen")
+    play("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3")
+
+
+def unless_meant(_bench: Bench, attempt: Attempt) -> Iterator[int]:
+    """Yield 0, if two spiders do not share what they have seen even where one begins an hour later, so that it is meant."""
+    attempt(3600)
+    yield 0
+
+
+@check(FRESH, kinds=FILTERS, name="seen.by-another-spider", later=[unless_meant])
+def what_another_spider_has_seen_is_new(bench, open_filter, request_of, later):
+    if not bench.offers("server"):
+        raise NotCovered("filters that are open side by side are compared with their models")
+    with StoppedClock(NOON) as clock:
+        dupefilter = open_filter()
+        clock.moment += later
+        other = open_filter("job1")
+    dupefilter.request_seen(request_of(1))
+    assert not other.request_seen(request_of(1)), "False for a spider that never saw it"
+
+
+@check(FRESH, kinds=FILTERS, name="seen.thousands")
+def thousands_of_new_requests_are_new(bench, open_filter, count_seen, turns, note):
+    dupefilter = open_filter(None)
+    for turn in turns(max(1, bench.examples // 10), fewest=1):
+        start = bench.seed * 10**7 + 1000 * turn
+        assert count_seen(dupefilter, range(start, start + 1000), "{n % 97}/{n}?page={n % 7}") == 0
+    note("no false positive among", f"{1000 * (turn + 1)} requests")
+
+
+# --- What counts -----------------------------------------------------------------------------------------------------
+
+SAME_URL = (
+    ("?a=1&b=2", "?b=2&a=1"),
+    ("?a=2&a=1&c=3", "?c=3&a=2&a=1"),
+    ("caf%C3%A9", "caf%c3%a9"),
+    ("caf%C3%A9", "café"),
+    ("a b", "a%20b"),
+    ("page", "page#top"),
+)
+OTHER_URL = (("a", "b"), ("a", "A"), ("?a=1", "?a=2"), ("?a=1", "?a=1&b=1"), ("?a=1", "?a=1&a=1"))
+
+POST: dict[str, object] = {"method": "POST", "body": b"a"}
+SAME_ARGUMENTS: tuple[tuple[dict[str, object], ...], ...] = (
+    ({}, {"headers": {"Accept": "text/html"}}),
+    ({}, {"cookies": {"session": "1"}}),
+    ({}, {"meta": {"depth": 1}}),
+    ({}, {"priority": 5}),
+    (POST, {**POST, "headers": {"Accept": "text/html"}}),
+)
+OTHER_ARGUMENTS: tuple[tuple[dict[str, object], ...], ...] = (
+    ({}, {"method": "POST"}),
+    ({}, {"method": "HEAD"}),
+    ({}, {"body": b"a"}),
+    (POST, {**POST, "body": b"b"}),
+)
+
+USUAL = "seen:0 seen:0 seen:1"
+"""Without this, it is wrong about all requests."""
+
+
+@check(EQUIVALENCE, kinds=FILTERS, presupposes=USUAL, urls=SAME_URL + OTHER_URL, order=(1, -1))
+def urls_are_compared_in_their_canonical_form(open_filter, site, urls, order):
+    dupefilter = open_filter()
+    first, second = urls[::order]
+    dupefilter.request_seen(Request(f"{site}/{first}"))
+    seen = dupefilter.request_seen(Request(f"{site}/{second}"))
+    assert bool(seen) == (urls in SAME_URL)
+
+
+@check(
+    EQUIVALENCE,
+    kinds=FILTERS,
+    name="seen.arguments",
+    presupposes=USUAL,
+    arguments=SAME_ARGUMENTS + OTHER_ARGUMENTS,
+    order=(1, -1),
+)
+def method_and_body_count_and_nothing_else(open_filter, site, arguments, order):
+    dupefilter = open_filter()
+    first, second = arguments[::order]
+    dupefilter.request_seen(Request(site, **first))
+    seen = dupefilter.request_seen(Request(site, **second))
+    assert bool(seen) == (arguments in SAME_ARGUMENTS)
+
+
+@check(EQUIVALENCE, kinds=FILTERS, name="seen.callback", presupposes=USUAL)
+def the_callback_does_not_count(begin_crawl, site):
+    dupefilter, spider = begin_crawl()
+    dupefilter.request_seen(Request(site))
+    seen = dupefilter.request_seen(Request(site, callback=spider.parse, cb_kwargs={"a": 1}))
+    assert seen, "True, for a callback does not count"
+
+
+@check(EQUIVALENCE, kinds=FILTERS, name="seen.host", presupposes=USUAL)
+def the_host_counts(open_filter, site):
+    dupefilter = open_filter()
+    dupefilter.request_seen(Request(site))
+    seen = dupefilter.request_seen(Request(site.replace("example.com", "example.org")))
+    assert not seen, "False, for it is another host"
+
+
+@check(NEVER, kinds=FILTERS)
+def nothing_is_ever_rejected(open_filter, count_seen, about, rule, play):
+    with about(rule):
+        dupefilter = open_filter()
+        for _ in range(2):
+            assert count_seen(dupefilter, range(1000)) == 0
+    play("seen:0 seen:0 seen:1 reopen seen:0 seen:1 seen:2 seen:2")

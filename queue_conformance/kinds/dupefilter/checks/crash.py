@@ -1,0 +1,184 @@
+"""Checks of what SIGKILL, and files that were damaged, leave of a dupefilter."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.crash import Sweep, crash_sweep
+from queue_conformance.engine.killpoints import When
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.faults import disk
+from queue_conformance.faults.disk import SizeLimit, Sizes
+from queue_conformance.faults.fault import Missed
+from queue_conformance.kinds.dupefilter import FILTERS
+from queue_conformance.kinds.dupefilter.commands import files_with, size_of_record
+
+MADE_UP = "dupefilter.crash.no-false-positive"
+CLEAN = "dupefilter.crash.then-clean"
+LOSS = "dupefilter.crash.loss"
+
+COUNTS = (1, 10, 100)
+"""Requests after which a process is killed."""
+
+PLACES = 24
+"""Places at which a file is cut."""
+
+FRESH = range(1000, 1030)
+"""The numbers of requests that are never seen before they are asked for."""
+
+LATER = range(100, 104)
+"""The numbers of the requests that are seen after something went wrong."""
+
+
+# --- SIGKILL ---------------------------------------------------------------------------------------------------------
+
+
+WORKLOADS = tuple(" ".join(f"seen:{number}" for number in range(count)) for count in COUNTS)
+
+
+def losses(sweep: Sweep) -> Iterable[str]:
+    """Tell how many fingerprints SIGKILL loses, which is no rule unless the author claims that it is none."""
+    by_count = {len(crash.operations): counts for crash, counts in sweep.counts}
+    if any(counts["unusable"] for counts in by_count.values()):
+        yield f"after SIGKILL it cannot be opened: {min(n for n, counts in by_count.items() if counts['unusable'])} seen before"
+    else:
+        lost = (f"{by_count[count]['lost']} of {count}" for count in COUNTS if count in by_count)
+        yield f"lost after SIGKILL: {', '.join(lost)} fingerprints"
+
+
+@crash_sweep(LOSS, kinds=FILTERS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 60)
+@crash_sweep(
+    MADE_UP,
+    name="sigkill",
+    kinds=FILTERS,
+    workloads=lambda bench: WORKLOADS,
+    ways={When.AFTER},
+    points=lambda bench: 0,
+    note=losses,
+)
+def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, tolerated):
+    @crash.child
+    def died():
+        dupefilter = open_filter()
+        for operation in crash:
+            dupefilter.request_seen(request_of(operation.number))
+
+    with about(rule), tolerated(when=rule == MADE_UP) as refused:  # nobody is deceived by an exception
+        dupefilter = open_filter()
+        for number in died.stored:
+            seen = dupefilter.request_seen(request_of(number))
+            crash.tally(lost=int(not seen))
+            if rule == LOSS:
+                assert seen, "every request seen that was answered before SIGKILL"
+        for number in FRESH if rule == MADE_UP else ():
+            seen = dupefilter.request_seen(request_of(number))
+            assert not seen, "a request new that nobody has seen"
+    crash.tally(refused.raised)
+
+
+# --- Damaged files ---------------------------------------------------------------------------------------------------
+
+
+def damages(bench: Bench, _attempt: Attempt) -> Iterator[int | bytes]:
+    """Yield how many bytes the files lose at their ends, or what is written there."""
+    bench.restart()
+    size = max(map(len, files_with(bench, range(8)).values()), default=0)
+    if not size:
+        return
+    yield from _places(size, PLACES, bench.seed)
+    drawn = random.Random(bench.seed)
+    for length in (1, 2, 3, 7, 20, 50):
+        yield drawn.randbytes(length)
+        yield bytes(length)
+
+
+@check(MADE_UP, kinds=FILTERS, damage=[damages])
+def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, tolerated, about, rule, damage):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(8))
+    dupefilter.close("finished")
+    if isinstance(damage, int):
+        cut_files(job, damage)
+    else:
+        extend_files(job, damage)
+    made_up = 0
+    with about(rule):
+        with tolerated():  # nobody is deceived by an exception
+            dupefilter = open_filter()
+            made_up = count_seen(dupefilter, FRESH)
+        assert made_up == 0, "none of the new requests seen"
+
+
+def _places(size: int, number: int, seed: int) -> list[int]:
+    """Return how many bytes to cut off: some of all numbers up to a size, always the first few and the last ones."""
+    numbers = range(1, size + 1)
+    if size <= number:
+        return list(numbers)
+    drawn = random.Random(seed).sample(numbers[6:-3], number - 9)
+    return [*numbers[:6], *sorted(drawn), *numbers[-3:]]
+
+
+def cuts(bench: Bench, attempt: Attempt) -> Iterator[int]:
+    """Yield how many bytes the last record loses."""
+    length = size_of_record(bench)
+    if length < 2:
+        raise NotApplicable("no file is only appended to, so no record can be torn")
+    attempt(0)
+    yield from _places(length - 1, PLACES // 2, bench.seed)
+    if not bench.examined[CLEAN] and CLEAN not in bench.broken:
+        raise NotApplicable("it refuses files that are cut")
+
+
+@check(CLEAN, kinds=FILTERS, cut=[cuts])
+def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(3))
+    dupefilter.close("finished")
+    cut_files(job, cut)
+    with about(rule):
+        with refusable("the file mended, or an exception that says what is wrong with it") as refused:
+            dupefilter = open_filter()
+            count_seen(dupefilter, LATER)
+        if refused:
+            raise Missed("it refuses files that are cut")
+        dupefilter.close("finished")
+        dupefilter = open_filter()
+        assert count_seen(dupefilter, LATER) == len(LATER), "all 4 seen that a clean close has stored"
+
+
+# --- The run after a full disk ---------------------------------------------------------------------------------------
+
+
+def full_disks(bench: Bench, attempt: Attempt) -> Iterator[SizeLimit | Sizes]:
+    """Yield limits at each place where a write of ``request_seen`` can be cut."""
+    if not disk.AVAILABLE:
+        raise NotCovered("this platform cannot limit the size of files")
+    usual = Sizes(bench.driver.directory)
+    attempt(usual)
+    for limit in disk.places(usual.before, usual.after, 0, bench.seed):
+        bench.restart()
+        yield SizeLimit(bench.driver.directory, limit)
+    if not bench.examined[CLEAN] and CLEAN not in bench.broken:
+        raise NotApplicable("no fault of the disk reached request_seen")
+
+
+@check(CLEAN, kinds=FILTERS, name="full-disk", fault=[full_disks])
+def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, tolerated, about, rule, fault):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(3))
+    with tolerated(), fault:
+        dupefilter.request_seen(request_of(9))
+    with about(rule):
+        with tolerated() as gives_up:
+            count_seen(dupefilter, LATER)
+            dupefilter.close("finished")
+        if gives_up:
+            raise Missed("it gives up, and says so")
+        dupefilter = open_filter()
+        assert count_seen(dupefilter, LATER) == len(LATER), "all 4 seen that came after the disk was full"
+    fault.must_hit()

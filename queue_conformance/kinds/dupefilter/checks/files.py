@@ -1,0 +1,51 @@
+"""Checks of what is written, and of what close leaves behind."""
+
+import os
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.dupefilter import FILTERS
+from queue_conformance.script_support.support import Held, names_below, open_files
+
+TURNS = 30
+"""Times that a filter is opened, used and closed to find what close leaves behind."""
+
+
+@check("dupefilter.no-jobdir", kinds=FILTERS, settings=({}, {"JOBDIR": ""}, {"JOBDIR": None}))
+def nothing_is_written_without_a_job_directory(open_filter, request_of, directory, about, rule, settings):
+    os.chdir(directory)
+    dupefilter = open_filter(None, **settings)
+    for number in (1, 2, 1):
+        dupefilter.request_seen(request_of(number))
+    assert names_below(directory) == []  # before it is closed: that may remove them again
+    with about(rule):
+        dupefilter.close("finished")
+    assert names_below(directory) == []
+
+
+@check("dupefilter.close.releases", kinds=FILTERS)
+def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
+    if not open_files():
+        raise NotCovered("this platform does not tell which files are open")
+    held = Held()
+    with about(rule):
+        for turn in turns(2 + TURNS):
+            if turn == 2:
+                held.count()  # a cache or a pool is made once
+            dupefilter, spider = begin_crawl()
+            dupefilter.request_seen(request_of(1))
+            dupefilter.close("finished")
+            held.keep((dupefilter, spider))
+        assert held.files() < turn // 2, "no more open files when so many filters were closed"
+
+
+@check("dupefilter.close.twice", kinds=FILTERS, presupposes="seen:0 reopen", job=(None, "job"))
+def a_second_close_is_harmless(bench, open_filter, request_of, about, rule, job):
+    dupefilter = open_filter(job)
+    dupefilter.request_seen(request_of(1))
+    dupefilter.close("finished")
+    with about(rule):
+        dupefilter.close("finished")
+        if job and bench.offers("persistent"):
+            dupefilter = open_filter(job)
+            assert dupefilter.request_seen(request_of(1)), "True in the next run"

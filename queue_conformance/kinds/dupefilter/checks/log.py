@@ -1,0 +1,41 @@
+"""Checks of the log and the statistics."""
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.dupefilter import FILTERS
+from queue_conformance.script_support.running import Records
+
+FILTERED = (1, 1, 2)
+"""The duplicates."""
+
+FEW: tuple[dict[str, object], ...] = ({}, {"DUPEFILTER_DEBUG": False}, {"DUPEFILTER_DEBUG": "False"})
+# Strings, as the command line sets them, mean the same.
+ALL: tuple[dict[str, object], ...] = (
+    {"DUPEFILTER_DEBUG": True},
+    {"DUPEFILTER_DEBUG": "True"},
+)
+
+
+@check("dupefilter.log.first", kinds=FILTERS, settings=FEW + ALL)
+def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, settings):
+    dupefilter, spider = begin_crawl(**settings)
+    logged = []
+    with Records() as records:
+        for request in map(request_of, FILTERED):
+            if not dupefilter.request_seen(request) and not dupefilter.request_seen(request):
+                raise NotCovered("it did not filter an equal request")
+            before = len(records.texts)  # what it logs while it looks, such as each query of a database, is no log of this
+            dupefilter.log(request, spider)
+            logged = [*logged, len(records.texts) > before]
+        assert logged == [True, settings in ALL, settings in ALL]
+
+
+@check("dupefilter.log.stat", kinds=FILTERS, settings=({}, {"DUPEFILTER_DEBUG": True}))
+def each_duplicate_is_counted(logs_itself, begin_crawl, request_of, settings):
+    dupefilter, spider = begin_crawl(**settings)
+    for request in map(request_of, FILTERED):
+        if not dupefilter.request_seen(request) and not dupefilter.request_seen(request):
+            raise NotCovered("it did not filter an equal request")
+        dupefilter.log(request, spider)
+    filtered = spider.crawler.stats.get_value("dupefilter/filtered")
+    assert filtered == len(FILTERED)

@@ -1,0 +1,81 @@
+"""Checks of what is remembered in later runs."""
+
+from __future__ import annotations
+
+import logging
+
+from scrapy import Request
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.check import check
+from queue_conformance.engine.scripts import lines_of
+from queue_conformance.faults.backend import VARIABLE
+from queue_conformance.kinds.dupefilter import FILTERS
+from queue_conformance.running.processes import expect_in_another_process
+from queue_conformance.script_support.running import Records, foreign_content
+
+RESUME = "dupefilter.persist.resume"
+
+SEEN = 20
+"""Requests that another process must remember."""
+
+
+@check(RESUME, kinds=FILTERS)
+def what_was_seen_is_seen_in_the_next_run(play):
+    play("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
+    play("seen:6 seen:5 reopen seen:4 seen:6")
+
+
+@check(RESUME, kinds=FILTERS, name="resume.new-process", presupposes="seen:0 reopen")
+def what_was_seen_is_seen_in_another_process(bench, open_filter, count_seen, rule):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(SEEN))
+    dupefilter.close("finished")
+    expect_in_another_process(bench, rule, _lines_for_two_processes(bench), f"all {SEEN} seen in another process")
+
+
+def _lines_for_two_processes(bench: Bench) -> list[str]:
+    """Return the body of a script that sees in one process, and asks in another one."""
+    opening, asking, closing = (step.source for step in bench.recorder.steps)
+    return [
+        "if len(sys.argv) == 1:  # the first process",
+        *(f"    {line}" for line in lines_of(bench.recorder.steps)),
+        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
+        "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
+        "directory = sys.argv[1]",
+        "crawler_with({})  # where this fails, it is not the class that fails",
+        "print('ready', flush=True)",
+        opening,
+        asking,
+        f"assert result == {SEEN}, f'{{result}} of {SEEN} seen in another process'",
+        closing,
+    ]
+
+
+@check("dupefilter.persist.append", kinds=FILTERS)
+def runs_accumulate(play):
+    play("seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
+    play("seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
+
+
+LISTED = 4
+"""Requests whose fingerprints are in the file of another implementation."""
+
+
+@check("dupefilter.format.unknown", kinds=FILTERS, binary=(False, True))
+def foreign_files_are_not_misread(
+    begin_crawl, open_filter, count_seen, site, job, overwrite_files, tolerated, about, rule, binary
+):
+    dupefilter, spider = begin_crawl()
+    fingerprint = spider.crawler.request_fingerprinter.fingerprint
+    listed = [fingerprint(Request(site + f"/{n}")) for n in range(LISTED)]
+    count_seen(dupefilter, range(LISTED))
+    dupefilter.close("finished")
+    overwrite_files(job, foreign_content(listed, binary))
+    with about(rule), Records(logging.WARNING) as records:
+        with tolerated() as refused:
+            dupefilter = open_filter()
+            known = count_seen(dupefilter, range(LISTED))
+            mistaken = count_seen(dupefilter, range(LISTED, 2 * LISTED))
+        if not refused and not records.texts:
+            assert (known, mistaken) == (LISTED, 0), "an exception, a warning, or all that is listed seen, and nothing else"

@@ -1,0 +1,14 @@
+"""The check of a store that several processes share."""
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.dupefilter import FILTERS
+
+
+@check("dupefilter.shared.atomic", kinds=FILTERS)
+def one_of_several_processes_is_first(bench, filter_opener, times_new):
+    new = times_new(filter_opener, range(max(200, 2 * bench.examples)))
+    if isinstance(new, str):
+        raise NotCovered(f"a process failed: {new}")
+    wrong = [times for times in new if times != 1]
+    assert wrong == [], "each request new to exactly one of four processes"

@@ -1,0 +1,231 @@
+"""The commands of duplicates filters, in lockstep with a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy.dupefilters import BaseDupeFilter
+
+from queue_conformance.engine.ablation import Ablation, drop, replace
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.runner import Run, Runner
+from queue_conformance.engine.sequences import Command, Commands, commands
+from queue_conformance.environments.component import files_in
+from queue_conformance.kinds.dupefilter import FILTERS
+from queue_conformance.kinds.dupefilter.driver import OpenFilter
+from queue_conformance.kinds.dupefilter.model import DupeFilterModel
+from queue_conformance.script_support import running
+
+VARIABLES = ("dupefilter", "other")
+
+STAT = "dupefilter/filtered"
+
+DAMAGED = "dupefilter.crash.no-false-positive"
+"""The rule that speaks of files that were damaged; an exception is no false answer, but a hang and an exit are."""
+
+
+ITEMS = 8
+"""Different requests that sequences ask for."""
+
+
+def files_with(bench: Bench, numbers: range) -> dict[str, bytes]:
+    """Return the contents of the files of a job, by their names, after a run that sees requests with these numbers."""
+    dupefilter = bench.open()
+    for number in numbers:
+        dupefilter.seen(bench.driver.item(number))
+    dupefilter.close()
+    return files_in(bench.driver.job())
+
+
+def size_of_record(bench: Bench) -> int:
+    """Return how many bytes are appended for the last request that is seen; 0 if files are not only appended to.
+
+    Only what is appended can be torn by a crash: files that are replaced, or written in place by a database, are not.
+    """
+    bench.restart()
+    try:
+        before, after = files_with(bench, range(8)), files_with(bench, range(8, 9))
+    except OperationRaised as raised:
+        if not isinstance(raised.error, Exception):
+            raise
+        return 0
+    if before.keys() != after.keys() or not all(after[name].startswith(data) for name, data in before.items()):
+        return 0
+    return max((len(after[name]) - len(data) for name, data in before.items()), default=0)
+
+
+def torn_ends(bench: Bench) -> list[int]:
+    """Return how much is cut off what a run has written."""
+    size = size_of_record(bench) if bench.offers("persistent", "filesystem") else 0
+    return sorted({1, size // 2, size - 1}) if size > 1 else []
+
+
+def _without_early_reopenings(run: Run) -> Commands:
+    """Leave out all reopenings but the last one of each filter."""
+    kept: list[Command] = []
+    done: set[int] = set()
+    for each in reversed(run.commands):
+        if each.name == "reopen":
+            if each.subject in done:
+                continue
+            done.add(each.subject)
+        kept.append(each)
+    return tuple(reversed(kept))
+
+
+def _each_run_is_the_first(runner: Runner, run: Run, _failure: RuleBroken) -> str | None:
+    """It takes several runs: is everything remembered if each of the runs is the first one?"""
+    ends = [place for place, command in enumerate(run.commands) if command.name in _ENDS]
+    runs = [tuple(command for command in run.commands[:end] if command.name not in _ENDS) for end in ends]
+    return APPEND if all(runner.passes((*first, Command("reopen")), run.subjects) for first in runs) else None
+
+
+_ENDS = ("reopen", "tear")
+FIRST, RESUME, APPEND = "dupefilter.seen.first", "dupefilter.persist.resume", "dupefilter.persist.append"
+FORGETS = (FIRST, RESUME)
+
+
+class FilterLockstep(Lockstep):
+    """One duplicates filter and its model.
+
+    Args:
+        bench: where the check works.
+        number: which of the filters that are open side by side this is; each has a job directory of its own.
+    """
+
+    needed = ("seen",)
+    covers = (APPEND, "dupefilter.crash.then-clean")
+    ablations = (
+        Ablation(replace("tear", name="reopen"), "dupefilter.crash.then-clean", of=FORGETS),
+        Ablation(replace("tear", name="reopen"), DAMAGED, unless=FORGETS),
+        Ablation(_without_early_reopenings, _each_run_is_the_first, of=[RESUME], choices=(APPEND,)),
+        Ablation(drop("reopen"), RESUME, of=[FIRST]),
+    )
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        super().__init__(bench, number)
+        self.variable = VARIABLES[number]
+        self.job = f"job{number or ''}"
+        self.model = DupeFilterModel(bench.offers("filters"), exact=not bench.offers("probabilistic"))
+        self.refused = False
+        self._logs = getattr(bench.implementation.cls, "log", None) is not BaseDupeFilter.log
+        self._logged = 0
+        self._torn = False
+        self.dupefilter: OpenFilter = self._open()
+
+    @classmethod
+    def table(cls, bench: Bench) -> dict[Command, int]:
+        found = super().table(bench)
+        if not bench.offers("server"):  # there, the job directory separates nothing
+            found |= dict.fromkeys(commands("1.seen:0 1.seen:1 1.seen:2 1.seen:3 1.reopen"), 1)
+        return found
+
+    # --- Commands --------------------------------------------------------------------------------------------------
+
+    @command(FIRST, "dupefilter.seen.no-false-positive", "dupefilter.base.never", arguments=range(ITEMS))
+    def seen(self, item: int) -> None:
+        """Ask for a request of the pool, and judge the answer."""
+        if self.refused:
+            return
+        allowed = self.model.allowed(item)
+        owner = DAMAGED if self._torn else self._rule(item, False not in allowed)
+        try:
+            seen = self.dupefilter.seen(self.bench.driver.item(item), owner=owner)
+        except OperationRaised as raised:
+            if self._torn and isinstance(raised.error, Exception):  # a damaged file may show late
+                self.refused = True
+                return
+            raise
+        if bool(seen) not in allowed:
+            expected = True in allowed
+            rule = self._rule(item, expected)
+            what = f"{expected} for {self.bench.driver.item(item).source}"
+            assertion = "seen" if expected else "not seen"
+            self.bench.fail(rule, what, seen, [f"assert {assertion}, {'expected ' + what!r}"])
+        self._credit(item, allowed)
+        self.model.see(item, bool(seen))
+
+    @command("dupefilter.log.stat", arguments=(0, 1))
+    def log(self, item: int) -> None:
+        """Let a request of the pool be filtered, as the scheduler does it, and compare the statistic."""
+        self.seen(item)
+        if self.refused or not self._logs or not self.bench.offers("filters"):
+            return
+        self.seen(item)
+        self.dupefilter.log(self.bench.driver.item(item))
+        self._logged += 1
+        stats: Any = self.dupefilter.crawler.stats
+        left = stats.get_value(STAT)
+        self.bench.recorder.note(f'left = spider.crawler.stats.get_value("{STAT}")')
+        rule = "dupefilter.log.stat"
+        self.bench.expect(rule, left == self._logged, str(self._logged), left, f"left == {self._logged}", final=True)
+
+    @command(RESUME, weight=3)
+    def reopen(self, _argument: int = 0) -> None:
+        """End the run cleanly, and begin another one in the same job directory."""
+        if self.refused:
+            return
+        self.dupefilter.close()
+        if self.bench.offers("persistent"):
+            self.model.reopen()
+        else:
+            self.model.forget()
+        self.dupefilter = self._open()
+
+    @command(DAMAGED, arguments=torn_ends)
+    def tear(self, number: int) -> None:
+        """End the run, cut the ends of its files, and begin another one, which may refuse."""
+        if self.refused:
+            return
+        self.dupefilter.close()
+        self.bench.recorder.note(f"cut_files({self.bench.driver.job_source(self.job)}, {number})")
+        running.cut_files(self.bench.driver.job(self.job), number)
+        self.model.forget()
+        self._torn = True
+        try:
+            with self.bench.recorder.blame(DAMAGED):
+                self.dupefilter = self._open()
+        except OperationRaised as raised:
+            if not isinstance(raised.error, Exception):
+                raised.step.refusable = True  # an exception is right
+                raise
+            self.refused = True
+
+    def finish(self) -> None:
+        """Ask for everything in the pool, and close."""
+        for item in range(ITEMS):
+            self.seen(item)
+        if not self.refused:
+            self.dupefilter.close()
+
+    # --- Comparisons ---------------------------------------------------------------------------------------------------
+
+    def _open(self) -> OpenFilter:
+        self._logged = 0
+        opened: OpenFilter = self.bench.open(self.job, self.variable)
+        return opened
+
+    def _rule(self, item: int, expected: bool) -> str:
+        """Return the rule that says whether a request is seen."""
+        if not self.bench.offers("filters"):
+            return "dupefilter.base.never"
+        if not expected:
+            return "dupefilter.seen.no-false-positive"
+        return RESUME if self.model.runs_since(item) else FIRST
+
+    def _credit(self, item: int, allowed: set[bool]) -> None:
+        if len(allowed) > 1:
+            return
+        expected = True in allowed
+        self.covered[self._rule(item, expected)] += 1
+        self.covered[APPEND] += expected and self.model.runs_since(item) > 1
+        self.covered[DAMAGED] += not expected and self._torn
+        self.covered["dupefilter.crash.then-clean"] += expected and self._torn and self.model.runs_since(item) > 0
+
+
+LOCKSTEP = FilterLockstep
+
+machine(FilterLockstep, FILTERS)

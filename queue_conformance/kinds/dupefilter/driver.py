@@ -1,0 +1,212 @@
+"""The driver of duplicates filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence, Sized
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from scrapy.crawler import Crawler
+from scrapy.utils.misc import build_from_crawler
+
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.expectations import hold, stored_files
+from queue_conformance.engine.driver import Item
+from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
+from queue_conformance.environments.component import ComponentDriver, files_in
+
+_OPENED = re.compile(r"\bopened\(")
+_CLOSE = re.compile(r"(\w+\.close\(['\"]finished['\"]\))")
+
+
+class OpenFilter:
+    """One duplicates filter in a run of its own; every operation goes through the recorder.
+
+    Args:
+        raw: the object of the implementation.
+        crawler: what it was built from.
+        variable: its name in scripts; its spider is ``spider`` there.
+        driver: what opened it.
+
+    Each operation raises ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, raw: Any, crawler: Crawler, variable: str, driver: DupeFilterDriver) -> None:
+        self.raw = raw
+        self.crawler = crawler
+        self.variable = variable
+        self._driver = driver
+        self._recorder: Recorder = driver.recorder
+
+    def seen(self, item: Item, owner: str = "dupefilter.seen.first") -> Any:
+        """Ask whether a request was seen."""
+        source = f"seen = {self.variable}.request_seen({item.source})"
+        return self._recorder.call(source, owner, lambda: self.raw.request_seen(item.value))
+
+    def log(self, item: Item) -> None:
+        """Log that a request was filtered."""
+        spider = self.crawler.spider
+        source = f"{self.variable}.log({item.source}, spider)"
+        self._recorder.call(source, self._driver.log_rule, lambda: self.raw.log(item.value, spider))
+
+    def close(self) -> None:
+        """Close, and wait for the end."""
+        source = f'{self.variable}.close("finished")'
+        self._recorder.call(source, "dupefilter.close.releases", lambda: self._driver.waited(self.raw.close("finished")))
+
+
+class DupeFilterDriver(ComponentDriver):
+    """Builds duplicates filters as Scrapy's scheduler does."""
+
+    constructor_rule: ClassVar[str] = "dupefilter.iface"
+
+    @property
+    def log_rule(self) -> str:
+        """The rule that is broken if ``log`` raises."""
+        return "dupefilter.log.first" if callable(getattr(self.implementation.cls, "log", None)) else self.constructor_rule
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        self._items = {}
+
+    def _item(self, number: int) -> Item:
+        item = self.evaluate(f'Request("{self.site}/{number}")')
+        return Item(item.value, item.source, number)
+
+    @property
+    def site(self) -> str:
+        """The beginning of URLs: what one directory has seen, no other has, not even a class that forgets nothing."""
+        return f"https://example.com/{self.directory.name}"
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        if self.asynchronous:
+            lines = [_CLOSE.sub(r"wait(\1)", _OPENED.sub("opened_later(", line)) for line in lines]
+        return super().script(title, lines, *definitions)
+
+    def construction(self, name: str | None, mixin: type[Any] | None = None, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a filter is built and opened.
+
+        Args:
+            name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            mixin: a class that scripts quote; then the filter is of a subclass of it and of the class that is tested.
+            options: settings.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+        values, source = self.settings_of(name, **options)
+        # Some keep one store for each spider, wherever the job is, which is right too: so no two jobs are of one spider.
+        other = f"-{name}" if name not in (None, "", "job") else ""
+        spider = self.spider_name + other
+        cls, called = self.implementation.cls, self.class_name
+        if mixin:
+            cls, called = type(mixin.__name__, (mixin, cls), {}), f"type('Subclass', ({mixin.__name__}, {called}), {{}})"
+
+        def build() -> tuple[Any, Crawler]:
+            crawler = self.crawler_with(values, spider)
+            raw = self.building(crawler, called, cls)[1]()
+            if raw is not None:  # the author's function may decline
+                self.waited(raw.open())
+            return raw, crawler
+
+        return f"opened({called}, {source}{self.name_source(other)}{self._build_source})", build
+
+    def building(self, crawler: Crawler, name: str, cls: type[Any] | None = None) -> tuple[str, Callable[[], Any]]:
+        """Tell how a filter is built from a crawler.
+
+        Args:
+            crawler: the crawler, called ``crawler`` in scripts.
+            name: what scripts call the class.
+            cls: the class, if not the one that is tested.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+        cls = cls or self.implementation.cls
+        if self.implementation.opener is None:
+            return f"build_from_crawler({name}, crawler)", lambda: build_from_crawler(cls, crawler)
+        return self.author_builds(cls=(name, cls), crawler=("crawler", crawler), key=("''", ""))
+
+    @property
+    def _build_source(self) -> str:
+        """The argument with the author's function that builds a filter in scripts, if there is one."""
+        if self.implementation.opener is None:
+            return ""
+        return f", build=lambda cls, crawler: {self.building(self.crawler, 'cls')[0]}"
+
+    def open(self, name: str = "job", variable: str = "dupefilter") -> OpenFilter:  # type: ignore[override]
+        """Build a filter and open it.
+
+        Args:
+            name: the name of the job directory.
+            variable: its name in scripts.
+        """
+        source, build = self.construction(name)
+        raw, crawler = self.recorder.call(f"{variable}, spider = {source}", self.constructor_rule, build)
+        self.recorder.steps[-1].result = NOTHING
+        return OpenFilter(raw, crawler, variable, self)
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        dupefilter = self.open()
+        before = count()
+        dupefilter.seen(self.item(1))
+        stored = count() > before
+        dupefilter.close()
+        return stored
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out whether it filters, and whether it remembers in the next run and where."""
+        filters = persistent = filesystem = False
+        remembers: list[str] = []
+        stored: list[str] = []
+        self.renew(room())
+        self.recorder.restart()
+        try:
+            dupefilter = self.open()
+            items = [self.item(number) for number in (1, 2, 3)]
+            before = _sizes(dupefilter.raw)
+            for item in items:
+                dupefilter.seen(item)
+            after = _sizes(dupefilter.raw)
+            remembers += [f"its attribute {name} grows" for name, size in after.items() if size >= before.get(name, 0) + 3]
+            filters = any(dupefilter.seen(item) for item in items)
+            dupefilter.close()
+            filesystem = bool(files_in(self.job()))
+            stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
+            dupefilter = self.open()
+            # What takes everything for seen remembers nothing.
+            persistent = filters and any(dupefilter.seen(item) for item in items)
+            persistent = persistent and not all(dupefilter.seen(self.item(number)) for number in (4, 5, 6))
+            dupefilter.close()
+            # What a class keeps in memory is nothing that survives.
+            elsewhere = not filesystem and not self.implementation.server and self._known_elsewhere(items)
+            persistent = persistent and not elsewhere
+        except OperationRaised:
+            pass
+        except Exception:  # of an operation that is not recorded
+            persistent = False
+        found = Capabilities(filters=filters, persistent=persistent, filesystem=filesystem)
+        traces = {"filters": [*stored, *remembers], "persistent": stored}
+        return hold(found, self.implementation.cls, self.implementation.settings, traces)
+
+    def _known_elsewhere(self, items: Sequence[Item]) -> bool:
+        """Whether a filter of another spider and another job has seen the same requests."""
+        crawler = self.crawler_with({"JOBDIR": str(self.job("elsewhere"))}, "elsewhere")
+        raw = self.building(crawler, self.class_name)[1]()
+        self.waited(raw.open())
+        known = any(raw.request_seen(item.value) for item in items)
+        self.waited(raw.close("finished"))
+        return known
+
+
+def _sizes(raw: Any) -> dict[str, int]:
+    """Return the sizes of the attributes of an object that have one; a table in a database may refuse to be counted."""
+    found: dict[str, int] = {}
+    for name, value in getattr(raw, "__dict__", {}).items():
+        if isinstance(value, Sized):
+            with suppress(Exception):
+                found[name] = len(value)
+    return found

@@ -1,0 +1,265 @@
+"""The commands of priority queues, in lockstep with a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any, ClassVar, NoReturn
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.lockstep import command, machine
+from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
+from queue_conformance.kinds.priority_queue.attribution import ABLATIONS
+from queue_conformance.kinds.priority_queue.checks.saving import close, save
+from queue_conformance.kinds.priority_queue.common import KINDS
+from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES, SLOTS, PriorityQueueDriver
+from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueModel
+from queue_conformance.kinds.queue.commands import QueueLockstep
+from queue_conformance.specification import load
+from queue_conformance.specification.applicability import installed_releases, why_not_applicable
+
+Furnish = Callable[[PriorityQueueDriver], object]
+"""Chooses the downstream queues."""
+
+
+@cache
+def start_requests_come_last() -> bool:
+    """Whether the installed release of Scrapy promises that."""
+    return not why_not_applicable(load()["pq.pop.tie-start-last"], frozenset(), installed_releases())
+
+
+class PriorityQueueLockstep(QueueLockstep):
+    """One priority queue and its model.
+
+    The number of an item decides its priority, whether it is a start request, and its slot: see ``PLACES``. Each push
+    stores a request of its own.
+
+    Args:
+        bench: where the check works.
+        number: which of the queues that are open side by side this is; only one is used.
+        furnish: chooses the downstream queues.
+        lifo: whether those for other than start requests are LIFO.
+    """
+
+    ablations = ABLATIONS
+    covers = (
+        *("pq.pop.start-order", "pq.pop.tie-downstream", "pq.pop.tie-start-last", "pq.slot.least-active"),
+        *("pq.close.state-nonempty", "pq.close.empty-falsy"),
+    )
+    after: ClassVar[Mapping[str, str]] = {
+        "refused": "pq.push.failed-no-trace",
+        "none": "pq.pop.transient",
+        "peek": "pq.peek.no-effect",
+        "reopen": "pq.resume.all",
+        "stale": "pq.resume.stale",
+    }
+
+    pop_rule = "pq.pop.exactly-once"
+    empty_pop_rule = "pq.pop.empty-none"
+    peek_rule = "pq.peek.equals-pop"
+    empty_peek_rule = "pq.peek.empty-none"
+    length_rule = "pq.len.sum"
+    truth_rule = "pq.len.truth"
+
+    def __init__(self, bench: Bench, number: int, furnish: Furnish | None = None, *, lifo: bool = True) -> None:
+        if furnish is not None:
+            furnish(bench.driver)
+        elif bench.offers("persistent"):
+            bench.driver.furnish()
+        else:
+            bench.driver.furnish(keeps=False)
+        self._lifo = lifo
+        super().__init__(bench, number)
+        self._keeps = self.driver.store is None or self.driver.store.keeps
+        self._pushes = 0
+        self._used: set[Place] = set()
+        self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
+
+    def new_model(self) -> PriorityQueueModel:
+        return PriorityQueueModel(lifo=self._lifo, slots=self.bench.offers("slots"), start_last=start_requests_come_last())
+
+    # --- Commands --------------------------------------------------------------------------------------------------
+
+    @command(arguments=range(len(PLACES)))
+    def push(self, item: int) -> bool:
+        """Push a request to one of the places."""
+        number = self._number(item)
+        self.queue.push(self.driver.item(number))
+        self.model.push(number, self._place(number))
+        self._used.add(self._place(number))
+        self._peeked = NOTHING
+        return True
+
+    @command(arguments=(0, 1, 4, 9))
+    def push_refused(self, item: int) -> None:
+        """Push a request that the downstream queue refuses."""
+        if self.driver.store is None:
+            return
+        rule = "pq.push.error-propagates"
+        number = self._number(item)
+        waiting = self.driver.disturb("push", 'ValueError("refused")')
+        try:
+            self.queue.push(self.driver.item(number), owner=rule)
+        except OperationRaised as raised:
+            if waiting or not isinstance(raised.error, Exception):
+                raise
+            if not isinstance(raised.error, ValueError):
+                self._error_is_lost(f"{describe(raised.error)} raised")
+        else:
+            if waiting:  # it has not come to the downstream queue yet
+                self.driver.recover()
+                self.model.push(number, self._place(number))
+            else:
+                self._error_is_lost("no exception")
+        self.events.add("refused")
+        self._suspects["pq.push.failed-no-trace"].add(self._place(number))
+
+    @command("pq.pop.none-only-empty", "pq.pop.transient")
+    def pop_none(self, _argument: int = 0) -> int | None:
+        """Pop while the next downstream queue says ``None``; any other request may come instead."""
+        if not len(self.model) or self.driver.store is None:
+            return self.pop()
+        waiting = self.driver.disturb("pop", "None")
+        value = self.queue.pop(owner="pq.pop.transient")
+        self._peeked = NOTHING
+        if not waiting:
+            self.events.add("none")
+            if not self._keeps:
+                self._nothing_is_given_up()
+        said_none = not waiting
+        if not said_none:
+            self.bench.recorder.note("unasked = bool(waiting)")
+        self.driver.recover()
+        if value is None and said_none:
+            return None
+        number = self.compare(value, self.model.heads(), unless=f"{'' if said_none else 'not unasked and '}popped is None")
+        if number is not None:
+            self.take(value, number)
+        return number
+
+    @command(arguments=(0, 1, 4, 5, 8), needs=["slots"])
+    def activity(self, item: int) -> None:
+        """Let the downloader be busy with more or fewer requests of a slot."""
+        slot, count = SLOTS[item % len(SLOTS)], item // len(SLOTS) % 3
+        self.driver.set_active(slot, count)
+        self.model.active[slot] = count
+        self._peeked = NOTHING
+
+    @command("pq.resume.all", "pq.close.state", needs=["persistent"])
+    def reopen(self, _argument: int = 0) -> None:
+        """Close, and resume from the state after a trip through JSON."""
+        self._reopen()
+
+    @command(needs=["persistent"], weight=0)
+    def reopen_unsaved(self, _argument: int = 0) -> None:
+        """Close, and resume from the state as it is."""
+        self._reopen(unsaved=True)
+
+    @command("pq.resume.stale", arguments=(0, 1), needs=["persistent"])
+    def reopen_stale(self, item: int = 0) -> None:
+        """Close with one request more, that has vanished when the queue is resumed."""
+        if self.driver.store is None:
+            return
+        marker = self.driver.item(MARKED + item)
+        self.queue.push(marker)
+        self._reopen(marker=marker)
+        self.events.add("stale")
+
+    def end(self) -> None:
+        close(self.bench, self.queue, nothing_left=True)
+
+    # --- Comparisons ---------------------------------------------------------------------------------------------------
+
+    def _number(self, item: int) -> int:
+        self._pushes += 1
+        return self._pushes * len(PLACES) + item % len(PLACES)
+
+    def _place(self, number: int) -> Place:
+        place: Place = self.driver.place(number)
+        return place if self.driver.classes[1] is not None else place._replace(start=False)
+
+    def _error_is_lost(self, actual: str) -> NoReturn:
+        """Report that something else came of the last push than the error of the downstream queue."""
+        tail = ["try:", f"    {self.bench.recorder.steps[-1].source}", "except ValueError:", "    pass  # right", "else:"]
+        tail.append("    raise AssertionError('no exception')")
+        expected = "the ValueError of the downstream queue"
+        self.bench.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
+
+    def _reopen(self, *, unsaved: bool = False, marker: Any = None) -> None:
+        if not self._keeps:
+            return
+        places = self.model.places | (set() if marker is None else {self._place(marker.number)})
+        state = save(self.bench, self.queue, places, self._suspects, self._used)
+        self._suspects = {rule: set() for rule in self._suspects}
+        self._used = self.model.places
+        if marker is not None:
+            self.driver.discard(marker)
+            self._suspects["pq.resume.stale"].add(self._place(marker.number))
+        if unsaved:
+            state = self.bench.recorder.steps[-2].result
+            self.bench.recorder.steps[-1].source = "state = left"
+        self.queue = self.bench.open(state=state, owner="pq.resume.all")
+        self._peeked = NOTHING
+        self.events.add("reopen")
+        self.length()
+
+    def cover(self, number: int) -> None:
+        place, places, covered = self.model.place_of(number), self.model.places, self.covered
+        covered[self.pop_rule] += 1
+        covered["pq.pop.none-only-empty"] += 1
+        if self.bench.offers("slots"):
+            covered["pq.slot.least-active"] += any(other.slot != place.slot for other in places)
+            places = {other for other in places if other.slot == place.slot}
+        covered["pq.pop.order"] += any(other.priority < place.priority for other in places)
+        covered["pq.pop.start-priority"] += place.start and any(
+            other.priority < place.priority and not other.start for other in places
+        )
+        covered["pq.pop.tie-start-last"] += not place.start and place._replace(start=True) in places
+        order = "pq.pop.start-order" if place.start else "pq.pop.tie-downstream"
+        covered[order] += self.model.shares(number)
+        self.cover_after()
+        covered["pq.close.state"] += "reopen" in self.events
+
+    def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
+        if value is None:
+            return "pq.pop.none-only-empty" if self._something_comes() else "pq.pop.exactly-once"
+        if number is None or not self.model.contains(number):
+            return "pq.pop.exactly-once" if number is not None or allowed else "pq.pop.empty-none"
+        if not self._something_comes(allowed[0]):
+            return "pq.pop.exactly-once"
+        came = self.model.place_of(number)
+        places = [self.model.place_of(n) for n in allowed]
+        if self.bench.offers("slots"):
+            places = [place for place in places if place.slot == came.slot]
+            if not places:
+                return "pq.slot.least-active"
+        expected = places[0]
+        if came.priority != expected.priority:
+            return "pq.pop.start-priority" if expected.start and not came.start else "pq.pop.order"
+        if came.start != expected.start:
+            return "pq.pop.tie-start-last"
+        return "pq.pop.start-order" if came.start else "pq.pop.tie-downstream"
+
+    def _something_comes(self, number: int | None = None) -> bool:
+        """Whether an item, or anything, comes out after what came."""
+        with self.aside(), suppress(OperationRaised):
+            came = (self.queue.pop() for _ in range(2 * len(self.model) + 2))
+            return any(popped is not None and number in (None, self.driver.identify(popped)) for popped in came)
+        return False
+
+    def _nothing_is_given_up(self) -> None:
+        """No downstream queue in memory was closed while it holds requests."""
+        assert self.driver.store is not None
+        given_up = [queue for queue in self.driver.store.built if queue.closed and queue.items]
+        self.bench.recorder.note("left = [queue.key for queue in store.built if queue.closed and queue.items]")
+        rule, actual = "pq.pop.never-close-nonempty", f"closed: {[queue.key for queue in given_up]}"
+        self.covered[rule] += 1
+        if given_up:
+            self.bench.fail(rule, "only empty queues closed", actual, ["assert not left, f'closed: {left}'"], final=True)
+        del self.bench.recorder.steps[-1]
+
+
+LOCKSTEP = PriorityQueueLockstep
+
+machine(PriorityQueueLockstep, KINDS)

@@ -1,0 +1,87 @@
+"""The driver of queuelib's queues: ``cls(path)`` or ``cls()``, and bytes as items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.signatures import takes_path
+from queue_conformance.engine.driver import Driver, Item
+from queue_conformance.engine.recording import Recorder
+from queue_conformance.engine.scripts import namespace, quoted
+from queue_conformance.script_support import kills
+
+
+class ByteItems(Driver):
+    """Items of bytes."""
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.names = namespace()
+
+    def _item(self, number: int) -> Item:
+        source = f'b"item {number}"' + (" * 1000" if number % 7 == 6 else "")
+        return Item(eval(source), source, number)
+
+    def evaluate(self, source: str) -> Item:
+        return Item(eval(source, self.names), source)
+
+    def identify(self, value: Any) -> int | None:
+        if isinstance(value, bytes) and value.startswith(b"item "):
+            digits = value[5:].partition(b"item")[0]
+            return int(digits) if digits.isdigit() else None
+        return None
+
+    def same(self, value: Any, item: Item) -> bool:
+        return type(value) is type(item.value) and bool(value == item.value)
+
+    def key_source(self, variable: str) -> str:
+        return variable
+
+    def key_literal(self, item: Item) -> str:
+        return item.source
+
+    def setup(self, body: str) -> list[str]:
+        return []
+
+
+class ByteQueueDriver(ByteItems):
+    """Builds queues from a path, or from nothing if the constructor takes none."""
+
+    constructor_rule: ClassVar[str] = "queuelib.ctor"
+    interface_rule: ClassVar[str] = "queue.ctor.base-queue"
+    definitions: ClassVar[tuple[ModuleType, ...]] = (kills,)
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.takes_path = implementation.opener is not None or takes_path(implementation.cls)
+
+    def construction(self, name: str, *, as_path: bool = False, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a queue is built.
+
+        Args:
+            name: the part of its path below the scratch directory.
+            as_path: pass a ``pathlib.Path`` instead of a ``str``.
+            options: further arguments of the constructor, which override the settings.
+        """
+        keywords = {**self.implementation.values, **options}
+        arguments: list[Any] = []
+        sources: list[str] = []
+        if self.takes_path:
+            path = f"{self.directory}/{name}"
+            source = f"directory + {quoted('/' + name)}"
+            arguments, sources = ([Path(path)], [f"Path({source})"]) if as_path else ([path], [source])
+        if self.implementation.opener is not None:
+            own = {name: (repr(value), value) for name, value in keywords.items()}
+            cls = (self.class_name, self.implementation.cls)
+            return self.author_builds(cls=cls, crawler=("None", None), key=(sources[0], arguments[0]), **own)
+        sources += [f"{name}={value!r}" for name, value in keywords.items()]
+        return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
+
+    def setup(self, body: str) -> list[str]:
+        if not self.takes_path:
+            return []
+        return ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]

@@ -1,0 +1,91 @@
+"""Checks that only queuelib's contract knows: chunks, clear, paths."""
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.queue.checks.construction import BYTES_ONLY
+from queue_conformance.script_support.support import bytes_below, names_below
+
+
+@check("queuelib.fifo.chunks", kinds=BYTES_ONLY)
+def borders_of_chunks_are_invisible(play):
+    play("push:0 push:1 push:2 push:3 pop pop push:4 pop reopen pop push:5 pop pop")
+
+
+@check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", presupposes="push:0 reopen pop", size=range(1, 6))
+def chunks_of_every_size_keep_the_order(open_queue, item, size, about, rule):
+    with about(rule):
+        queue = open_queue(chunksize=size)
+        first = last = 0
+        for step in range(36):
+            if step % 9 == 8:
+                queue.close()
+                queue = open_queue(chunksize=size + 3)  # an existing queue keeps its own
+            if step % 3 < 2 and last < 12:
+                queue.push(item(last))
+                last += 1
+            elif first < last:
+                assert queue.pop() == item(first)
+                first += 1
+        if "chunksize" in vars(queue.raw) and first < last:
+            assert queue.chunksize == size
+        queue.close()
+
+
+@check("queuelib.fifo.reclaim", kinds=BYTES_ONLY)
+def consumed_chunks_are_deleted(open_queue, item, directory):
+    queue = open_queue(chunksize=2)
+    for number in range(12):
+        queue.push(item(number))
+    before = len(names_below(directory))
+    if before < 4:
+        raise NotCovered(f"12 items in chunks of 2 made {before} files: the chunks are no files")
+    for _ in range(8):
+        queue.pop()
+    assert len(names_below(directory)) <= before - 3
+    queue.close()
+
+
+@check("queuelib.clear", kinds=BYTES_ONLY)
+def clear_removes_everything(play):
+    play("push:0 push:1 pop push:2 clear pop length push:3 push:4 pop clear clear push:5 reopen length pop")
+    play("clear push:0 push:1 clear reopen pop push:2 reopen pop")
+
+
+@check("queuelib.clear", kinds=BYTES_ONLY, name="chunks.clear", size=(1, 3), before=range(5))
+def several_chunks_can_be_filled_after_a_clear(bench, open_queue, item, size, before, about, rule):
+    if not bench.offers("chunked"):
+        raise NotCovered("it has no chunks")
+    with about(rule):
+        queue = open_queue(chunksize=size)
+        for number in range(before):
+            queue.push(item(number))
+        queue.clear()
+        for number in range(5, 5 + 2 * size + 2):
+            queue.push(item(number))
+        for number in range(5, 5 + 2 * size + 2):
+            assert queue.pop() == item(number)
+        queue.close()
+
+
+@check("queuelib.clear.space", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
+def clear_frees_the_space(open_queue, directory):
+    queue = open_queue()
+    for _ in range(50):
+        queue.push(b"x" * 10_000)
+    queue.close()
+    queue = open_queue()
+    before = bytes_below(directory)
+    queue.clear()
+    assert bytes_below(directory) < before / 2
+    queue.close()
+
+
+@check("queuelib.pathlike", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
+def paths_may_be_path_objects(open_queue, item, about, rule):
+    with about(rule):
+        queue = open_queue(as_path=True)
+        queue.push(item(1))
+        queue.close()
+        queue = open_queue(as_path=True)
+        assert queue.pop() == item(1)
+        queue.close()

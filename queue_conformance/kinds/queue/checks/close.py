@@ -1,0 +1,89 @@
+"""Checks of close."""
+
+import os
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.script_support.support import Held, contents, names_below
+
+TURNS = 50
+"""Times that a queue is opened, used and closed to find what close leaves behind."""
+
+
+@check("queue.close.releases", presupposes="push:1 push:2 pop reopen pop")
+def close_releases_everything(bench, open_queue, item, turns):
+    held = Held()
+    for turn in turns(4 + TURNS):
+        if turn == 4:
+            held.count()  # a cache or a pool is made once
+        queue = open_queue()
+        queue.push(item(1))
+        queue.push(item(2))
+        queue.pop()
+        queue.close()
+        held.keep(queue)
+        if bench.offers("persistent"):
+            queue = open_queue()
+            queue.pop()
+            queue.close()
+            held.keep(queue)
+    assert held.files() < turn // 2, "no more open files when so many queues were closed"
+    assert held.threads() < turn // 2, "no more threads when so many queues were closed"
+
+
+@check("queue.close.keeps")
+def close_keeps_what_is_pending(play, refusals):
+    for cause in refusals:
+        play(f"push:0 push:1 push_refused:{cause} reopen pop push_refused:{cause} push:2 reopen pop pop")
+
+
+@check("queue.close.empty-removes")
+def an_empty_queue_removes_its_files(open_queue, item, directory):
+    queue = open_queue()
+    for number in range(3):
+        queue.push(item(number))
+    queue.close()
+    if not names_below(directory):
+        raise NotCovered("no file was seen while items were stored")
+    queue = open_queue()
+    for _ in range(3):
+        queue.pop()
+    queue.close()
+    assert os.listdir(directory) == []
+
+
+@check("queue.close.twice", presupposes="push:0 reopen pop", stored=(2, 0))
+def a_second_close_is_harmless(bench, open_queue, item, drain, stored, about, rule):
+    queue = open_queue()
+    for number in range(stored):
+        queue.push(item(number))
+    queue.close()
+    with about(rule):
+        queue.close()
+        if bench.offers("persistent"):
+            assert drain(open_queue()) == contents([item(number) for number in range(stored)])
+
+
+@check("queue.close.use-after", presupposes="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
+def use_after_close_damages_nothing(bench, open_queue, item, drain, misuse, tolerated, note, about, rule):
+    if misuse == "peek" and not bench.offers("peek"):
+        raise NotCovered("it has no peek")
+    queue = open_queue()
+    queue.push(item(0))
+    queue.push(item(1))
+    queue.close()
+    allowed = [contents([item(0), item(1)])]
+    with about(rule):
+        with tolerated() as refused:
+            if misuse == "push":
+                queue.push(item(2))
+                allowed.append(contents([item(0), item(1), item(2)]))
+            elif misuse == "pop":
+                popped = queue.pop()
+                allowed.append([key for key in allowed[0] if key not in contents([popped])])
+            elif misuse == "peek":
+                queue.peek()
+            else:
+                len(queue)
+        note("after close", f"{misuse} raises {type(refused.raised).__name__ if refused else 'nothing'}")
+        assert drain(open_queue()) in allowed

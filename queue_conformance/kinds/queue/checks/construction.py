@@ -1,0 +1,135 @@
+"""Checks of construction: keys, directories, and what is found in them."""
+
+from pathlib import Path
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.script_support.support import contents, names_below
+from queue_conformance.specification import Kind
+
+BYTES_ONLY = {Kind.BYTE_QUEUE}
+REQUESTS_ONLY = {Kind.DOWNSTREAM_QUEUE}
+
+KEYS = (
+    "0",
+    "-7",
+    "12s",
+    "-3s",
+    "example.com-5ababd603b22780302dd8d83498e5172/-1",
+    "with spaces/0",
+    "dots.and-dashes_/..hidden/1",
+    "exämple-日本語/2",
+)
+"""Keys as the released priority queues make them, below a directory of the author's choice."""
+
+LONG_KEYS = ("d" * 255 + "/0",)
+"""Keys at the limit of file systems."""
+
+
+NEIGHBOURS = (
+    ("1", "-1"),
+    ("0", "0s"),
+    ("-1", "-1s"),
+    ("1", "11"),
+    ("1", "10"),
+    ("example.com-5ababd603b22780302dd8d83498e5172/0", "example.org-1a9d4e9d93ac7d0a0ba3b4a7b6ba3a53/0"),
+    ("a_b-6f1e4a7b1a2a4b6b8d3f0e6b7c8d9e0f/0", "a_b-0cc175b9c0f1b6a831c399e269772661/0"),
+)
+"""Keys that differ by a sign, a suffix, a further digit, a directory: a priority queue uses such keys at one time."""
+
+
+@check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY)
+def keys_are_isolated(play):
+    play("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop")
+
+
+@check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY, name="keys.neighbours", keys=NEIGHBOURS)
+def neighbours_are_isolated(open_queue, keys, item, about, directory):
+    one, two = keys
+    for key in keys:  # a key that is refused by itself is no matter of two
+        Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
+        with about("queue.ctor.key-shapes"):
+            queue = open_queue(key)
+        queue.close()
+    with about("queue.ctor.key-isolation"):
+        queue = open_queue(one)
+        other = open_queue(two)
+        queue.push(item(1))
+        assert len(other) == 0
+        other.push(item(2))
+        queue.push(item(3))
+        assert other.pop() == item(2)  # in a shared one, neither the first nor the last
+        assert len(queue) == 2
+        queue.close()
+        other.close()
+
+
+@check("queue.ctor.key-identity")
+def keys_are_identities(play):
+    play("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop")
+    play("push:0 push:1 1.push:0 close 1.pop 1.close open pop pop")  # the second is done with while the first is closed
+
+
+@check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
+@check("queue.ctor.key-shapes", presupposes="push:0 reopen pop", key=KEYS)
+def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
+    Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
+    with about(rule):
+        queue = open_queue(key)
+        queue.push(item(1))
+        queue.close()
+        queue = open_queue(key)
+        assert queue.pop() == item(1)
+        queue.close()
+
+
+@check("queue.ctor.parents", kinds=REQUESTS_ONLY)
+def parents_are_created(open_queue, item, about, rule):
+    with about(rule):
+        queue = open_queue("a/b/c/0")
+        queue.push(item(1))
+        assert queue.pop() == item(1)
+        queue.close()
+
+
+@check("queue.ctor.empty-clean")
+def untouched_leaves_nothing(open_queue, directory):
+    queue = open_queue()
+    queue.close()
+    assert names_below(directory) == []
+    queue = open_queue()
+    assert len(queue) == 0
+    queue.close()
+
+
+@check("queue.ctor.stored-length")
+def length_is_restored(play):
+    play("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen")
+
+
+SCRAPY_QUEUES = [
+    f"scrapy.squeues.{name}{storage}Queue"
+    for name in ("PickleFifo", "PickleLifo", "MarshalFifo", "MarshalLifo")
+    for storage in ("Disk", "SQLite")
+]
+QUEUELIB_QUEUES = [f"queuelib.queue.{order}{storage}Queue" for order in ("Fifo", "Lifo") for storage in ("Disk", "SQLite")]
+"""Classes whose storage is put where the class under test opens its own."""
+
+
+@check("queue.ctor.wrong-storage", kinds=REQUESTS_ONLY, path=SCRAPY_QUEUES)
+@check("queue.ctor.wrong-storage", kinds=BYTES_ONLY, path=QUEUELIB_QUEUES)
+def foreign_storage_is_refused(open_queue, open_other, item, drain, path, tolerated, about, rule):
+    stored = [item(number) for number in range(3)]
+    other = open_other(path)
+    for each in stored:
+        other.push(each)
+    other.close()
+    with about(rule):
+        with tolerated() as refused:
+            queue = open_queue()
+        if not refused:
+            assert len(queue) == 0, f"an exception, for the storage is one of {path}"
+            queue.close()
+        assert drain(open_other(path)) == contents(stored)
+    if not refused:
+        raise NotCovered("the class does not look at the storage of other classes under the same key")

@@ -1,0 +1,112 @@
+"""Crash sweeps of queues on disk: what SIGKILL, and a write that it cut, leave of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.crash import Sweep, crash_sweep
+from queue_conformance.engine.killpoints import When
+from queue_conformance.script_support.support import emptied, key
+
+PUSH = "queue.persist.crash-push"
+POP = "queue.persist.crash-pop"
+OPEN = "queue.persist.crash-open"
+NO_PHANTOM = "queue.persist.crash-no-phantom"
+TORN = "queue.persist.torn"
+
+USUAL = (
+    "open push:10 push:11 push:12 pop push:13 push:14 close open pop pop push:20 push:21 pop close open pop pop "
+    "push:22 push:23 pop push:27 push:28 pop push:34 close"
+)
+"""A new queue, one that is opened again, items that exceed a buffer.
+
+The numbers of all items have the same number of digits, so that the beginning of one is never another one.
+"""
+
+CLEARING = "open push:10 push:11 clear push:12 push:13 push:14 push:20 push:21 close open clear push:22 push:23 push:24 push:27"
+
+ITEMS_PER_EXAMPLE = 3
+"""Items in the queue that is killed when it is long."""
+
+NEW = 9999
+"""The number of the item that is pushed after the crash."""
+
+
+def workloads(bench: Bench) -> Iterable[str]:
+    """Return what queues are killed in."""
+    drawn, chosen = ["open push:40"], random.Random(bench.seed)
+    for number in range(41, 61):
+        drawn += chosen.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
+    many = range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * bench.examples))
+    clearing = [CLEARING] if bench.offers("clear") else []
+    return [USUAL, " ".join(drawn), *clearing, " ".join(["open", *(f"push:{number}" for number in many)])]
+
+
+def durability(sweep: Sweep) -> Iterable[str]:
+    """Grade a queue by the worst end of a process that it survives."""
+    sums = {name: sum(counts[name] for _, counts in sweep.counts) for name in ("lost", "doubled", "phantom", "unusable")}
+    wrong = [crash for crash, counts in sweep.counts if any(counts[name] for name in ("lost", "copies", "phantom", "unusable"))]
+    closed = any(crash.operations[-1].name == "close" and crash.kill.when is When.AFTER for crash in wrong)
+    grade = "none" if closed else "clean close" if wrong else "process crash"
+    unusable = f", unusable after {sums['unusable']}" if sums["unusable"] else ""
+    counted = f"{sums['lost']} lost, {sums['doubled']} doubled, {sums['phantom']} phantom at {len(sweep.counts)} crash points"
+    yield f"durability: {grade} ({counted}{unusable})"
+    if raised := sorted(sweep.errors, key=len):
+        others = f" (other troubles: {len(raised) - 1})" if raised[1:] else ""
+        yield f"after a crash it raises {raised[0]}{others}"
+
+
+@crash_sweep(TORN, workloads=lambda bench: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda bench: 64)
+@crash_sweep(PUSH, POP, workloads=workloads, masked={POP: PUSH}, note=durability)  # what loses a push loses it in a pop
+@crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, note=durability)
+def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, bench):
+    @crash.child
+    def died():
+        for operation in crash:
+            if operation.name == "open":
+                queue = open_queue()
+            elif operation.name == "push":
+                queue.push(item(operation.number))
+            else:
+                getattr(queue, operation.name)()
+
+    honest = rule == OPEN  # whoever gets an exception knows that something is wrong, and may have lost what was stored
+    most, left = 2 * len(died.put) + 4, []
+    usable = POP if rule == PUSH and crash.last == "pop" else rule
+    with about(usable):
+        with tolerated(when=honest) as refused:
+            queue = open_queue()
+            length = len(queue)
+            left = emptied(queue, most)
+            queue.push(item(NEW))
+            left = left + emptied(queue, most)
+            queue.close()
+            queue = open_queue()
+            left = left + emptied(queue, most)
+            queue.close()
+        if not refused:
+            assert length <= most, "a length that can be right"
+        assert len(left) < most, "an end of what comes out"
+        came = [key(one) for one in left]
+        stored, new, gone = keys_of(died.stored), keys_of([NEW]), keys_of(died.gone)
+        pushed = keys_of([*died.put, NEW])
+        lost = [one for one in stored if one not in came]
+        lost = lost[died.spared :]
+        copies = [one for one in came if came.count(one) > 1]
+        doubled = [one for one in came if one in gone]
+        phantoms = [one for one in came if one not in pushed]
+        missing = [one for one in new if one not in came]
+        crash.tally(refused.raised, lost=len(lost), copies=len(copies), doubled=len(doubled), phantom=len(phantoms))
+        with about(NO_PHANTOM if honest else TORN):
+            assert phantoms == [], "no item that was never pushed"
+        if not honest:
+            assert lost == [], "no stored item lost"
+            assert copies == [], "no item twice"
+        if not refused:
+            with about(NO_PHANTOM if honest else usable):
+                assert missing == [], "the item that is pushed after SIGKILL"
+        if rule == TORN and bench.offers("ordered"):
+            survivors = [one for one in came if one in stored]
+            assert survivors == (stored if bench.offers("fifo") else stored[::-1])

@@ -1,0 +1,101 @@
+"""Checks under faults of the disk, at push, pop, close and open."""
+
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.queue.faults import disk_faults, full_disk
+from queue_conformance.script_support.support import contents
+
+FAULTS = (disk_faults, full_disk)
+
+
+@check(
+    "queue.push.no-silent-loss",
+    "queue.push.failed-no-trace-fault",
+    fault=FAULTS,
+    large=(False, True),
+    reopen=(False, True),
+)
+def a_push_is_stored_or_raises(open_queue, item, uncertain, about, drain, fault, large, reopen):
+    first, new, last = item(1), item(2, large), item(3)
+    queue = open_queue()
+    queue.push(first)
+    with uncertain() as refused, fault:
+        queue.push(new)
+    with about("queue.push.failed-no-trace-fault" if refused else "queue.push.no-silent-loss"):
+        assert len(queue) == (1 if refused else 2)
+        queue.push(last)
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        stored = [first, last] if refused else [first, new, last]
+        assert drain(queue) == contents(stored)
+    fault.must_hit()
+
+
+@check(
+    "queue.persist.partial-fault",
+    "queue.close.keeps-fault",
+    name="disk.pop",
+    masked={"queue.close.keeps-fault": "queue.persist.partial-fault"},
+    fault=FAULTS,
+    setup=((1, False), (3, True)),
+    reopen=(False, True),
+)
+def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault, setup, reopen):
+    large, resumed = setup
+    items = [item(1, large == 1), item(2), item(3, large == 3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    if resumed:
+        queue.close()
+        queue = open_queue()
+    popped = None
+    with uncertain() as _, fault:
+        popped = queue.pop()
+    with about("queue.close.keeps-fault" if reopen else "queue.persist.partial-fault"):
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        left = drain(queue)
+        others = [one for one in contents(items) if one not in contents([popped])]
+        assert left in (others, contents(items))
+    fault.must_hit()
+
+
+@check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))
+def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault, resumed):
+    items = [item(1), item(3)]
+    queue = open_queue()
+    queue.push(item(1))
+    if resumed:
+        items.append(item(2, large=True))
+        queue.push(item(2, large=True))
+        queue.close()
+        queue = open_queue()
+    queue.push(item(3))
+    with uncertain(), fault:
+        queue.close()
+    with about(rule):
+        del queue  # and what it may still hold open
+        queue = open_queue()
+        assert drain(queue) == contents(items)
+    fault.must_hit()
+
+
+@check("queue.persist.reopen-fault", name="disk.open", fault=FAULTS)
+def a_failed_open_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+    items = [item(1), item(2, large=True), item(3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    queue.close()
+    with uncertain() as refused, fault:
+        queue = open_queue()
+    if not refused:
+        with uncertain():
+            queue.close()
+    with about(rule):
+        del queue
+        queue = open_queue()
+        assert drain(queue) == contents(items)
+    fault.must_hit()

@@ -1,0 +1,235 @@
+"""What a queue does while its server cannot be reached, says nothing, or refuses, and after that."""
+
+from queue_conformance.engine.check import check
+from queue_conformance.faults.outages import Refused
+from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
+from queue_conformance.kinds.queue.faults import (
+    bytes_of_a_reply,
+    connection_faults,
+    server_away,
+    server_faults,
+    stalled,
+    unusable_server,
+)
+from queue_conformance.script_support.support import contents, key
+
+# --- Connections -----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "queue.push.transient-error",
+    "queue.push.transient-after-success",
+    "queue.push.retry",
+    "queue.push.failed-no-trace-fault",
+    kinds=REQUESTS_ONLY,
+    fault=[connection_faults],
+)
+def push_raises_the_transient_error(open_queue, item, uncertain, transient, fate, about, push_again, drain, fault):
+    rule = "queue.push.transient-after-success" if isinstance(fault, Refused) else "queue.push.transient-error"
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain(only=transient, consequence=fate) as refused, fault:
+        queue.push(item(2))
+    fault.must_hit()
+    if refused:
+        push_again(queue, item(2))
+    with about("queue.push.failed-no-trace-fault"):
+        left = drain(queue)
+        assert left.count(key(item(1))) == 1, "once what was stored before"
+    with about("queue.push.retry" if refused else rule):
+        copies = [1, 2] if refused else [1]
+        assert left.count(key(item(2))) in copies, "once what was pushed, or twice if push raised before"
+
+
+@check(
+    "queue.pop.transient-none",
+    "queue.pop.transient-keeps",
+    "queue.pop.reply-cut",
+    kinds=REQUESTS_ONLY,
+    fault=[connection_faults],
+)
+def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+    items = [item(1), item(2), item(3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    popped = None
+    with uncertain(rule, never=["Exception"], expected="None", soft=True) as _, fault:
+        popped = queue.pop()
+    fault.must_hit()
+    with about("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
+        left = drain(queue)
+        copies = [1, 2] if fault.may_act else [1]
+        for each in items:
+            if key(each) != key(popped):
+                assert left.count(key(each)) in copies, f"{copies} copies of what pop did not return"
+
+
+@check(
+    "queue.len.transient-nonzero",
+    "queue.len.transient-no-raise",
+    "queue.len.last-known",
+    kinds=REQUESTS_ONLY,
+    fault=[connection_faults],
+)
+def length_stays_known(bench, open_queue, item, about, fault):
+    queue = open_queue()
+    for number in (1, 2, 3):
+        queue.push(item(number))
+    queue.pop()
+    with about("queue.len.transient-no-raise"):
+        with fault:
+            length = len(queue)
+        assert length >= 0
+    fault.must_hit()
+    assert length != 0, "above 0: 2 items remain"
+    if bench.applies("queue.len.last-known"):
+        with about("queue.len.last-known"):
+            assert length == 2
+
+
+@check(
+    "queue.len.transient-nonzero",
+    "queue.len.transient-no-raise",
+    "queue.len.last-known",
+    "queue.push.failed-no-trace-fault",
+    kinds=REQUESTS_ONLY,
+    name="lost-replies",
+    after=[bytes_of_a_reply],
+    program=[
+        "cut_reply:{} push:0 recover pop refuse length recover length pop",
+        "cut_reply:{} push:0 recover pop push:1 refuse length recover pop",
+        "cut_reply:{} push:0 recover push:1 pop refuse length recover pop",
+        "cut_reply:{} push:0 recover push:1 push:2 pop refuse length recover pop",
+        "push:0 cut_reply:{} push:1 recover pop pop refuse length recover pop",
+        "cut_reply:{} push:0 recover push:0 pop pop pop length",
+        "cut_reply:{} push:0 recover reopen pop push:1 length pop",
+    ],
+)
+def what_was_stored_without_a_reply_is_counted(play, program, after):
+    play(program.format(after))
+
+
+# --- Construction and close ------------------------------------------------------------------------------------------
+
+
+@check("queue.ctor.fail-early", kinds=REQUESTS_ONLY, fault=[unusable_server], stored=(False, True))
+def an_unusable_server_is_found_when_building(open_queue, item, raises, fault, stored):
+    if stored:
+        queue = open_queue()
+        queue.push(item(1))
+        queue.close()
+    with fault, raises(Exception, because=": its server cannot be used"):
+        open_queue()
+
+
+@check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
+def close_works_without_a_server(bench, open_queue, item, backend, about, drain, rule):
+    items = [item(1), item(2)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    with about(rule), Refused(backend):
+        queue.close()
+    if bench.offers("persistent"):
+        with about("queue.close.keeps-fault"):
+            queue = open_queue()
+            assert drain(queue) == contents(items)
+
+
+# --- A server that says nothing --------------------------------------------------------------------------------------
+
+BOUNDED = "queue.push.bounded-time"
+
+
+@check(BOUNDED, "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
+def push_waits_for_no_server(open_queue, item, uncertain, transient, fate, about, rule, fault):
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain("queue.push.transient-error", only=transient, consequence=fate), fault:
+        queue.push(item(2))
+    fault.must_hit()
+
+
+@check(BOUNDED, "queue.pop.transient-none", kinds=REQUESTS_ONLY, name="stalled.pop", fault=[stalled])
+def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
+        popped = queue.pop()
+    fault.must_hit()
+    with about("queue.pop.transient-none"):
+        assert popped in (None, item(1))
+
+
+@check(BOUNDED, "queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="stalled.len", fault=[stalled])
+def length_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
+    queue = open_queue()
+    queue.push(item(1))
+    with about(rule), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
+        length = len(queue)
+    fault.must_hit()
+    with about("queue.len.transient-nonzero"):
+        assert length != 0, "above 0: 1 item remains"
+
+
+# --- A server that ends, freezes, or refuses to write -----------------------------------------------------------------
+
+
+@check(
+    "queue.push.failed-no-trace-fault",
+    "queue.push.transient-after-success",
+    "queue.push.permanent-error",
+    kinds=REQUESTS_ONLY,
+    name="server-faults.push",
+    fault=[server_faults],
+)
+def a_failing_server_loses_no_push(open_queue, item, uncertain, transient, fate, about, drain, fault):
+    about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
+    queue = open_queue()
+    for number in (1, 2, 3):
+        queue.push(item(number))
+    wanted = transient if fault.is_away else ()
+    with about(BOUNDED), uncertain(about_push, only=wanted, consequence=fate) as refused, fault:
+        queue.push(item(4))
+    with about("queue.push.failed-no-trace-fault"):
+        left = drain(queue)
+        for number in (1, 2, 3):
+            assert left.count(key(item(number))) == 1, "once what was stored before"
+    if not refused:
+        with about(about_push):
+            assert left.count(key(item(4))) == 1, "once what was pushed"
+    fault.must_hit()
+
+
+@check(
+    "queue.pop.transient-keeps",
+    "queue.pop.reply-cut",
+    kinds=REQUESTS_ONLY,
+    name="server-faults.pop",
+    fault=[server_faults],
+)
+def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fault):
+    items = [item(1), item(2), item(3)]
+    queue = open_queue()
+    for each in items:
+        queue.push(each)
+    popped, forbidden = None, ["Exception"] if fault.is_away else []
+    with about(BOUNDED), uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _, fault:
+        popped = queue.pop()
+    with about("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
+        left = drain(queue)
+        for each in items:
+            if key(each) != key(popped):
+                assert left.count(key(each)) in (1, 2), "once what pop did not return, or twice"
+    fault.must_hit(popped is None)
+
+
+@check("queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="server-faults.len", fault=[server_away])
+def length_survives_its_server(open_queue, item, uncertain, about, fault):
+    queue = open_queue()
+    for number in (1, 2, 3):
+        queue.push(item(number))
+    with about(BOUNDED), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"), fault:
+        length = len(queue)
+    assert length != 0, "above 0: 3 items remain"

@@ -1,0 +1,146 @@
+"""Checks of pop: what comes out, in which order, and when nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scrapy import Request
+
+from queue_conformance.discovery.capabilities import Order
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
+from queue_conformance.script_support.support import StoppedClock, contents, seconds
+
+SEVERAL = "push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"
+
+
+@check("queue.pop.exactly-once")
+def every_item_comes_once(play):
+    play("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop")
+    play(" ".join(f"push:{number}" for number in range(60)))
+
+
+@check("queue.pop.empty-none")
+def nothing_comes_from_an_empty_queue(play):
+    play("pop pop pop push:0 pop pop pop pop")
+    play("push:0 pop reopen pop pop pop push:1 reopen pop pop")
+
+
+@check("queue.pop.lifo")
+@check("queue.pop.fifo")
+def order_is_that_of_pushes(play):
+    play(SEVERAL)
+
+
+@check("queue.pop.order-reopen")
+def order_survives_reopening(play):
+    play("push:0 push:1 push:2 reopen push:3 push:4 pop reopen push:5 pop reopen pop pop pop pop")
+
+
+# --- Time ------------------------------------------------------------------------------------------------------------
+
+NOON = 1_700_000_000
+
+CLOCKS = (
+    (NOON, NOON, NOON, NOON),  # within one tick of a coarse clock
+    (NOON, NOON - 60, NOON - 60, NOON),  # set back, and running until it shows the first time again
+)
+"""What the clock shows at four pushes."""
+
+
+@check("queue.pop.lifo", name="pop.lifo.clock", presupposes=SEVERAL, moments=CLOCKS)
+@check("queue.pop.fifo", name="pop.fifo.clock", presupposes=SEVERAL, moments=CLOCKS)
+def order_does_not_depend_on_the_clock(open_queue, item, moments, about, rule):
+    with about(rule):
+        with StoppedClock(NOON) as clock:
+            queue = open_queue()
+            for number, moment in enumerate(moments):
+                clock.moment = moment
+                queue.push(item(number))
+        for number in range(4) if rule == "queue.pop.fifo" else (3, 2, 1, 0):
+            assert queue.pop() == item(number)
+        queue.close()
+
+
+@check("queue.pop.exactly-once", name="pop.clock", presupposes=SEVERAL, moments=CLOCKS)
+def no_item_is_lost_by_the_clock(bench, open_queue, item, drain, moments, about, rule):
+    if bench.implementation.capabilities.order is not Order.NONE:
+        raise NotCovered("its order shows it")
+    with about(rule):
+        with StoppedClock(NOON) as clock:
+            queue = open_queue()
+            for number, moment in enumerate(moments):
+                clock.moment = moment
+                queue.push(item(number))
+        assert drain(queue) == contents([item(number) for number in range(4)])
+
+
+@check("queue.pop.no-wait", kinds=REQUESTS_ONLY)
+def an_empty_queue_answers_at_once(queue, about):
+    with about("queue.pop.empty-none"):
+        elapsed = [seconds(queue.pop) for _ in range(3)]
+    assert min(elapsed) < 0.5
+
+
+# --- Priority --------------------------------------------------------------------------------------------------------
+
+
+@check("queue.pop.priority", kinds=REQUESTS_ONLY, reopens=(False, True))
+def requests_come_by_priority(bench, open_queue, request, reopens, tolerated, serialization_errors, about, rule):
+    if reopens and not bench.offers("persistent"):
+        raise NotCovered("it stores nothing")
+    queue = open_queue()
+    stored = []
+    for priorities, kept in ((0, 5, -5, 5, 1, -7, 0, 2**53, -(2**53)), 8), ((10, 9, -1), 0):
+        for priority in priorities:
+            new = request(priority=priority)
+            with tolerated(*serialization_errors) as refused:
+                queue.push(new)
+            stored += [] if refused else [new]
+        if reopens and not kept:
+            queue.close()
+            queue = open_queue()
+        while len(stored) > kept:
+            with about(rule):
+                popped = queue.pop()
+                assert popped in first_of(stored, bench)
+            stored = [each for each in stored if each.url != popped.url]
+    queue.close()
+
+
+def first_of(stored: Sequence[Request], bench: Bench) -> Sequence[Request]:
+    """Return which of the requests, in the order of their pushes, may come first."""
+    offered = bench.implementation.capabilities
+    best = (max if offered.priority == "higher-first" else min)(request.priority for request in stored)
+    among = [request for request in stored if request.priority == best]
+    return {Order.FIFO: among[:1], Order.LIFO: among[-1:]}.get(offered.order, among)
+
+
+BEYOND = (
+    (2**53, 2**53 + 1),
+    (2**53 + 1, 2**53),
+    (-(2**53) - 1, -(2**53)),
+    (2**63, 2**63 + 1),
+    (10**400, 1),
+    (1, -(10**400)),
+)
+"""Pairs of priorities that floating-point numbers, or those of a database, do not tell apart or cannot hold."""
+
+
+@check("queue.pop.priority-range", kinds=REQUESTS_ONLY, priorities=BEYOND)
+def any_two_priorities_are_told_apart(bench, open_queue, request, priorities, tolerated, serialization_errors, about, rule):
+    stored = []
+    with about(rule):
+        queue = open_queue()
+        for priority in priorities:
+            new = request(priority=priority)
+            with tolerated(*serialization_errors) as refused:
+                queue.push(new)
+            stored += [] if refused else [new]
+        while stored:
+            first = first_of(stored, bench)
+            assert queue.pop() in first
+            stored.remove(*first)
+        queue.close()

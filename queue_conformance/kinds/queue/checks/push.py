@@ -1,0 +1,96 @@
+"""Checks of push: what it accepts, returns and leaves as it was."""
+
+from scrapy import Request
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.queue.checks.construction import BYTES_ONLY, REQUESTS_ONLY
+from queue_conformance.script_support.support import content
+
+
+@check("queue.push.accept")
+def push_is_accepted(play):
+    play("length push:0 length push:1 length push:2 push:3 length pop length push:4 length")
+
+
+@check("queue.push.returns-none")
+def push_returns_none(queue, item):
+    assert queue.push(item(0)) is None
+
+
+@check("queue.push.duplicates")
+def duplicates_are_kept(play):
+    play("push:0 push:0 length push:1 push:0 length pop pop pop pop")
+
+
+@check("queue.push.failed-no-trace")
+def failed_push_leaves_no_trace(play, refusals):
+    for refused in (f"push_refused:{cause}" for cause in refusals):
+        play(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}")
+
+
+@check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=["text", bytearray(b"item"), memoryview(b"item"), None, 7])
+def only_bytes_are_accepted(queue, item, wrong, raises, about):
+    queue.push(item(1))
+    with raises(TypeError):
+        queue.push(wrong)
+    with about("queue.push.failed-no-trace"):
+        assert len(queue) == 1
+
+
+@check("queue.push.zero-length")
+def empty_bytes_are_an_item(queue, about, rule):
+    with about(rule):
+        queue.push(b"")
+        assert len(queue) == 1
+        assert queue.pop() == b""
+        assert len(queue) == 0
+
+
+@check("queue.push.no-mutation", kinds=REQUESTS_ONLY)
+def push_does_not_modify_the_request(queue, spider):
+    request = Request(
+        "https://example.com/1",
+        method="POST",
+        headers={"A": ["1", "2"]},
+        body=b"body",
+        cookies={"c": "d"},
+        meta={"depth": [1, 2]},
+        callback=spider.parse_item,
+        cb_kwargs={"k": "v"},
+        flags=["f"],
+        priority=7,
+    )
+    before = {name: repr(getattr(request, name)) for name in request.attributes}
+    queue.push(request)
+    assert {name: repr(getattr(request, name)) for name in request.attributes} == before
+
+
+# --- Size ------------------------------------------------------------------------------------------------------------
+
+SIZES = (1, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, 1 << 26)
+"""Bytes of an item; the last one is 64 MiB."""
+
+MANY = 100_000
+"""Items in one queue."""
+
+ITEMS_PER_EXAMPLE = 50
+"""Items that go into a persistent queue for each example that is drawn: all of them only in a longer run."""
+
+
+@check("queue.push.large", presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length")
+def large_items_and_queues_work(bench, queue, item, sized, in_bulk, note, about, rule):
+    with about(rule):
+        if bench.offers("server"):
+            note("items through a server", "up to 1 MiB; more may take longer than its client waits")
+        for size in SIZES[:-1] if bench.offers("server") else SIZES:
+            queue.push(sized(size))
+            assert content(queue.pop()) == b"x" * size
+        count = min(MANY, ITEMS_PER_EXAMPLE * bench.examples) if bench.offers("persistent") else MANY
+        bulk = in_bulk(queue)
+        bulk.push(item(1), count)
+        assert len(queue) == count
+        assert bulk.pop_all() == count
+    if count < MANY:
+        examples = MANY // ITEMS_PER_EXAMPLE
+        raise NotCovered(f"works with {count} items; --conformance-examples={examples} tries {MANY}")

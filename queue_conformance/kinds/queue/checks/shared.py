@@ -1,0 +1,126 @@
+"""Checks of a queue that several processes use at the same time, some of which are killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
+from queue_conformance.script_support.processes import urls
+
+ONCE = "queue.shared.once"
+NO_LOSS = "queue.shared.no-loss"
+
+# --- Each item once --------------------------------------------------------------------------------------------------
+
+WAITING = 100
+"""Requests that are there when the processes begin."""
+
+EACH = 25
+"""Requests that each of four processes pushes."""
+
+STALL = 0.8
+"""Seconds without an operation after which a process may be taken for dead: what it had popped then rightly comes once more."""
+
+
+def up_to_three(bench: Bench, _attempt: Attempt) -> Iterator[int]:
+    """Yield numbers until a try said something: in the others a process stood still for too long."""
+    for number in range(3):
+        yield number
+        if bench.examined[ONCE] or ONCE in bench.broken:
+            return
+
+
+@check(ONCE, kinds=REQUESTS_ONLY, number=[up_to_three])
+def each_item_goes_to_one_process(bench, open_queue, opener, push_all, side_by_side, consume, note, about, rule):
+    size = max(1, min(4, bench.examples // 100))
+    waiting, each = WAITING * size, EACH * size
+    most = waiting + 4 * each
+    with about(rule):
+        queue = open_queue()
+        push_all(queue, range(waiting))
+        came, stall = side_by_side(opener, waiting, each)
+        last = open_queue()
+        missing = [url for url in urls(range(most)) if url not in came]
+        came = came + consume(last, missing)
+        twice = [url for url in came if came.count(url) > 1]
+        lost = [url for url in missing if url not in came]
+        gone = lost[len(last) :]  # what is counted may come later
+        assert gone == [], "each item"
+        if twice and stall >= STALL:
+            raise NotCovered(f"this machine is too slow: items came twice, but a process did nothing for {stall:.1f} s")
+        assert twice == [], "each item in one process"
+    if lost:
+        note("shared:", f"{len(lost)} items were not back in time, but counted")
+
+
+# --- Nothing lost with a process -------------------------------------------------------------------------------------
+
+DEATHS = (None, *range(8))
+"""Where processes are killed: after a pop, or in one when the server has sent so many replies."""
+
+
+def all_or_one(bench: Bench, _attempt: Attempt) -> Iterator[tuple[int | None, ...]]:
+    """Yield all deaths; if something is lost with them, look for one that is enough."""
+    yield DEATHS
+    if failure := bench.broken.pop(NO_LOSS, None):
+        try:
+            for death in DEATHS:
+                yield (death,)
+                if NO_LOSS in bench.broken:
+                    return
+        finally:
+            bench.broken.setdefault(NO_LOSS, failure)
+
+
+@check(NO_LOSS, kinds=REQUESTS_ONLY, deaths=[all_or_one])
+def a_process_that_dies_takes_nothing_with_it(
+    backend, open_queue, opener, push_all, pop_and_die, consume, deaths, note, about, rule
+):
+    most = 4 + 2 * len(deaths)
+    queue = open_queue()
+    push_all(queue, range(most))
+    popped = []
+    kills = 0
+    with about(rule):
+        for death in deaths:
+            came, hit = pop_and_die(opener, backend, death)
+            if not came:
+                raise NotCovered("no pop returned an item in another process")
+            popped = popped + came
+            if not hit:
+                break
+            kills += 1
+        last = open_queue()
+        missing = [url for url in urls(range(most)) if url not in popped]
+        left = consume(last, missing)
+        lost = [url for url in missing if url not in left]
+        gone = lost[len(last) :]
+        assert gone == [], "every item but what a pop had returned"
+    if lost:
+        raise NotCovered(
+            "what killed processes had taken is not back in time, though len() counts it: "
+            "give a setting with which they are taken for dead sooner"
+        )
+    if kills < min(2, len(deaths)):
+        raise NotCovered("no process could be killed inside pop: it does not wait for a reply of the server")
+    note("processes killed:", f"{kills}, all but one in pop while a reply was on its way")
+
+
+# --- Seen by others --------------------------------------------------------------------------------------------------
+
+
+@check("queue.shared.visible", kinds=REQUESTS_ONLY)
+def others_see_what_is_pushed(queue, opener, pushed_elsewhere, length_above_0, consume, about, rule):
+    queue.pop()
+    len(queue)
+    with about(rule), pushed_elsewhere(opener, range(1, 4)) as raised:
+        if raised:
+            raise NotCovered(f"another process failed: {raised}")
+        assert length_above_0(queue) > 0, "a length above 0, for another process has pushed"
+        came = consume(queue, urls(range(1, 4)))
+        missing = [url for url in urls(range(1, 4)) if url not in came]
+        assert missing == [], "all that another process has pushed"

@@ -1,0 +1,372 @@
+"""The commands of queues, in lockstep with a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.driver import VARIABLES, Item
+from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.engine.outcomes import RuleBroken, shown_by
+from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
+from queue_conformance.engine.registry import QUEUES
+from queue_conformance.engine.sequences import Command, commands
+from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
+from queue_conformance.kinds.queue.fallback import serialization_errors
+from queue_conformance.kinds.queue.model import QueueModel
+from queue_conformance.specification import Kind
+
+
+def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException], ...]]]:
+    """Return items that a push must refuse, with the rule that says so and what may be raised.
+
+    That a byte queue raises nothing but TypeError has a check of its own.
+    """
+    if bench.implementation.kind is Kind.BYTE_QUEUE and bench.offers("persistent"):
+        sources = ["'text'", "None", "bytearray(b'item 1')"]
+        return [(bench.driver.evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
+    if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE and bench.offers("serializes"):
+        url = "'https://example.com/1'"
+        return [
+            (
+                bench.driver.evaluate(f"Request({url}, callback=lambda response: None)"),
+                "queue.push.callback-foreign",
+                serialization_errors(bench),
+            ),
+            (
+                bench.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"),
+                "queue.push.serialization-error",
+                serialization_errors(bench),
+            ),
+        ]
+    return []
+
+
+def refusals(bench: Bench) -> list[int]:
+    """Return the numbers of what a push refuses; a byte queue that takes any value has no refused push to leave a trace."""
+    known = unstorable(bench)
+    if bench.implementation.kind is not Kind.BYTE_QUEUE:
+        return list(range(len(known)))
+    return [number for number, (item, _, _) in enumerate(known) if _refuses(bench, item)]
+
+
+def _refuses(bench: Bench, item: Item) -> bool:
+    bench.restart()
+    queue = bench.open()
+    try:
+        queue.push(item)
+    except OperationRaised:
+        return True
+    return False
+
+
+def causes(bench: Bench) -> range:
+    """Return the numbers of what a push must refuse."""
+    return range(len(unstorable(bench)))
+
+
+class QueueLockstep(Lockstep):
+    """One queue and its model."""
+
+    ablations = ABLATIONS
+    covers: ClassVar[Sequence[str]] = (
+        "queue.pop.fifo",
+        "queue.pop.lifo",
+        "queue.pop.order-reopen",
+        "queue.persist.partial",
+        "queue.ctor.key-identity",
+    )
+    after: ClassVar[Mapping[str, str]] = {
+        "duplicate": "queue.push.duplicates",
+        "peek": "queue.peek.no-effect",
+        "push after peek": "queue.peek.then-push",
+        "refused": "queue.push.failed-no-trace",
+        "close after refused": "queue.close.keeps",
+        "reopen": "queue.persist.reopen",
+        "clear": "queuelib.clear",
+    }
+    pop_rule: ClassVar[str] = "queue.pop.exactly-once"
+    empty_pop_rule: ClassVar[str] = "queue.pop.empty-none"
+    peek_rule: ClassVar[str] = "queue.peek.equals-pop"
+    peek_is_certain: ClassVar[bool] = True
+    empty_peek_rule: ClassVar[str] = "queue.peek.empty-none"
+    length_rule: ClassVar[str] = "queue.len.count"
+    truth_rule: ClassVar[str] = "queue.len.truth"
+    clear_rule: ClassVar[str] = "queuelib.clear"
+
+    def __init__(self, bench: Bench, number: int) -> None:
+        super().__init__(bench, number)
+        self.driver = bench.driver
+        self.model: Any = self.new_model()
+        self.queue: Any = bench.open(str(number), VARIABLES[number])
+        self._is_open = True
+        self._popped = False
+        self._cleared: set[int] = set()
+        self._peeked: Any = NOTHING
+        self._misnamed: RuleBroken | None = None
+
+    @classmethod
+    def of(cls, bench: Bench) -> type[Lockstep]:
+        if bench.backend is None or not bench.offers("server"):
+            return cls
+        from queue_conformance.kinds.queue.served import ServedQueueLockstep
+
+        return ServedQueueLockstep
+
+    @classmethod
+    def table(cls, bench: Bench) -> dict[Command, int]:
+        kind = bench.implementation.kind
+        several = kind is Kind.DOWNSTREAM_QUEUE or (kind is Kind.BYTE_QUEUE and bench.offers("persistent"))
+        return super().table(bench) | dict.fromkeys(commands("1.push:0 1.push:1 1.pop") if several else (), 1)
+
+    def new_model(self) -> Any:
+        """Return the model of an empty queue."""
+        return QueueModel(self.bench.implementation.capabilities.order)
+
+    @property
+    def order_rule(self) -> str | None:
+        """The rule on the order in which items come, if there is one."""
+        return ORDER_RULES.get(self.model.order)
+
+    # --- Commands ----------------------------------------------------------------------------------------------------
+
+    @command("queue.push.accept", arguments=range(6))
+    def push(self, item: int) -> bool:
+        """Push an item of the pool; return whether that went well."""
+        self._ensure_open()
+        number = item + self.number * SPREAD
+        again = number in self.model.items
+        self.store(number)
+        self.covered["queue.push.accept"] += 1
+        self.events |= {"duplicate"} if again else set()
+        self.events |= {"push after peek"} if "peek" in self.events else set()
+        self._peeked = NOTHING
+        return True
+
+    def store(self, number: int) -> None:
+        """Push the item of a number into the queue and into the model."""
+        self.queue.push(self.driver.item(number))
+        self.model.push(number)
+
+    @command("queue.pop.exactly-once", "queue.pop.empty-none", "queue.pop.roundtrip", weight=5)
+    def pop(self, _argument: int = 0) -> int | None:
+        """Pop, and compare what came with the model, and with what the last peek showed."""
+        self._ensure_open()
+        value = self.queue.pop(owner=self.pop_rule if len(self.model) else self.empty_pop_rule)
+        number = self.compare(value, self.model.allowed())
+        if number is None:
+            self.events.add("pop of nothing")
+            return None
+        self.take(value, number)
+        return number
+
+    def take(self, value: Any, number: int) -> None:
+        """Take a right item out of the model."""
+        peeked, self._peeked = self._peeked, NOTHING
+        if peeked is not NOTHING:
+            if self.driver.identify(peeked) != number:
+                self.fail_peek(f"the item that peek showed, {describe(peeked)}", value, "popped", "peeked")
+            self.covered[self.peek_rule] += 1
+        self.cover(number)
+        self.model.remove(number)
+        self._popped = True
+
+    @command("queue.len.count", "queue.len.pop-none")
+    def length(self, _argument: int = 0, rule: str = "") -> None:
+        """Compare ``len()``."""
+        self._ensure_open()
+        self.compare_length(self.queue.length(), rule or self.length_rule, len(self.model), len(self.model))
+        self.covered["queue.len.pop-none"] += "pop of nothing" in self.events
+
+    @command("queue.len.truth")
+    def truth(self, _argument: int = 0) -> None:
+        """Compare ``bool()``."""
+        self._ensure_open()
+        rule, expected = self.queue.rule_of_truth(self.truth_rule, self.length_rule), len(self.model) > 0
+        truth = self.queue.truth(rule)
+        if not self._is_near(truth, len(self.model)):
+            self.contents_or(lambda: self.bench.expect(rule, truth == expected, str(expected), truth, f"truth is {expected}"))
+        self.covered[self.truth_rule] += 1
+
+    @command(needs=["peek"])
+    def peek(self, _argument: int = 0) -> None:
+        """Peek, and compare what came."""
+        self._ensure_open()
+        allowed = self.model.allowed()
+        value = self.queue.peek(owner=self.peek_rule if allowed else self.empty_peek_rule)
+        number = self.driver.identify(value)
+        if (number in allowed and self.driver.same(value, self.driver.item(number))) if allowed else value is None:
+            self.covered[self.empty_peek_rule] += not allowed
+            self._peeked = value if allowed else NOTHING
+            self.events.add("peek")
+            return
+        # Either peek is wrong, or it shows what is wrong with the queue: the next pop tells.
+        popped = self.queue.pop()
+        if self.driver.identify(popped) == number and type(popped) is type(value):
+            with shown_by("pop"):
+                self.compare(popped, allowed)
+        if not allowed:
+            tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
+            self.bench.fail(self.empty_peek_rule, "None", value, tail, final=True)
+        self.fail_peek(f"what pop returns next, {describe(popped)}", value, "peeked", "popped")
+
+    def fail_peek(self, expected: str, value: Any, left: str, right: str) -> NoReturn:
+        """Report that peek and pop show different items."""
+        tail = [
+            f"equal = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
+            f"assert equal, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
+        ]
+        self.bench.fail(self.peek_rule, expected, value, tail, final=self.peek_is_certain)
+
+    @command(needs=["persistent"])
+    def reopen(self, _argument: int = 0) -> None:
+        """Close and build again."""
+        self.close()
+        self.open()
+
+    @command(needs=["persistent"], weight=0)
+    def close(self, _argument: int = 0) -> None:
+        """Close, where that loses nothing; the next command builds the queue again."""
+        if self._is_open:
+            self.end()
+            self.events.add("close after refused" if "refused" in self.events else "close")
+            if self._popped and self.model.items:
+                self.events.add("partial")
+            self._peeked = NOTHING
+
+    @command("queue.persist.reopen", "queue.ctor.stored-length", needs=["persistent"], weight=0)
+    def open(self, _argument: int = 0) -> None:
+        """Build the queue again, and compare ``len()``."""
+        if not self._is_open:
+            self.queue = self.bench.open(str(self.number), self.queue.variable, owner="queue.persist.reopen")
+            self._is_open = True
+            self.events.add("reopen")
+            self.length(rule="queue.ctor.stored-length")
+
+    @command(needs=["clear"])
+    def clear(self, _argument: int = 0) -> None:
+        """Clear, and compare ``len()``."""
+        self._ensure_open()
+        self.queue.clear(owner=self.clear_rule)
+        self._cleared |= set(self.model.items)
+        self.model.clear()
+        self._peeked = NOTHING
+        self.events.add("clear")
+        length = self.queue.length()
+        if self.bench.applies(self.clear_rule):
+            self.bench.expect(self.clear_rule, length == 0, "len 0", length, "length == 0")
+
+    @command("queue.push.bytes-only", "queue.push.callback-foreign", "queue.push.serialization-error", arguments=causes)
+    def push_refused(self, cause: int) -> None:
+        """Push something that must be refused."""
+        self._ensure_open()
+        items = unstorable(self.bench)
+        item, rule, errors = items[cause % len(items)]
+        try:
+            self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
+        except RuleBroken as failure:
+            if self.bench.recorder.steps[-1].error is None:
+                raise
+            failure.survived = True  # it was refused, though by another error
+            self._misnamed = self._misnamed or failure
+        self.events.add("refused")
+
+    def drain(self) -> None:
+        for _ in range(len(self.model) + 1):
+            self.pop()
+
+    def finish(self) -> None:
+        self._ensure_open()
+        self.drain()
+        self.end()
+        self.judge_refusals()
+
+    def judge_refusals(self) -> None:
+        """Report an error of the wrong type once all else was judged.
+
+        Raises:
+            RuleBroken: if there was one.
+        """
+        if self._misnamed:
+            raise self._misnamed
+
+    def end(self) -> object:
+        """Close the queue."""
+        self.queue.close()
+        self._is_open = False
+        return None
+
+    def _ensure_open(self) -> None:
+        if not self._is_open:
+            self.open()
+
+    # --- Comparisons -------------------------------------------------------------------------------------------------
+
+    def compare_length(self, length: int, rule: str, least: int, most: int) -> None:
+        """Compare a length with what is possible."""
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        condition = f"length == {least}" if least == most else f"{least} <= length <= {most}"
+        if self.bench.offers("shared"):
+            expected, condition = f"above 0, {least} items remain", "length != 0"
+        right = least <= length <= most or self._is_near(length, least)
+        self.contents_or(lambda: self.bench.expect(rule, right, expected, length, condition))
+
+    def _is_near(self, length: int, least: int) -> bool:
+        """Whether a length or truth is right enough where others use the queue too: not 0 while something is there."""
+        return self.bench.offers("shared") and (bool(length) or not least)
+
+    def compare(self, value: Any, allowed: Sequence[int], unless: str = "") -> int | None:
+        """Compare what was popped with what may come; return its number.
+
+        Args:
+            value: what was popped.
+            allowed: the numbers of what may come; none of them means nothing.
+            unless: an expression; where it is true, a script accepts what was popped too.
+        """
+        if value is None and not len(self.model):
+            self.covered[self.empty_pop_rule] += 1
+            return None
+        number: int | None = self.driver.identify(value)
+        if number in allowed and self.driver.same(value, self.driver.item(number)):
+            return number
+        items = [self.driver.item(n) for n in dict.fromkeys(allowed)]
+        expected = " or ".join(item.source for item in items[:3]) or "None"
+        accepted = " or ".join(filter(None, (unless, self.driver.among_source("popped", items))))
+        self.bench.expect(self.rule_of(value, number, allowed), False, expected, value, accepted)
+        return None
+
+    def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
+        """Return the rule that is broken by what must not come."""
+        if number is None:
+            return self.pop_rule if value is None or allowed else self.empty_pop_rule
+        if number in allowed:
+            return "queue.pop.roundtrip" if self.bench.offers("serializes") else self.pop_rule
+        if number in self.model.items:
+            return self.order_rule if self.order_rule and self.rest_is_complete(number) else self.pop_rule
+        return self.clear_rule if number in self._cleared else self.pop_rule
+
+    def rest_is_complete(self, number: int) -> bool:
+        """Whether an item out of turn is only that, and no item is missing or doubled; nothing of this is recorded."""
+        try:
+            rest = [number, *(self.driver.identify(self.queue.raw.pop()) for _ in range(len(self.model)))]
+        except BaseException:
+            return False
+        return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
+
+    def cover(self, number: int) -> None:
+        """Note what a right item covers, by what happened to the queue before."""
+        covered, events, several = self.covered, self.events, len(self.model) > 1
+        covered["queue.pop.exactly-once"] += 1
+        if several and self.order_rule:
+            covered[self.order_rule] += 1
+            covered["queue.pop.order-reopen"] += "reopen" in events
+        covered["queue.ctor.key-isolation"] += bool(self.number)
+        covered["queue.ctor.key-identity"] += bool(self.number) and "reopen" in events
+        covered["queue.persist.partial"] += "partial" in events and "reopen" in events
+        self.cover_after()
+
+
+LOCKSTEP = QueueLockstep
+
+machine(QueueLockstep, QUEUES)

@@ -1,0 +1,32 @@
+"""The driver of Scrapy's downstream queues: ``from_crawler(crawler, key)``, and requests as items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from queue_conformance.engine.scripts import quoted
+from queue_conformance.environments import world
+from queue_conformance.environments.crawling import CrawlerDriver
+
+
+class DownstreamQueueDriver(CrawlerDriver):
+    """Builds queues as ``ScrapyPriorityQueue`` does, with a crawler of the kit's own."""
+
+    constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
+    interface_rule: ClassVar[str] = "queue.ctor.interface"
+
+    def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
+        world.enter()
+        cls = self.implementation.cls
+        key = f"directory + {quoted('/' + name)}"
+        source = (
+            f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
+        )
+        arguments = [f"{self.directory}/{name}"]
+        if self.implementation.opener is not None:
+            given = {"cls": (self.class_name, cls), "crawler": ("crawler", self.crawler), "key": (key, arguments[0])}
+            return self.author_builds(**given)
+        if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
+            return source, lambda: cls.from_crawler(self.crawler, *arguments)
+        return source, lambda: cls(*arguments)

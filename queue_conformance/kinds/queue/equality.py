@@ -1,0 +1,63 @@
+"""Whether a request came back as it was, the types of all values included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from queue_conformance.script_support.example import field, same
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first field in which two requests differ.
+
+    Attributes:
+        name: the attribute, or ``__class__``.
+        rare: whether a value that is not ordinary did not survive, and nothing else in that field.
+    """
+
+    name: str
+    rare: bool = False
+
+
+def difference(pushed: Any, popped: Any) -> Difference | None:
+    """Compare two requests in their class and all of ``Request.attributes``.
+
+    Args:
+        pushed: the request as it was.
+        popped: what came back.
+
+    Returns:
+        The first difference, or ``None`` if they are equal.
+    """
+    if type(pushed) is not type(popped):
+        return Difference("__class__")
+    for name in pushed.attributes:
+        before, after = field(pushed, name), field(popped, name)
+        if not same(before, after):
+            return Difference(name, _only_rare_values_differ(before, after))
+    return None
+
+
+_SCALARS = (type(None), bool, int, float, str, bytes, datetime)
+
+
+def is_ordinary(value: Any) -> bool:
+    """Whether a value is of the types that documents name for what requests carry, all the way down."""
+    if isinstance(value, dict):  # of headers too
+        return all(map(is_ordinary, [*value.keys(), *value.values()]))
+    return all(map(is_ordinary, value)) if type(value) in (list, tuple, set) else type(value) in _SCALARS
+
+
+def _only_rare_values_differ(before: Any, after: Any) -> bool:
+    if same(before, after):
+        return True
+    if type(before) is not type(after) or type(before) not in (dict, list, tuple):
+        return type(before) not in (dict, list, tuple) and not is_ordinary(before)
+    if len(before) != len(after):
+        return False
+    if not isinstance(before, dict):
+        return all(map(_only_rare_values_differ, before, after))
+    return all(key in after and _only_rare_values_differ(value, after[key]) for key, value in before.items() if is_ordinary(key))

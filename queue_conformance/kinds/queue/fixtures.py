@@ -1,0 +1,337 @@
+"""The fixtures of checks on queues."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any
+
+from scrapy import Request, Spider
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import LoadError, load_class
+from queue_conformance.engine import process
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.driver import Item
+from queue_conformance.engine.fixtures import operation
+from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.recording import OperationRaised, Timed
+from queue_conformance.engine.registry import make_driver
+from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.syntax import body_of
+from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.serialization import Cause
+from queue_conformance.kinds.queue import commands, fallback
+from queue_conformance.kinds.queue.faults import IMPATIENCE, backend_of
+from queue_conformance.script_support import example, processes, support
+from queue_conformance.script_support.support import Bulk, key
+from queue_conformance.specification import Kind
+
+RULES = {
+    "push": "queue.push.accept",
+    "pop": "queue.pop.exactly-once",
+    "peek": "queue.peek.equals-pop",
+    "len": "queue.len.count",
+    "bool": "queue.len.truth",
+    "pop_all": "queue.pop.exactly-once",
+    "clear": "queuelib.clear",
+    "close": "queue.close.releases",
+}
+"""The rule that is broken if an operation raises, or does not return."""
+
+
+@fixture
+def open_queue(context: Context) -> Callable[..., Subject]:
+    """``open_queue(key)``: build a queue; other arguments are those of its constructor."""
+
+    def opened(key: str = "0", **options: Any) -> Subject:
+        driver = context.bench.driver
+        source, build = driver.construction(key, **options)
+        return context.record.construct(source, driver.constructor_rule, build, RULES)
+
+    return opened
+
+
+@fixture
+def open_other(context: Context) -> Callable[[str], Subject]:
+    """``open_other(path)``: build a queue of another class where ``open_queue()`` builds one."""
+
+    def opened(path: str) -> Subject:
+        tested, directory = context.bench.implementation, context.bench.driver.directory
+        try:
+            cls = load_class(path)
+        except LoadError as error:
+            raise NotExercised(str(error)) from error  # not in this release
+        if issubclass(tested.cls, cls):
+            raise NotExercised("it is a class of this kind itself")
+        driver = make_driver(Implementation(path, cls, tested.kind, tested.profile), directory, context.bench.recorder)
+        source, build = driver.construction("0")
+        source = source.replace(driver.class_name, f"load_object({path!r})", 1)
+        return context.record.construct(source, driver.constructor_rule, build, RULES)
+
+    return opened
+
+
+@fixture
+def queue(context: Context) -> Iterator[Subject]:
+    """An open queue, which is closed at the end."""
+    opened = open_queue(context)()
+    yield opened
+    opened.close()
+
+
+@fixture
+def item(context: Context) -> Callable[..., Any]:
+    """``item(number, large=False)``: an item; equal numbers give equal ones."""
+
+    def made(number: int, large: bool = False) -> Any:
+        driver = context.bench.driver
+        found = driver.evaluate(_LARGE[context.bench.implementation.kind].format(number)) if large else driver.item(number)
+        return context.sources.give(found.value, found.source)
+
+    return made
+
+
+_LARGE = {
+    Kind.DOWNSTREAM_QUEUE: "Request('https://example.com/{}', body=b'x' * 100_000)",
+    Kind.BYTE_QUEUE: "b'item {}' * 20_000",
+}
+"""Items that are larger than usual buffers."""
+
+
+@fixture
+def drain(context: Context) -> Callable[[Subject], list[Any]]:
+    """``drain(queue)``: take out everything, and close; the keys of what came, sorted."""
+    bench = context.bench
+
+    def drained(queue: Subject) -> list[Any]:
+        asking = Asking(queue.raw, bench)
+        emptied = partial(support.drain, asking, bench.patience if bench.backend else 0.0)
+        left: list[Any] = context.record.operate(f"drain({queue.name})", queue.rules["pop"], emptied)
+        if asking.away:
+            bench.patience, waited = IMPATIENCE, bench.patience
+            raise NotExercised(f"the queue has not come back to its server after {waited:g} s")
+        return left
+
+    return drained
+
+
+class Asking(Timed):
+    """A queue that is drained; while it does not ask its server, what it says proves nothing.
+
+    Attributes:
+        away: whether it says that something is left, gives nothing, and has not asked.
+    """
+
+    away = False
+
+    def __init__(self, raw: Any, bench: Bench) -> None:
+        super().__init__(raw, bench.flight)
+        self._backend = bench.backend
+
+    @property
+    def _replied(self) -> int | None:
+        return self._backend.proxy.replied if self._backend else None
+
+    def pop(self) -> Any:
+        replied = self._replied
+        item = super().__getattr__("pop")()
+        self.away = item is None and replied is not None and replied == self._replied
+        return item
+
+    def __len__(self) -> int:
+        length = super().__len__()
+        self.away &= length != 0
+        return length
+
+
+@fixture
+def push_again(context: Context) -> Callable[[Subject, Any], Any]:
+    """``push_again(queue, item)``: push what was refused while the server was away, once the queue finds out that it is back."""
+    bench = context.bench
+
+    def pushed(queue: Subject, item: Any) -> Any:
+        push = partial(support.push_again, Timed(queue.raw, bench.flight), item, bench.patience)
+        written = context.record.written((item,), {})
+        try:
+            return context.record.operate(f"push_again({queue.name}, {written})", "queue.push.retry", push)
+        except OperationRaised:
+            bench.patience = IMPATIENCE
+            raise
+
+    return pushed
+
+
+@fixture
+def backend(context: Context) -> Backend:
+    """The server behind the queue, and the proxy before it."""
+    found: Backend = context.sources.give(backend_of(context.bench), "backend")
+    return found
+
+
+@fixture
+def transient(context: Context) -> tuple[str, ...]:
+    """The names of the error which says that the server is away."""
+    return fallback.transient_names(context.bench)
+
+
+@fixture
+def request(context: Context) -> Callable[..., Request]:
+    """``request(priority=1)``: a new request each time, with these arguments besides its URL."""
+    count = itertools.count(1)
+
+    def made(**arguments: Any) -> Request:
+        url = f"https://example.com/{next(count)}"
+        new = Request(url, **arguments)
+        context.sources.give(new, f"Request({context.record.written((url,), arguments)})")
+        return new
+
+    return made
+
+
+@fixture
+def sized(context: Context) -> Callable[[int], Any]:
+    """``sized(number)``: an item with so many bytes of content."""
+
+    def made(size: int) -> Any:
+        body = b"x" * size
+        if context.bench.implementation.kind is Kind.BYTE_QUEUE:
+            return body
+        return request(context)(method="POST", body=body)
+
+    return made
+
+
+PATIENCE = 60.0
+"""Seconds after which many calls are given up; only queues whose cost grows with their length come near."""
+
+
+@fixture
+def in_bulk(context: Context) -> Callable[[Subject], Subject]:
+    """``in_bulk(queue)``: a queue through which many items go, each time as one operation."""
+
+    def opened(queue: Subject) -> Subject:
+        timed = Timed(queue.raw, context.bench.flight, PATIENCE)
+        return context.record.construct(f"Bulk({queue.name})", "", lambda: Bulk(timed), RULES)
+
+    return opened
+
+
+@fixture
+def keys_of(context: Context) -> Callable[[Iterable[int]], list[Any]]:
+    """``keys_of(numbers)``: the keys of the items with these numbers; see ``key``."""
+    made = item(context)
+    return lambda numbers: [key(made(number)) for number in numbers]
+
+
+@fixture
+def refusals(context: Context) -> list[int]:
+    """The numbers of what a push refuses, for programs: ``push_refused:0``."""
+    found = commands.refusals(context.bench)
+    if not found:
+        raise NotApplicable("nothing is known that this queue refuses to store")
+    return found
+
+
+@fixture
+def spider(context: Context) -> Any:
+    """The spider of the crawler."""
+    return context.sources.give(context.bench.driver.names["spider"], "spider")
+
+
+@fixture
+def fate(context: Context) -> Callable[[BaseException], str]:
+    """``fate(error)``: what comes of a request for which push raised that, as a clause, unless another case said it."""
+    bench = context.bench
+    return lambda error: "" if context.rule in bench.broken else fallback.consequence(bench, error)
+
+
+@fixture
+def use_spider(context: Context) -> Callable[[type[Spider]], Any]:
+    """``spider = use_spider(ExampleSpider)``: give the crawler another spider; queues that are opened later belong to it."""
+
+    def used(cls: type[Spider]) -> Any:
+        driver = context.bench.driver
+        prepare = f", {driver.prepare_name}" if driver.prepare_name else ""
+        source = f"give_spider(crawler, {cls.__name__}{prepare})"
+        give = partial(example.give_spider, driver.crawler, cls, driver.implementation.prepare)
+        spider = context.record.make(source, driver.constructor_rule, give, "spider")
+        driver.use_spider(spider)
+        return context.sources.give(spider, "spider")
+
+    return used
+
+
+@fixture
+def made(context: Context) -> Callable[..., Any]:
+    """``made(cause)``: what a cause or a lambda makes, or the value of an item; scripts make it anew wherever it is used."""
+
+    def found(cause: Any, *arguments: Any) -> Any:
+        value = cause.value if isinstance(cause, Item) else cause(*arguments)
+        return context.sources.give(value, cause.source if isinstance(cause, (Cause, Item)) else body_of(cause))
+
+    return found
+
+
+@fixture
+def serialization_errors(context: Context) -> tuple[type[BaseException], ...]:
+    """The classes that count as the serialization error."""
+    return fallback.serialization_errors(context.bench)
+
+
+@fixture
+def serialization(context: Context) -> tuple[str, ...]:
+    """The names of the serialization error, for :func:`uncertain`."""
+    return fallback.serialization_names(context.bench)
+
+
+@fixture
+def fallbacks(context: Context) -> tuple[str, ...]:
+    """The names of the errors for which the scheduler falls back to memory."""
+    return fallback.fallback_names(context.bench)
+
+
+@fixture
+def place(context: Context) -> Any:
+    """The priority or key of a push into a queue that holds others; ``None`` for one that holds items."""
+    return next(iter(getattr(context.bench.driver, "places", ())), None)
+
+
+# --- Several processes -----------------------------------------------------------------------------------------------
+
+
+@fixture
+def opener(context: Context) -> Callable[[], Any]:
+    """What another process opens the queue with."""
+    if not process.AVAILABLE:
+        raise NotExercised("this platform cannot fork")
+    source, build = context.bench.driver.construction("0")
+    found: Callable[[], Any] = context.sources.give(build, f"lambda: {source}")
+    return found
+
+
+operation(support.class_lacks, timed=False)
+operation(support.satisfies, timed=False)
+operation(processes.push_all, RULES["push"])
+operation(processes.consume, RULES["pop"])
+operation(processes.side_by_side, RULES["pop"])
+operation(processes.pop_and_die, RULES["pop"])
+operation(processes.length_above_0, RULES["len"])
+
+
+@fixture
+def pushed_elsewhere(context: Context) -> Callable[..., AbstractContextManager[str]]:
+    """``with pushed_elsewhere(opener, range(3)) as raised``: another process has pushed, and keeps its queue open meanwhile."""
+
+    @contextmanager
+    def pushing(*arguments: Any) -> Iterator[str]:
+        with (
+            context.record.recorder.block(f"with pushed_elsewhere({context.record.written(arguments, {})}):"),
+            processes.pushed_elsewhere(*arguments) as raised,
+        ):
+            yield raised
+
+    return pushing

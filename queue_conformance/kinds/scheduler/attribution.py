@@ -1,0 +1,39 @@
+"""Which rule a failing command sequence of schedulers belongs to."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.ablation import Ablation, drop, replace, returned
+from queue_conformance.engine.runner import Run
+from queue_conformance.engine.sequences import Commands
+from queue_conformance.kinds.scheduler.driver import traits
+
+
+def _without_fallbacks(run: Run) -> Commands:
+    """Leave out the requests that end up in memory."""
+    kept = (command for command in run.commands if command.name != "transient")
+    return tuple(command for command in kept if command.name != "enqueue" or not traits(command.argument).refused)
+
+
+_COUNTED = (
+    *("scheduler.enqueue.stats", "scheduler.next.stats", "scheduler.enqueue.unserializable-stat"),
+    *("scheduler.enqueue.duplicate", "scheduler.resume.seen", "scheduler.enqueue.bool"),
+)
+"""What shows the rejected requests themselves."""
+
+DUPLICATE = "scheduler.enqueue.duplicate"
+
+ABLATIONS: tuple[Ablation, ...] = (
+    Ablation(_without_fallbacks, "scheduler.enqueue.fallback-once", of=["scheduler.enqueue.disk-first"]),
+    Ablation(returned("enqueue", False), "scheduler.enqueue.false", unless=_COUNTED),
+    Ablation(drop("breakage"), "scheduler.enqueue.other-propagates"),
+    Ablation(drop("transient"), "scheduler.enqueue.fallback-transient"),
+    Ablation(drop("silence"), "scheduler.next.outage"),
+    Ablation(drop("pending"), "scheduler.pending.pure"),
+    Ablation(drop("length"), "scheduler.len"),
+    Ablation(replace("reopen", name="calm"), "scheduler.resume.seen", of=[DUPLICATE]),
+    Ablation(
+        replace("reopen", name="calm"),
+        "scheduler.resume.all",
+        unless=(DUPLICATE, "scheduler.resume.no-dup", "scheduler.len"),
+    ),
+)

@@ -1,0 +1,482 @@
+"""The driver of schedulers: ``from_crawler(crawler)``, then ``open(spider)``, and a crawler for each crawl."""
+
+from __future__ import annotations
+
+import copy
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from scrapy import Request
+from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
+from scrapy.utils.misc import load_object
+from twisted.internet.defer import Deferred
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.engine.driver import Item
+from queue_conformance.engine.recording import Recorder, Timed
+from queue_conformance.engine.scripts import (
+    assemble,
+    defined_in,
+    namespace,
+    quoted,
+    source_of_backend,
+    source_of_settings,
+)
+from queue_conformance.environments import engine, site, world
+from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.errors import SerializationError, TransientError
+from queue_conformance.kinds.scheduler import plain
+from queue_conformance.kinds.scheduler import script_support as misbehaving
+from queue_conformance.script_support import example, kills, processes, support
+
+_URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
+_SPIDER = re.compile(r"(?<![\w.])spider\.")
+
+REDIRECTED = 1000
+"""What is added to the number of a request for a copy of it with another URL."""
+
+RETRIED = 100_000
+"""What is added to the number of a request for a copy of it that must not be filtered."""
+
+RICH = (
+    "method='POST', headers={'Accept': ['text/html', 'text/plain']}, body=b'\\x00\\xff', cookies={'a': 'b'}, "
+    "encoding='cp1252', flags=['flag'], cb_kwargs={'item': (1, None)}, callback=spider.parse_item, errback=spider.handle_error"
+)
+"""A value in every field that the others leave as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a scheduler looks at in a request.
+
+    Attributes:
+        priority: its priority.
+        start: whether it is a start request.
+        dont_filter: whether it may come again.
+        refused: whether the disk queue of the kit says that it cannot be serialized.
+        elsewhere: whether it belongs to another slot of the downloader.
+        cls: the name of its class.
+        further: the source of further arguments.
+        volatile: whether these are what nobody can be asked to serialize, so that it may end with the process.
+    """
+
+    priority: int = 0
+    start: bool = False
+    dont_filter: bool = False
+    refused: bool = False
+    elsewhere: bool = False
+    cls: str = "Request"
+    further: str = ""
+    volatile: bool = False
+
+    @property
+    def slot(self) -> str:
+        """The slot of the downloader that it belongs to."""
+        return "example.org" if self.elsewhere else "example.com"
+
+
+POOL: Sequence[Traits] = (
+    *[Traits()] * 3,
+    *[Traits(5)] * 3,
+    *[Traits(-3)] * 2,
+    *[Traits(start=True)] * 3,
+    *[Traits(5, start=True)] * 2,
+    Traits(dont_filter=True),
+    Traits(5, start=True, dont_filter=True),
+    *[Traits(refused=True)] * 2,
+    Traits(5, refused=True),
+    Traits(start=True, refused=True),
+    Traits(dont_filter=True, refused=True),
+    *[Traits(elsewhere=True)] * 2,
+    Traits(5, elsewhere=True),
+    Traits(start=True, elsewhere=True),
+    Traits(refused=True, elsewhere=True),
+    Traits(further=RICH),
+    Traits(5, cls="CustomRequest", further="depth=3, callback=spider.parse"),
+    Traits(cls="JsonRequest", further="data={'a': [1]}", dont_filter=True),
+    Traits(further="cb_kwargs={'value': lambda: None}", volatile=True),
+    Traits(5, further="callback=lambda response: None", volatile=True),
+    Traits(further="cb_kwargs={'value': threading.Lock()}", dont_filter=True, volatile=True),
+)
+"""The requests with the lowest numbers; all others are like the first one."""
+
+
+@lru_cache(maxsize=1024)
+def traits(number: int) -> Traits:
+    """Return what is special about the request of a number, or about a redirected or retried copy of one."""
+    base = number % REDIRECTED
+    found = POOL[base] if base < len(POOL) else POOL[0]
+    return replace(found, dont_filter=True) if number >= RETRIED else found
+
+
+class Drained(Timed):
+    """A scheduler that is drained.
+
+    Args:
+        raw: the scheduler.
+        driver: is told whether it hesitates.
+    """
+
+    def __init__(self, raw: Any, driver: SchedulerDriver) -> None:
+        super().__init__(raw, driver.recorder.flight)
+        self._driver = driver
+
+    def has_pending_requests(self) -> Any:
+        """Ask the scheduler, which has just returned nothing."""
+        pending = super().__getattr__("has_pending_requests")()
+        self._driver.hesitates |= bool(pending)
+        return pending
+
+
+class OpenScheduler:
+    """One scheduler object; every operation goes through the recorder.
+
+    Args:
+        raw: the object of the implementation.
+        variable: its name in scripts.
+        driver: has built it.
+        crawler: the crawler that it was built from.
+
+    Each operation raises ``OperationRaised`` if the implementation raises.
+    """
+
+    def __init__(self, raw: Any, variable: str, driver: SchedulerDriver, crawler: Any) -> None:
+        self.raw = raw
+        self.variable = variable
+        self.crawler = crawler
+        self._driver = driver
+        self._recorder = driver.recorder
+
+    def call(self, source: str, owner: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run one operation; see the recorder."""
+        return self._recorder.call(source, owner, function, *arguments)
+
+    def open(self, owner: str = "scheduler.ctor.from-crawler", *, settled: bool = True) -> Any:
+        """Open, where it can, and wait for a Deferred that it returns."""
+        if not callable(getattr(self.raw, "open", None)):
+            return None
+        source = f"opened = {self.variable}.open(crawler.spider)"
+        result = self.call(source, owner, lambda: self.raw.open(self.crawler.spider))
+        return self._settled("opened", result, owner) if settled else result
+
+    def enqueue(self, item: Item, owner: str = "scheduler.enqueue.answers") -> Any:
+        """Enqueue a request."""
+        source = f"accepted = {self.variable}.enqueue_request({item.source})"
+        return self.call(source, owner, lambda: self.raw.enqueue_request(item.value))
+
+    def next(self, owner: str = "scheduler.enqueue.true") -> Any:
+        """Take out the next request."""
+        return self.call(f"popped = {self.variable}.next_request()", owner, lambda: self.raw.next_request())
+
+    def pending(self, owner: str = "scheduler.pending.exact") -> Any:
+        """Return ``has_pending_requests()``."""
+        source = f"pending = {self.variable}.has_pending_requests()"
+        return self.call(source, owner, lambda: self.raw.has_pending_requests())
+
+    def length(self, owner: str = "scheduler.len") -> Any:
+        """Return ``len()``."""
+        return self.call(f"length = len({self.variable})", owner, len, self.raw)
+
+    def close(self, reason: str = "finished", owner: str = "scheduler.close.reason", *, settled: bool = True) -> Any:
+        """Close, where it can, and wait for a Deferred that it returns."""
+        if not callable(getattr(self.raw, "close", None)):
+            return None
+        source = f"closed = {self.variable}.close({quoted(reason)})"
+        result = self.call(source, owner, lambda: self.raw.close(reason))
+        return self._settled("closed", result, owner) if settled else result
+
+    def enqueue_many(self, numbers: range) -> list[str]:
+        """Enqueue plain requests as one step; return the URLs of those that were accepted."""
+        watched = Timed(self.raw, self._recorder.flight)
+        source = f"accepted = enqueued({self.variable}, {numbers})"
+        found: list[str] = self.call(source, "scheduler.enqueue.answers", misbehaving.enqueued, watched, numbers)
+        return found
+
+    def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:
+        """Take out everything as one step; return the URLs."""
+        found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, Drained(self.raw, self._driver))
+        return found
+
+    def take(self, owner: str = "scheduler.enqueue.true") -> list[Request]:
+        """Take out everything as one step; return the requests."""
+        drained = Drained(self.raw, self._driver)
+        found: list[Request] = self.call(f"left = taken({self.variable})", owner, misbehaving.taken, drained)
+        return found
+
+    def _settled(self, name: str, result: Any, owner: str) -> Any:
+        if isinstance(result, Deferred):
+            self.call(f"settle({name})", owner, engine.settle, result)
+        return result
+
+
+class SchedulerDriver(CrawlerDriver):
+    """Builds schedulers as Scrapy does, each with a crawler of its own.
+
+    Attributes:
+        hesitates: whether one of them returned nothing although something was pending.
+    """
+
+    hesitates = False
+
+    constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
+    interface_rule: ClassVar[str] = "scheduler.iface"
+    gives_jobs = True
+    definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
+    imported: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, processes, site)
+    """Modules from which scripts import."""
+
+    def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
+        super().__init__(implementation, directory, recorder)
+        self.names |= namespace(misbehaving) | {"TransientError": TransientError, "SerializationError": SerializationError}
+        self._values: dict[str, Any] = {}
+        self._name = ""
+        self._jobs = count(1)
+        self.silent = "scheduler.enqueue.bool" in implementation.broken
+        self.renew(directory)
+
+    def renew(self, directory: Path) -> None:
+        super().renew(directory)
+        # What is stored outside the directory is found by the name of the spider.
+        self._name = f"example-{uuid.uuid4().hex[:8]}"
+        self._enqueued: dict[str, set[bytes]] = {}  # by job, for those whose answers do not say what they stored
+        misbehaving.Trouble.pushes, misbehaving.Trouble.silences = [], 0
+        misbehaving.Trouble.stored, misbehaving.Trouble.refusals, misbehaving.Trouble.errors = [], 0, []
+        misbehaving.Shelf.requests = {}
+        misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer, misbehaving.NotedFilter.built = [], None, 0
+
+    # --- Settings ----------------------------------------------------------------------------------------------------
+
+    def setting(self, name: str) -> Any:
+        """Return what the author, or Scrapy, sets."""
+        return self.crawler.settings[name]
+
+    def path_of(self, name: str) -> str:
+        """Return the import path of a class that a setting names."""
+        cls = load_object(self.setting(name))
+        return self.setting(name) if isinstance(self.setting(name), str) else f"{cls.__module__}.{cls.__qualname__}"
+
+    def value(self, source: str) -> Any:
+        """Evaluate the source of a setting; equal sources are the same object."""
+        if source not in self._values:
+            self._values[source] = eval(source, self.names)
+        return self._values[source]
+
+    def job(self, name: str = "job") -> Path:
+        """Return the job directory of a name."""
+        return self.directory / name
+
+    def new_crawler(self, settings: Mapping[str, str], job: str | None) -> tuple[str, Any]:
+        """Make the crawler of one crawl.
+
+        Args:
+            settings: Python expressions of further settings, by name.
+            job: the name of its job directory, if it has one.
+
+        Returns:
+            The Python expression, and the crawler.
+        """
+        if job is None and "JOBDIR" not in settings and self.has_job and not self.implementation.capabilities.configurable:
+            job = f"job{next(self._jobs)}"  # it may need one; what uses the queues of settings can do without
+        sources = {name: _filled(value) for name, value in self.implementation.settings.items()}
+        sources |= {"JOBDIR": f"directory + {quoted('/' + job)}"} if job else {}
+        sources |= settings
+        values = {name: self.value(source) for name, source in settings.items()}
+        values |= {"JOBDIR": str(self.job(job))} if job and "JOBDIR" not in settings else {}
+        world.enter()
+        crawler: Any = self.crawler.copied()
+        crawler.settings = _with(self.crawler.settings, values)
+        crawler.signals = SignalManager(crawler)
+        crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
+        crawler.spider = self.prepared(example.ExampleSpider.from_crawler(crawler, name=self._name))
+        self.names["crawler"] = crawler
+        name = ", name" if self.implementation.server else ""
+        name += f", prepare={self.prepare_name}" if self.prepare_name else ""
+        return f"make_crawler({{{', '.join(f'{quoted(n)}: {s}' for n, s in sources.items())}}}{name})", crawler
+
+    # --- Construction ------------------------------------------------------------------------------------------------
+
+    def construction(self, name: str, *, crawler: Any = None, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a scheduler is built.
+
+        Args:
+            name: the name of its job directory, for the author's function.
+            crawler: the crawler to build it from.
+            options: nothing.
+        """
+        cls = self.implementation.cls
+        if self.implementation.opener is not None:
+            key = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
+            return self.author_builds(cls=(self.class_name, cls), crawler=("crawler", crawler), key=key)
+        if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
+            return f"{self.class_name}.from_crawler(crawler)", lambda: cls.from_crawler(crawler)
+        return f"{self.class_name}()", cls
+
+    def build(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        job: str | None = None,
+        owner: str | None = None,
+        variable: str = "scheduler",
+    ) -> OpenScheduler:
+        """Build a scheduler, and do not open it.
+
+        Args:
+            settings: Python expressions of settings, by name, besides those of the author.
+            job: the name of its job directory, if it has one.
+            owner: the rule that is broken if this raises, if not the one on construction.
+            variable: its name in scripts.
+        """
+        source, crawler = self.new_crawler(settings or {}, job)
+        self.recorder.note(f"crawler = {source}")
+        source, build = self.construction(job or "job", crawler=crawler)
+        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        if self.silent:
+            from queue_conformance.kinds.scheduler.silent import SilentScheduler
+
+            known = self._enqueued.setdefault(crawler.settings["JOBDIR"], set()) if crawler.settings["JOBDIR"] else set()
+            filters = self.implementation.capabilities.filters
+            return SilentScheduler(raw, variable, self, crawler, known if filters else None)
+        return OpenScheduler(raw, variable, self, crawler)
+
+    def opening(self, settings: Mapping[str, str], job: str | None) -> list[str]:
+        """Return the lines of a script that build and open a scheduler; see ``build``."""
+        source, crawler = self.new_crawler(settings, job)
+        lines = [f"crawler = {source}", f"scheduler = {self.construction(job or 'job', crawler=crawler)[0]}"]
+        can_open = callable(getattr(self.implementation.cls, "open", None))
+        return [*lines, *(["scheduler.open(crawler.spider)"] if can_open else [])]
+
+    def open(  # type: ignore[override]
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        job: str | None = None,
+        owner: str | None = None,
+        variable: str = "scheduler",
+    ) -> OpenScheduler:
+        """Build a scheduler and open it; see ``build``."""
+        scheduler = self.build(settings, job=job, owner=owner, variable=variable)
+        if scheduler.raw is not None:
+            scheduler.open(owner or self.constructor_rule)
+        return scheduler
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        scheduler = self.open(job="job")
+        before = count()
+        scheduler.enqueue(self.item(0))
+        stored = count() > before
+        scheduler.next()
+        scheduler.close()
+        return stored
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out what a scheduler offers."""
+        from queue_conformance.kinds.scheduler.probing import probe
+
+        return probe(self, room)
+
+    # --- Requests ----------------------------------------------------------------------------------------------------
+
+    def evaluate(self, source: str) -> Item:
+        return super().evaluate(_SPIDER.sub("crawler.spider.", source))  # each crawler of a script has a spider of its own
+
+    def _item(self, number: int) -> Item:
+        special = traits(number)
+        meta = {"is_start_request": True} if special.start else {}
+        meta |= {"refuse": True} if special.refused else {}
+        arguments = f", priority={special.priority}" if special.priority else ""
+        arguments += ", dont_filter=True" if special.dont_filter else ""
+        arguments += f", meta={meta!r}" if meta else ""
+        arguments += f", {special.further}" if special.further else ""
+        item = self.evaluate(f'{special.cls}("{self.url(number)}"{arguments})'.replace("'", '"'))
+        return Item(item.value, item.source, number)
+
+    def fresh(self, number: int) -> Item:
+        """Return a new object for the request of a number, as a spider would make it."""
+        item = self._item(number)
+        self._items.setdefault(number, item)
+        return item
+
+    def url(self, number: int) -> str:
+        """Return the URL of the request of a number."""
+        return f"https://{traits(number).slot}/{number % RETRIED}"
+
+    def number(self, url: str) -> int | None:
+        """Return the number of the request with a URL, if it is of the pool."""
+        match = _URL.fullmatch(url)
+        return int(match[1]) if match else None
+
+    def identify(self, value: Any) -> int | None:
+        number = self.number(value.url) if isinstance(value, Request) else None
+        if number is not None and value.dont_filter and not traits(number).dont_filter:
+            return number + RETRIED
+        return number
+
+    def same(self, value: Any, item: Item) -> bool:
+        """Whether what came out is the request of a number, in all its fields."""
+        assert item.number is not None
+        return not self.changes(value, item.number)
+
+    def changes(self, value: Any, number: int) -> list[str]:
+        """Return the names of the fields in which what came out differs from the request of a number."""
+        names = misbehaving.changed(self._item(number).value, value)
+        return [name for name in names if not (traits(number).volatile and name in ("callback", "meta", "cb_kwargs"))]
+
+    def setup(self, body: str) -> list[str]:
+        """The crawlers are made among the operations."""
+        server = self.implementation.server
+        return [
+            "scratch = tempfile.TemporaryDirectory()",
+            "directory = scratch.name",
+            *source_of_backend(server),
+            *(['name = "example-" + uuid.uuid4().hex'] if server else []),
+        ]
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        body = "\n".join(lines)
+        imports, tested = self.under_test()
+        quoted_here = [*self.definitions, *([plain] if self.is_plain(body) else []), *definitions]
+        names = {name: f"from {each.__name__} import {name}" for each in self.imported for name in defined_in(each)}
+        names = {name: line for name, line in names.items() if plain not in quoted_here or name not in defined_in(plain)}
+        return assemble(title, imports, [*tested, *self.setup(body), *lines], quoted_here, names)
+
+    def is_plain(self, body: str) -> bool:
+        """Whether the operations of a script need no running reactor, no spider of the kit's own, and no patience."""
+        odd = self.mentions_a_loop or self.hesitates or self.implementation.prepare or self.implementation.server
+        return not odd and "spider." not in body.replace("crawler.spider)", "")
+
+    def error(self, name: str) -> tuple[str, BaseException]:
+        """Return an error for a queue to raise, by the name of what it means: its source, and the object."""
+        claimed = self.implementation.errors.get(name)
+        default = {"transient-error": "TransientError", "serialization-error": "SerializationError"}[name]
+        source = f'load_object("{claimed.__module__}.{claimed.__qualname__}")' if claimed else default
+        source += '("no")'
+        return source, eval(source, self.names)
+
+
+def _filled(value: object) -> str:
+    """Return the source of a setting of the author."""
+    return source_of_settings({"": value}).removeprefix("{'': ").removesuffix("}")
+
+
+def _with(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return settings with some more; a deep copy would take longer than most checks."""
+    changed = copy.copy(settings)
+    changed.attributes = dict(settings.attributes)
+    changed.frozen = False
+    for name, value in values.items():
+        changed.attributes.pop(name, None)  # set() would change the value that both have
+        changed.set(name, value, "cmdline")
+    return changed
+
+
+__all__ = ["POOL", "REDIRECTED", "RETRIED", "OpenScheduler", "SchedulerDriver", "Traits", "source_of_backend", "traits"]

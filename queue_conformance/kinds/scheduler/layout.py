@@ -1,0 +1,73 @@
+"""How a scheduler is made up: which queues its settings name, and in which order these give what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packaging.version import Version
+from scrapy.utils.misc import load_object
+
+from queue_conformance.discovery.capabilities import Order
+from queue_conformance.engine.bench import Bench
+from queue_conformance.kinds.scheduler.driver import traits
+from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
+from queue_conformance.specification.applicability import installed_releases
+
+DISK_SETTINGS = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
+
+
+def layout_of(bench: Bench) -> Layout:
+    """Return how the scheduler of a bench is made up, as its settings say."""
+    driver, offered = bench.driver, bench.offers
+    if not offered("configurable"):
+        unknown = dict.fromkeys(Place, Order.NONE)
+        priorities = not offered("unprioritized")
+        return Layout(unknown, {}, offered("slots"), filters=offered("filters"), memory_first=False, priorities=priorities)
+    orders, start_orders = {}, {}
+    for place in Place:
+        orders[place] = order_of(driver.setting(f"SCHEDULER_{place.upper()}_QUEUE"))
+        if start := driver.setting(f"SCHEDULER_START_{place.upper()}_QUEUE"):
+            start_orders[place] = order_of(start)
+    start_last = Version(installed_releases()["scrapy"]) >= Version("2.13.1")
+    return Layout(orders, start_orders, offered("slots"), start_last, offered("filters"))
+
+
+def order_of(setting: Any) -> Order:
+    """Return the order of a class of queues, if its name or that of a base says it."""
+    for cls in load_object(setting).__mro__:
+        for order in (Order.FIFO, Order.LIFO):
+            if order.capitalize() in cls.__name__:
+                return order
+    return Order.NONE
+
+
+def settings_of(bench: Bench) -> dict[str, str]:
+    """Return the settings that put a queue of the kit's own over each disk queue of the author's settings."""
+    named = [name for name in DISK_SETTINGS if bench.driver.setting(name)]
+    return {name: f'misbehaving("{bench.driver.path_of(name)}")' for name in named}
+
+
+def order_rule(bench: Bench, model: SchedulerModel, number: int, allowed: list[int]) -> str:
+    """Return the rule that is broken if a request comes too early.
+
+    Args:
+        bench: where the check works.
+        model: what the scheduler should hold.
+        number: what came.
+        allowed: what should have come.
+    """
+    mine = traits(number)
+    same_slot = [n for n in allowed if traits(n).slot == mine.slot] if bench.offers("slots") else []
+    same_slot = same_slot or list(allowed)
+    same_slot.sort(key=lambda n: traits(n).priority != mine.priority)
+    first = traits(same_slot[0])
+    if mine.priority != first.priority or not bench.offers("configurable"):
+        return "scheduler.next.priority"
+    memory, disk = model.stored(Place.MEMORY), model.stored(Place.DISK)
+    if number in disk and number not in memory and same_slot[0] in memory:
+        return "scheduler.next.memory-first"
+    place = Place.MEMORY if same_slot[0] in memory else Place.DISK
+    if (mine.start or first.start) and not bench.driver.setting(f"SCHEDULER_START_{place.upper()}_QUEUE"):
+        return "scheduler.next.start-none"
+    fifo = order_of(bench.driver.setting(f"SCHEDULER_{place.upper()}_QUEUE")) is Order.FIFO
+    return "scheduler.next.fifo-settings" if fifo and not first.start else "scheduler.next.default-order"

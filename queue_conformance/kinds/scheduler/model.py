@@ -1,0 +1,203 @@
+"""The model of a scheduler: which requests it holds, in memory or on disk, and which of them may come next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol
+
+from queue_conformance.discovery.capabilities import Order
+
+
+class Place(StrEnum):
+    """Where a request is."""
+
+    MEMORY = "memory"
+    DISK = "disk"
+
+
+class RequestTraits(Protocol):
+    """What a scheduler looks at in a request."""
+
+    @property
+    def priority(self) -> int:
+        """Its priority."""
+
+    @property
+    def start(self) -> bool:
+        """Whether it is a start request."""
+
+    @property
+    def dont_filter(self) -> bool:
+        """Whether it may come again."""
+
+    @property
+    def slot(self) -> str:
+        """The slot of the downloader that it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a scheduler is made up.
+
+    Attributes:
+        orders: the order of equal requests in each place; ``Order.NONE`` if it is not known.
+        start_orders: the order of start requests in each place that has queues of their own for them.
+        slots: whether the slots of the downloader are served in turn, so that priorities count within a slot only.
+        start_last: whether start requests come after others of their priority; if not, either may be first.
+        filters: whether a request that was seen is rejected.
+        memory_first: whether of equal priorities those in memory come first; if not, either place may be asked first.
+        priorities: whether requests of higher priority come first; if not, any request may.
+    """
+
+    orders: Mapping[Place, Order]
+    start_orders: Mapping[Place, Order]
+    slots: bool = False
+    start_last: bool = True
+    filters: bool = True
+    memory_first: bool = True
+    priorities: bool = True
+
+
+class SchedulerModel:
+    """Numbers of requests, in memory and on disk.
+
+    Args:
+        traits: tells what is special about the request of a number.
+        layout: how the scheduler is made up.
+
+    Attributes:
+        seen: what was enqueued and may not come again.
+        unsure: what may or may not be remembered as seen: it failed, or was lost with the memory.
+        doubtful: what was in memory when the crawl was stopped, and may come again nevertheless.
+        stats: what was counted in this run.
+    """
+
+    def __init__(self, traits: Callable[[int], RequestTraits], layout: Layout) -> None:
+        self._traits = traits
+        self._layout = layout
+        self._stored: dict[Place, list[int]] = {Place.MEMORY: [], Place.DISK: []}
+        self.seen: set[int] = set()
+        self.unsure: set[int] = set()
+        self.doubtful: Counter[int] = Counter()
+        self.stats: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._stored.values()))
+
+    @property
+    def items(self) -> list[int]:
+        """Everything that is pending."""
+        return [number for numbers in self._stored.values() for number in numbers]
+
+    def stored(self, place: Place) -> Sequence[int]:
+        """Return what is in one place, the oldest first."""
+        return self._stored[place]
+
+    # --- Changes -----------------------------------------------------------------------------------------------------
+
+    def accepts(self, number: int) -> bool:
+        """Whether a request is stored; ask :attr:`unsure` first."""
+        return self._traits(number).dont_filter or not self._layout.filters or number not in self.seen
+
+    def see(self, number: int) -> None:
+        """Note that a request was accepted."""
+        self.unsure.discard(number)
+        if not self._traits(number).dont_filter:
+            self.seen.add(number)
+
+    def enqueue(self, number: int, place: Place) -> None:
+        """Store a request."""
+        self.see(number)
+        self._stored[place].append(number)
+        self.stats["scheduler/enqueued"] += 1
+        self.stats[f"scheduler/enqueued/{place}"] += 1
+
+    def fail(self, number: int) -> None:
+        """Storing a request failed."""
+        if not self._traits(number).dont_filter and number not in self.seen:
+            self.unsure.add(number)
+
+    def ignore_priorities(self) -> None:
+        """From here on any request may come next."""
+        self._layout = replace(self._layout, priorities=False)
+
+    def remove(self, number: int) -> None:
+        """Take out a request that was allowed."""
+        place = next(place for place in self._allowed_in() if number in self._allowed_in()[place])
+        numbers = self._stored[place]
+        if self._order(place, self._traits(number).start) is Order.LIFO:
+            numbers.reverse()
+            numbers.remove(number)
+            numbers.reverse()
+        else:
+            numbers.remove(number)
+        self.stats["scheduler/dequeued"] += 1
+        self.stats[f"scheduler/dequeued/{place}"] += 1
+
+    def reopen(self) -> None:
+        """The crawl was stopped and continued: what was in memory is gone, and counting begins again."""
+        for number in self._stored[Place.MEMORY]:
+            if not self._traits(number).dont_filter:
+                self.unsure.add(number)
+        self.doubtful.update(self._stored[Place.MEMORY])
+        self._stored[Place.MEMORY].clear()
+        self.stats.clear()
+
+    # --- What may come next ------------------------------------------------------------------------------------------
+
+    def allowed(self) -> list[int]:
+        """Return the requests that may come next; none if nothing is pending."""
+        found = self._allowed_in()
+        return list(dict.fromkeys([*found[Place.MEMORY], *found[Place.DISK]]))
+
+    def _allowed_in(self) -> dict[Place, list[int]]:
+        found: dict[Place, list[int]] = {Place.MEMORY: [], Place.DISK: []}
+        if not self._layout.priorities:
+            return {place: list(self._stored[place]) for place in Place}
+        slots = {self._slot(number) for number in self.items}
+        for slot in slots:
+            memory, disk = (self._top([n for n in self._stored[place] if self._slot(n) == slot], place) for place in Place)
+            found[Place.MEMORY] += memory
+            if not memory or not self._layout.memory_first:
+                found[Place.DISK] += disk
+                continue
+            best = self._traits(memory[0]).priority
+            for number in disk:
+                traits = self._traits(number)
+                start_waits = all(self._traits(n).start for n in memory) and not traits.start
+                if traits.priority > best or (traits.priority == best and start_waits):
+                    found[Place.DISK].append(number)
+        return found
+
+    def _slot(self, number: int) -> str:
+        return self._traits(number).slot if self._layout.slots else ""
+
+    def _order(self, place: Place, start: bool) -> Order:
+        orders = self._layout.start_orders if start and place in self._layout.start_orders else self._layout.orders
+        return orders[place]
+
+    def _top(self, numbers: Sequence[int], place: Place) -> list[int]:
+        """Return which of some requests in one place may come first."""
+        if not numbers:
+            return []
+        highest = max(self._traits(number).priority for number in numbers)
+        numbers = [number for number in numbers if self._traits(number).priority == highest]
+        if place not in self._layout.start_orders:
+            return _first(numbers, self._layout.orders[place])
+        others = [number for number in numbers if not self._traits(number).start]
+        starts = [number for number in numbers if self._traits(number).start]
+        first_others = _first(others, self._layout.orders[place])
+        first_starts = _first(starts, self._layout.start_orders[place])
+        if self._layout.start_last:
+            return first_others or first_starts
+        return [*first_others, *first_starts]
+
+
+def _first(numbers: Iterable[int], order: Order) -> list[int]:
+    numbers = list(numbers)
+    if order is Order.FIFO:
+        return numbers[:1]
+    return numbers[-1:] if order is Order.LIFO else numbers

@@ -1,0 +1,158 @@
+"""What a scheduler offers, found by using it. Nothing is judged here: what fails is not offered."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.expectations import hold, stored_files
+from queue_conformance.engine import process
+from queue_conformance.environments.engine import occupy
+from queue_conformance.kinds.scheduler.script_support import Trouble
+
+NOTED = 'misbehaving("scrapy.squeues.FifoMemoryQueue")'
+"""A queue that notes what is pushed."""
+
+
+def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
+    """Find out what a scheduler offers.
+
+    Args:
+        driver: builds it.
+        room: makes an empty directory for each experiment.
+    """
+
+    def attempt(*runs: Callable[[Any], Any]) -> bool:
+        """Tell what the last run says; each has a process of its own, as a crawl has, and may keep something there."""
+        driver.renew(room())
+        driver.recorder.restart()
+        return [_alone(run, driver) for run in runs][-1]
+
+    traces: list[str] = []
+    on_disk = attempt(_configurable_disk)
+    persistent = attempt(_store, _find)
+    traces += ["it refuses in the next run what it lost in the last one"] if attempt(_lose, _refuse) else []
+    filesystem = attempt(_filesystem)
+    traces += ["it writes files in the job directory"] if stored_files(driver.directory) else []
+    found = Capabilities(
+        persistent=persistent or on_disk,  # whoever writes to disk wants to find it again
+        filesystem=filesystem,
+        configurable=attempt(_configurable_memory) or on_disk,
+        filters=attempt(_filters),
+        length=callable(getattr(driver.implementation.cls, "__len__", None)),
+        slots=attempt(_slots),
+    )
+    return hold(found, driver.implementation.cls, driver.implementation.settings, {"persistent": traces})
+
+
+def _alone(run: Callable[[Any], Any], driver: Any) -> bool:
+    """Tell what a run says in a process of its own; where that ends in another way, this one does too, and so is seen."""
+
+    def says() -> bool:
+        try:
+            return bool(run(driver))
+        except Exception:  # of an operation, or because what came out is nothing that a request could be
+            return False
+
+    if not process.AVAILABLE:
+        return says()
+    try:
+        ended = process.run(lambda say: say(says()), time_limit=math.inf)
+    except RuntimeError:  # SystemExit or the like
+        os._exit(1)
+    if ended.signal:
+        os.kill(os.getpid(), ended.signal)
+    if not ended.said:
+        os._exit(ended.status)
+    return bool(ended.said[0])
+
+
+def _store(driver: Any) -> None:
+    """Close with three requests."""
+    scheduler = driver.open(job="job")
+    for number in (0, 1, 2):
+        scheduler.enqueue(driver.item(number))
+    scheduler.close()
+
+
+def _find(driver: Any) -> bool:
+    """Look whether any request is there in the next run."""
+    scheduler = driver.open(job="job")
+    found = scheduler.pending() and scheduler.drain()
+    scheduler.close()
+    return bool(found)
+
+
+def _lose(driver: Any) -> None:
+    """Close with a request."""
+    scheduler = driver.open(job="job")
+    scheduler.enqueue(driver.fresh(0))
+    scheduler.close()
+
+
+def _refuse(driver: Any) -> bool:
+    """Look whether the next run refuses that as a duplicate."""
+    scheduler = driver.open(job="job")
+    accepted = _accepts(driver, scheduler)
+    scheduler.close()
+    return not accepted
+
+
+def _filesystem(driver: Any) -> bool:
+    """Look for files of the job after it was closed with a request; what it stores elsewhere has nothing to do with jobs."""
+    scheduler = driver.open(job="job")
+    scheduler.enqueue(driver.item(0))
+    scheduler.close()
+    return any(path.is_file() for path in driver.job().rglob("*"))
+
+
+def _configurable_memory(driver: Any) -> bool:
+    scheduler = driver.open({"SCHEDULER_MEMORY_QUEUE": NOTED})
+    scheduler.enqueue(driver.item(0))
+    scheduler.close()
+    return bool(Trouble.stored)
+
+
+def _configurable_disk(driver: Any) -> bool:
+    scheduler = driver.open({"SCHEDULER_DISK_QUEUE": 'misbehaving("scrapy.squeues.PickleFifoDiskQueue")'}, job="job")
+    scheduler.enqueue(driver.item(0))
+    scheduler.close()
+    return bool(Trouble.stored)
+
+
+def _filters(driver: Any) -> bool:
+    """Enqueue two equal requests."""
+    scheduler = driver.open()
+    first, second = (_accepts(driver, scheduler) for _ in range(2))
+    scheduler.close()
+    return bool(first) and not second
+
+
+def _accepts(driver: Any, scheduler: Any) -> bool:
+    """Whether it stores a request: as it says, or else as it shows."""
+    if not driver.silent:
+        return bool(scheduler.enqueue(driver.fresh(0)))
+    scheduler.drain()
+    scheduler.enqueue(driver.fresh(0))
+    return bool(scheduler.drain())
+
+
+def _slots(driver: Any) -> bool:
+    """Look whether of two slots the idle one comes first, whichever it is, and whatever the priorities."""
+    return _first_beside(driver, "example.com") == 21 and _first_beside(driver, "example.org") == 3
+
+
+def _first_beside(driver: Any, busy: str) -> int | None:
+    """Return the number of the request that comes first while a slot is busy."""
+    scheduler = driver.open()
+    occupy(scheduler.crawler, busy, 3)
+    for number in (3, 21):
+        scheduler.enqueue(driver.fresh(number))
+    first: int | None = driver.identify(scheduler.next())
+    scheduler.next()
+    scheduler.close()
+    return first

@@ -1,0 +1,259 @@
+"""What is around a scheduler in a crawl: a crawler with an engine, queues that misbehave, filters that keep records.
+
+Scripts quote the definitions that they need from this file word by word; they have no annotations.
+"""
+
+import logging
+import time
+
+from scrapy import Request
+from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.job import job_dir
+from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import Deferred
+
+from queue_conformance.environments.engine import settle, turn
+from queue_conformance.script_support.example import same
+
+
+def opened_for(crawler, build):
+    """Build a scheduler, and open it for the spider of its crawler, where it can be opened."""
+    scheduler = build()
+    if callable(getattr(scheduler, "open", None)):
+        result = scheduler.open(crawler.spider)
+        if isinstance(result, Deferred):
+            settle(result)
+    return scheduler
+
+
+def enqueued(scheduler, numbers):
+    """Enqueue requests with these numbers; return the URLs of those that were accepted."""
+    urls = [f"https://example.com/{number}" for number in numbers]
+    return [url for url in urls if scheduler.enqueue_request(Request(url))]
+
+
+def taken(scheduler, patience=3.0):
+    """Take out everything that is pending; None only says that nothing is ready yet."""
+    requests, silent, end = [], 0, time.monotonic() + patience
+    while len(requests) < 2000:
+        request = scheduler.next_request()
+        if request is not None:
+            requests.append(request)
+            silent, end = 0, time.monotonic() + patience
+        elif not scheduler.has_pending_requests() or time.monotonic() > end:
+            break
+        else:
+            silent += 1
+            turn(0.001 * min(silent // 2, 10))
+    return requests
+
+
+def drain(scheduler, patience=3.0):
+    """Take out everything that is pending; return the URLs."""
+    return [request.url for request in taken(scheduler, patience)]
+
+
+class Patient:
+    """Asks a scheduler again while it raises: it may take a moment to find out that its server is back."""
+
+    def __init__(self, scheduler, patience=2.0):
+        self.scheduler, self.patience = scheduler, patience
+
+    def __getattr__(self, name):
+        method = getattr(self.scheduler, name)
+
+        def ask(*arguments):
+            end = time.monotonic() + self.patience
+            while True:
+                try:
+                    return method(*arguments)
+                except Exception:
+                    if time.monotonic() > end:
+                        raise
+                    time.sleep(0.02)
+
+        return ask
+
+
+def changed(before, after):
+    """Return the names of what differs between two requests; a scheduler may add to meta what it needs itself."""
+    if type(before) is not type(after):
+        return ["class"]
+    values = {name: (getattr(before, name), getattr(after, name)) for name in before.attributes}
+    values["meta"] = before.meta, {key: value for key, value in after.meta.items() if key in before.meta}
+    return [name for name, (old, new) in values.items() if not same(old, new)]
+
+
+class Trouble:
+    """What misbehaving queues do wrong, and what they saw."""
+
+    pushes = []  # the errors of the next pushes
+    silences = 0  # how many pops return None while there is something
+    stored = []  # the URLs of what was pushed
+    refusals = 0  # how many requests could not be serialized
+    errors = []  # what the queues themselves raised
+
+
+def misbehaving(path):
+    """Return a queue class like the one of that path, which does what Trouble says."""
+    base = load_object(path)
+
+    class MisbehavingQueue(base):
+        def push(self, request):
+            if request.meta.get("refuse"):
+                Trouble.refusals += 1
+                raise ValueError("cannot be serialized")
+            if Trouble.pushes:
+                raise Trouble.pushes.pop(0)
+            try:
+                super().push(request)
+            except Exception as error:
+                Trouble.refusals += isinstance(error, ValueError)
+                Trouble.errors.append(error)
+                raise
+            Trouble.stored.append(request.url)
+
+        def pop(self):
+            if Trouble.silences and len(self):
+                Trouble.silences -= 1
+                return None
+            return super().pop()
+
+    return MisbehavingQueue
+
+
+class Shelf:
+    """What is stored in shelf queues; it outlives them, and is in no file."""
+
+    requests = {}
+
+
+class ShelfQueue:
+    """A queue, first in, first out, that keeps its requests on the shelf."""
+
+    def __init__(self, crawler, key):
+        self.requests = Shelf.requests.setdefault(key, [])
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(crawler, key)
+
+    def push(self, request):
+        self.requests.append(request)
+
+    def pop(self):
+        return self.requests.pop(0) if self.requests else None
+
+    def close(self):
+        pass
+
+    def __len__(self):
+        return len(self.requests)
+
+
+class NestedPriorityQueue:
+    """A priority queue whose state is a dictionary of lists: {"buckets": [[5, ""], [0, "s"]]}."""
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=None, *, start_queue_cls=None):
+        self.crawler, self.key, self.queues = crawler, key, {}
+        self.classes = {"": downstream_queue_cls, "s": start_queue_cls}
+        if startprios and "buckets" not in startprios:
+            raise ValueError("the state is of another priority queue")
+        for priority, suffix in startprios["buckets"] if startprios else ():
+            self.queue(priority, suffix)
+
+    @classmethod
+    def from_crawler(cls, crawler, downstream_queue_cls, key, startprios=None, *, start_queue_cls=None):
+        return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+
+    def queue(self, priority, suffix):
+        if (priority, suffix) not in self.queues:
+            built = build_from_crawler(self.classes[suffix], self.crawler, f"{self.key}/{priority}{suffix}")
+            self.queues[priority, suffix] = built
+        return self.queues[priority, suffix]
+
+    def push(self, request):
+        start = request.meta.get("is_start_request") and self.classes["s"]
+        self.queue(request.priority, "s" if start else "").push(request)
+
+    def pop(self):
+        filled = [bucket for bucket, queue in self.queues.items() if len(queue)]
+        if not filled:
+            return None
+        return self.queues[max(filled, key=lambda bucket: (bucket[0], bucket[1] == ""))].pop()
+
+    def close(self):
+        filled = [list(bucket) for bucket, queue in self.queues.items() if len(queue)]
+        for queue in self.queues.values():
+            queue.close()
+        self.queues.clear()
+        return {"buckets": filled}
+
+    def __len__(self):
+        return sum(map(len, self.queues.values()))
+
+
+class NotedFilter(BaseDupeFilter):
+    """It filters nothing but what it saw, and notes how it is used."""
+
+    calls = []
+    built = 0  # how many there are
+    answer = None  # what open and close return
+
+    def __init__(self):
+        NotedFilter.built += 1
+        self.urls = set()
+
+    def open(self):
+        self.calls.append("open")
+        return self.answer
+
+    def close(self, reason):
+        self.calls.append(f"close {reason}")
+        return self.answer
+
+    def request_seen(self, request):
+        seen = request.url in self.urls
+        self.urls.add(request.url)
+        return seen
+
+    def log(self, request, spider):
+        self.calls.append(f"log {request.url} {spider.name}")
+
+
+class Records(logging.Handler):
+    """The texts of what is logged from now on, from warnings upwards."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.texts = []
+        logging.getLogger().addHandler(self)
+
+    def emit(self, record):
+        self.texts.append(record.getMessage())
+
+
+class LastingFilter(BaseDupeFilter):
+    """It writes what it has seen to a file of the job directory at once."""
+
+    def __init__(self, path):
+        self.file = open(path, "a+")
+        self.file.seek(0)
+        self.urls = set(self.file.read().split())
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(job_dir(crawler.settings) + "/seen")
+
+    def request_seen(self, request):
+        seen = request.url in self.urls
+        self.urls.add(request.url)
+        self.file.write(f"{request.url}\n")
+        self.file.flush()
+        return seen
+
+    def close(self, reason):
+        self.file.close()
+
+    def log(self, request, spider):
+        pass

@@ -1,0 +1,125 @@
+"""The driver of extensions that keep the state of spiders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from scrapy import Spider, signals
+from scrapy.utils.misc import build_from_crawler
+
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.expectations import hold, stored_files
+from queue_conformance.engine.recording import NOTHING, OperationRaised
+from queue_conformance.environments.component import ComponentDriver, files_in
+from queue_conformance.script_support import running
+
+
+class Run:
+    """One run of a spider with an extension; every operation goes through the recorder.
+
+    Args:
+        spider: the spider.
+        driver: what started it.
+
+    Attributes:
+        spider: the spider, called ``spider`` in scripts.
+        raw: nothing: no function of the author's builds extensions.
+    """
+
+    raw = None
+
+    def __init__(self, spider: Spider, driver: SpiderStateDriver) -> None:
+        self.spider: Any = spider
+        self._driver = driver
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the spider has a state."""
+        return hasattr(self.spider, "state")
+
+    def do(self, source: str, owner: str = "state.fresh") -> None:
+        """Do something with the spider, as a callback would.
+
+        Args:
+            source: statements of Python about ``spider``.
+            owner: the rule that is broken if this raises.
+        """
+        names = {**self._driver.names, "spider": self.spider}
+        self._driver.recorder.call(source, owner, lambda: exec(source, names))
+
+    def finish(self, reason: str = "finished", owner: str = "state.saved") -> None:
+        """End the run cleanly."""
+        argument = "" if reason == "finished" else f", {reason!r}"
+        self._driver.recorder.call(f"finish(spider{argument})", owner, lambda: running.finish(self.spider, reason))
+
+
+class SpiderStateDriver(ComponentDriver):
+    """Builds extensions as Scrapy does, and sends them the signals of the engine."""
+
+    constructor_rule: ClassVar[str] = "state.fresh"
+    interface_rule: ClassVar[str] = "state.fresh"
+    asynchronous = True  # signals are sent through the loop
+
+    def construction(self, name: str | None, **options: Any) -> tuple[str, Callable[[], Any]]:
+        """Tell how a run is begun.
+
+        Args:
+            name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            options: settings.
+
+        Returns:
+            The Python expression, and a function that does the same.
+        """
+        values, source = self.settings_of(name, **options)
+
+        def start() -> Spider:
+            crawler: Any = self.crawler_with(values)
+            crawler.extension = build_from_crawler(self.implementation.cls, crawler)
+            running.send(crawler, signals.spider_opened, spider=crawler.spider)
+            running.send(crawler, signals.engine_started)
+            spider: Spider = crawler.spider
+            return spider
+
+        return f"started({self.class_name}, {source}{self.name_source()})", start
+
+    def open(self, name: str | None = "job", owner: str | None = None, **options: Any) -> Run:  # type: ignore[override]
+        """Begin a run.
+
+        Args:
+            name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            owner: the rule that is broken if this raises, if not the one on a new job.
+            options: settings.
+        """
+        source, start = self.construction(name, **options)
+        spider = self.recorder.call(f"spider = {source}", owner or self.constructor_rule, start)
+        self.recorder.steps[-1].result = NOTHING
+        return Run(spider, self)
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        run = self.open()
+        before = count()
+        run.do("spider.state['count'] = 1")
+        run.finish()
+        return count() > before
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out whether it keeps anything, and where."""
+        persistent = filesystem = False
+        stored: list[str] = []
+        self.renew(room())
+        self.recorder.restart()
+        try:
+            run = self.open()
+            run.do("spider.state['count'] = 1")
+            run.finish()
+            filesystem = bool(files_in(self.job()))
+            stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
+            run = self.open()
+            persistent = run.has_state and run.spider.state == {"count": 1}
+            run.finish()
+        except OperationRaised:
+            pass
+        found = Capabilities(persistent=persistent, filesystem=filesystem)
+        return hold(found, self.implementation.cls, self.implementation.settings, {"persistent": stored})

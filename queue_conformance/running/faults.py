@@ -1,0 +1,121 @@
+"""Whose fault it is that a check cannot go on: the kit's, or that of a class which leaves nothing in order."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import os
+import signal
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from queue_conformance.engine.recording import describe
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+_LIMITS = {name: getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}
+
+
+class AtFault(Exception):
+    """What the class did; the message goes on a sentence that begins with its name."""
+
+
+class _Before:
+    """What was in order before the class came."""
+
+    limits: dict[str, tuple[int, int]] = {}  # noqa: RUF012
+    sentinel: int = -1
+
+
+@contextmanager
+def blaming(path: str) -> Iterator[None]:
+    """Turn an exception into what the class did, if that is its cause, and tell what would stop others.
+
+    Args:
+        path: the dotted path of the class.
+
+    Raises:
+        AtFault: instead of the exception, or where there is none.
+    """
+    _Before.limits = _limits()
+    _Before.sentinel = os.open(os.devnull, os.O_RDONLY)
+    try:
+        yield
+    except AtFault:
+        raise
+    except Exception as error:
+        if fault := fault_in(error, path):
+            raise AtFault(fault) from error
+        raise
+    else:
+        if replaced := _replaced():
+            raise AtFault(f"{replaced}, after which nothing works")
+    finally:
+        with suppress(OSError):
+            os.close(_Before.sentinel)
+        _Before.sentinel = -1
+
+
+def fault_in(error: BaseException, path: str) -> str:
+    """Return what the class did that led to an exception outside of its operations, or ``""`` if it is the kit's.
+
+    Args:
+        error: the exception.
+        path: the dotted path of the class.
+    """
+    said = describe(error, 200)
+    for name, before in _Before.limits.items():
+        if _lower(now := _limits()[name], before):
+            return f"lowered {name} to {now[0]}, after which nothing works: {said}"
+    if isinstance(error, OSError) and _Before.sentinel >= 0:
+        with suppress(FileNotFoundError):
+            try:
+                os.fstat(_Before.sentinel)
+            except OSError:
+                return f"closed descriptors that are not its own, after which nothing works: {said}"
+            os.getcwd()
+            if not isinstance(error, FileNotFoundError) or os.path.isdir(os.path.dirname(error.filename or "")):
+                return ""
+        return f"removed directories that are not its own, after which nothing works: {said}"
+    if replaced := _replaced():
+        return f"{replaced}, after which nothing works: {said}"
+    package = path.replace(":", ".").partition(".")[0]
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if frames and package not in _OURS:
+        frame, line = frames[-1]
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
+            return f"raised {said} where nothing was called ({frame.f_code.co_filename}, line {line})"
+    return ""
+
+
+def _replaced() -> str:
+    called = ((module, name, getattr(module, name, None)) for module, name in _CALLED)
+    return next(
+        (f"replaced {module.__name__}.{name} by {describe(now)}" for module, name, now in called if not callable(now)), ""
+    )
+
+
+_CALLED = (
+    (builtins, "open"),
+    (os, "_exit"),
+    (signal, "signal"),
+    *((time, name) for name in ("monotonic", "perf_counter", "sleep", "time")),
+)
+"""What everybody calls."""
+
+_OURS = ("queue_conformance", "scrapy", "queuelib", "qcrawl")
+"""Packages in which an exception may be the fault of the kit, which calls them."""
+
+
+def _limits() -> dict[str, tuple[int, int]]:
+    return {name: resource.getrlimit(number) for name, number in _LIMITS.items()}
+
+
+def _lower(now: tuple[int, int], before: tuple[int, int]) -> bool:
+    least, most = ((limit[0] if limit[0] != resource.RLIM_INFINITY else math.inf) for limit in (now, before))
+    return least < most

@@ -1,0 +1,102 @@
+"""Where a process cannot be forked (Windows): checks run in one that is spawned, one after another until one hangs or ends it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from queue_conformance import isolation
+from queue_conformance.discovery import Implementation
+from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.process import TICK
+from queue_conformance.engine.registry import Check, checks_of
+from queue_conformance.flight import FlightRecorder
+from queue_conformance.isolation import FIRST, Fatality
+from queue_conformance.running.execution import Conditions, execute, fatal_result
+from queue_conformance.specification import Rule
+from queue_conformance.stopwatch import Stopwatch
+
+Asked = tuple[str, Implementation, Mapping[str, Rule], Conditions]
+
+
+def execute_in_spawned(
+    check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions
+) -> CheckResult:
+    """Run one check in a spawned process; as :func:`~queue_conformance.running.execution.execute` otherwise.
+
+    What another process cannot import runs in this one, without protection.
+    """
+    if not implementation.importable or conditions.opener or conditions.prepare:
+        return execute(check, implementation, rules, replace(conditions, in_process=True))
+    global _spawned
+    if _spawned is None:
+        _spawned = Spawned()
+    asked = check.name, implementation, rules, replace(conditions, in_process=True, watch=None)
+    ended = _spawned.ask(asked, conditions)
+    if isinstance(ended, CheckResult):
+        return ended
+    _spawned = None  # what hangs, or is dead, runs no other check
+    return fatal_result(check, implementation, rules, conditions, ended, shorten=False)
+
+
+class Spawned:
+    """A process that runs checks."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        with tempfile.NamedTemporaryFile(prefix="queue-conformance-", delete=False) as file:
+            self._file = Path(file.name)
+        self._flight = FlightRecorder(self._file)
+        self._flight.tell(FIRST)
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self._file, sys.path), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def ask(self, asked: Asked, conditions: Conditions) -> CheckResult | Fatality:
+        """Run a check; where that takes too long, or ends the process, say how, and end it."""
+        watch: Callable[[FlightRecorder], None] = conditions.watch or (lambda flight: None)
+        self._flight.reset()
+        clock = Stopwatch(self._process.pid or 0, self._flight.now)
+        self._connection.send(asked)
+        try:
+            while not self._connection.poll(TICK):
+                self._flight.tell(clock.look())
+                watch(self._flight)
+                if isolation.overdue(self._flight, conditions.time_limit):
+                    return self._end("", conditions)
+            result: CheckResult = self._connection.recv()
+            return result
+        except EOFError:
+            self._process.join()
+            return self._end(f"ended the interpreter with status {self._process.exitcode}", conditions)
+
+    def _end(self, how: str, conditions: Conditions) -> Fatality:
+        self._process.terminate()
+        self._process.join()
+        self._connection.close()
+        found = isolation.fatality(self._flight, how, conditions.time_limit)
+        self._flight.close()
+        self._file.unlink(missing_ok=True)
+        return found
+
+
+_spawned: Spawned | None = None
+
+
+def _serve(connection: Connection, file: Path, path: list[str]) -> None:
+    """Run the checks that are asked for, until nobody asks any more."""
+    sys.path[:] = path
+    isolation.watched_by = FlightRecorder(file)
+    while True:
+        try:
+            name, implementation, rules, conditions = connection.recv()
+        except EOFError:
+            return
+        check = next(check for check in checks_of(implementation.kind) if check.name == name)
+        connection.send(execute(check, implementation, rules, conditions))

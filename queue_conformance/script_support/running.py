@@ -1,0 +1,146 @@
+"""What stands for a crawl around components that are built from a crawler, and ways to look at them and to hurt their files.
+
+Scripts quote the definitions that they need from this file word by word; they have no annotations.
+"""
+
+import logging
+import os
+from pathlib import Path
+
+from scrapy import Spider, signals
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.misc import build_from_crawler
+from scrapy.utils.test import get_crawler
+from twisted.internet.defer import Deferred
+
+from queue_conformance.environments.engine import give_engine, settle, start_reactor
+
+
+def crawler_with(settings, name="example", prepare=None):
+    """Return a crawler with a spider and an engine, and without extensions."""
+    start_reactor()
+    crawler = get_crawler(Spider, {"EXTENSIONS_BASE": {}, **settings})
+    crawler.spider = Spider.from_crawler(crawler, name)
+    if prepare is not None:
+        prepare(crawler.spider)
+    give_engine(crawler)
+    return crawler
+
+
+def wait(result):
+    """Wait for the end of what open, close or a handler began."""
+    return settle(result) if isinstance(result, Deferred) else result
+
+
+# --- Duplicates filters ----------------------------------------------------------------------------------------------
+
+
+def opened(cls, settings, name="example", prepare=None, build=build_from_crawler):
+    """Build a duplicates filter as the scheduler does, and open it; return it, and the spider."""
+    crawler = crawler_with(settings, name, prepare)
+    dupefilter = build(cls, crawler)
+    dupefilter.open()
+    return dupefilter, crawler.spider
+
+
+def opened_later(cls, settings, name="example", prepare=None, build=build_from_crawler):
+    """Build a duplicates filter as the scheduler does, and wait until it is open; return it, and the spider."""
+    crawler = crawler_with(settings, name, prepare)
+    dupefilter = build(cls, crawler)
+    wait(dupefilter.open())
+    return dupefilter, crawler.spider
+
+
+def foreign_content(fingerprints, binary):
+    """Return the file of Scrapy 2.19 with these fingerprints, which is binary, or that of the releases before: lines of text."""
+    if binary:
+        return b"".join(len(one).to_bytes(2, "big") + one for one in fingerprints)
+    return b"".join(one.hex().encode() + b"\n" for one in fingerprints)
+
+
+class FingerprintFromMeta:
+    """A request fingerprinter that takes what the request brings along."""
+
+    def fingerprint(self, request):
+        return request.meta["fingerprint"]
+
+
+class ByURL:
+    """Tells requests apart by their URLs as they are, and by nothing else."""
+
+    def request_fingerprint(self, request):
+        return request.url
+
+
+# --- Extensions ------------------------------------------------------------------------------------------------------
+
+
+def send(crawler, message, **arguments):
+    """Send a signal as the engine does, and wait for its handlers."""
+    if hasattr(crawler.signals, "send_catch_log_async"):
+        wait(deferred_from_coro(crawler.signals.send_catch_log_async(message, **arguments)))
+    else:
+        wait(crawler.signals.send_catch_log_deferred(message, **arguments))
+
+
+def started(cls, settings, name="example", prepare=None):
+    """Begin a run of a spider with an extension; return the spider."""
+    crawler = crawler_with(settings, name, prepare)
+    crawler.extension = build_from_crawler(cls, crawler)
+    send(crawler, signals.spider_opened, spider=crawler.spider)
+    send(crawler, signals.engine_started)
+    return crawler.spider
+
+
+def finish(spider, reason="finished"):
+    """End the run of a spider cleanly."""
+    send(spider.crawler, signals.spider_closed, spider=spider, reason=reason)
+    send(spider.crawler, signals.engine_stopped)
+
+
+# --- What is logged, and files ---------------------------------------------------------------------------------------
+
+
+class Records(logging.Handler):
+    """Collects what is logged from a level on; as a block, until its end."""
+
+    def __init__(self, level=logging.DEBUG):
+        super().__init__(level)
+        self.texts = []
+        self.root = logging.getLogger()
+        self.before = self.root.level
+        self.root.addHandler(self)
+        self.root.setLevel(min(level, self.before or level))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.root.removeHandler(self)
+        self.root.setLevel(self.before)
+
+    def emit(self, record):
+        self.texts.append(record.getMessage())
+
+
+def files_below(directory):
+    """Return the files below a directory, in order."""
+    return sorted(path for path in Path(directory).rglob("*") if path.is_file())
+
+
+def cut_files(directory, number):
+    """Cut that many bytes off the end of each file."""
+    for path in files_below(directory):
+        os.truncate(path, max(0, path.stat().st_size - number))
+
+
+def extend_files(directory, data):
+    """Write bytes behind the end of each file."""
+    for path in files_below(directory):
+        path.write_bytes(path.read_bytes() + data)
+
+
+def overwrite_files(directory, data):
+    """Put other bytes in the place of the content of each file."""
+    for path in files_below(directory):
+        path.write_bytes(data)
