@@ -11,12 +11,12 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from queue_conformance.specification import Kind, Level, Profile, Rule, load
+from queue_conformance.specification import Level, Rule, load
+from queue_conformance.specification.kinds import kinds, profiles
 from queue_conformance.specification.selection import UnknownRuleError, matching, nearest, select
 
 # Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
@@ -31,7 +31,7 @@ INTERRUPTED = 130
 CLOSED_PIPE = 141
 """What a shell makes of a program that SIGPIPE ended."""
 
-E = TypeVar("E", bound=StrEnum)
+E = TypeVar("E", bound=str)
 
 
 class CommandError(Exception):
@@ -105,9 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "patterns", nargs="*", metavar="PATTERN", help="an id, its beginning, or a pattern such as 'queue.push.*'"
     )
-    _choice(command, "--kind", Kind, "only those asked of this kind of implementation")
+    _choice(command, "--kind", kinds(), "only those asked of this kind of implementation")
     _choice(command, "--level", Level, "only those of this level")
-    _choice(command, "--profile", Profile, "only those of this profile")
+    _choice(command, "--profile", profiles(), "only those of this profile")
     command.add_argument("--search", default="", metavar="TEXT", help="only those in which this text occurs")
     command.add_argument("--format", choices=("text", "json"), default="text", help="how to write them (default: text)")
 
@@ -160,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _choice(command: argparse.ArgumentParser, name: str, names: type[E], text: str) -> None:
+def _choice(command: argparse.ArgumentParser, name: str, names: Iterable[E], text: str) -> None:
     def convert(given: str) -> E:
         for member in names:
             if member.lower() == given.lower():

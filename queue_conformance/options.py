@@ -439,9 +439,9 @@ def claims_of(texts: list[str], where: str) -> dict[str, str]:
     if not texts:
         return {}
     from queue_conformance.discovery.capabilities import ClaimError, parse_claims
-    from queue_conformance.specification import Kind
+    from queue_conformance.specification.kinds import kinds
 
     try:
-        return parse_claims(texts, [kind.value for kind in Kind])
+        return parse_claims(texts, kinds())
     except ClaimError as error:
         raise UsageError(f"{where}: {error}") from error

@@ -6,8 +6,10 @@ from collections import Counter
 from dataclasses import replace
 
 from queue_conformance.engine.outcomes import Violation
+from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import ImplementationReport, Origin, Report
-from queue_conformance.specification import Kind, Level, Profile, load
+from queue_conformance.specification import Level, load
+from queue_conformance.specification.kinds import SCRAPY
 from queue_conformance.verdicts import RuleVerdict, Verdict, conclude
 
 QUEUE = "my_package.queues.DiskQueue"
@@ -29,7 +31,7 @@ def violation(rule: str = "queue.pop.empty-none", **changes: object) -> Violatio
     return Violation(**(fields | changes))  # type: ignore[arg-type]
 
 
-def implementation(name=QUEUE, kind=Kind.DOWNSTREAM_QUEUE, broken=(), known=(), blocked=(), **changes) -> ImplementationReport:
+def implementation(name=QUEUE, kind=DOWNSTREAM_QUEUE, broken=(), known=(), blocked=(), **changes) -> ImplementationReport:
     """Return a report on one implementation, whose rules are kept but for some.
 
     Args:
@@ -43,7 +45,7 @@ def implementation(name=QUEUE, kind=Kind.DOWNSTREAM_QUEUE, broken=(), known=(), 
     found = {one if isinstance(one, str) else one.rule: one for one in broken}
     verdicts = []
     for rule in load().values():
-        if kind not in rule.kinds or Profile.SCRAPY not in rule.profiles:
+        if kind not in rule.kinds or SCRAPY not in rule.profiles:
             continue
         if rule.id in found:
             seen = violation(rule.id) if isinstance(found[rule.id], str) else found[rule.id]
@@ -62,7 +64,7 @@ def implementation(name=QUEUE, kind=Kind.DOWNSTREAM_QUEUE, broken=(), known=(), 
         "path": name,
         "version": "my-package 1.2",
         "kind": kind,
-        "profile": Profile.SCRAPY,
+        "profile": SCRAPY,
         "level": Level.MUST,
         "settings": {"REDIS_URL": "redis://me:***@localhost"},
         "claims": {"order": "FIFO"},

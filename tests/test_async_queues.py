@@ -15,11 +15,10 @@ from queue_conformance.engine.registry import runner_of
 from queue_conformance.entrances.stateful import state_machine
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
+from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import RealLoop, SimulatedLoop
-from queue_conformance.reports.description import describe
-from queue_conformance.specification import Kind
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 pytest.importorskip("qcrawl", reason="qCrawl is not installed")
@@ -343,12 +342,12 @@ def test_the_released_queue_behind_a_server_breaks_what_it_breaks():
 
 
 def test_what_a_queue_offers_is_said_in_words():
-    assert describe(Kind.ASYNC_QUEUE, Capabilities()) == "nothing beyond the interface"
-    assert describe(
-        Kind.ASYNC_QUEUE, Capabilities(bounded=True, persistent=True, filesystem=True, serializes=True, clear=True)
-    ) == ("persistent, in files, bounded, serializes")
+    assert ASYNC_QUEUE.describe(Capabilities()) == "nothing beyond the interface"
+    assert ASYNC_QUEUE.describe(Capabilities(bounded=True, persistent=True, filesystem=True, serializes=True, clear=True)) == (
+        "persistent, in files, bounded, serializes"
+    )
     served = Capabilities(persistent=True, server=True, dedupe=True, real_loop=True)
-    assert describe(Kind.ASYNC_QUEUE, served) == (
+    assert ASYNC_QUEUE.describe(served) == (
         "persistent, behind a server, stores no request twice if told so, needs the stock event loop"
     )
 

@@ -15,8 +15,9 @@ from queue_conformance.baseline.gate import Gate
 from queue_conformance.baseline.judgement import Examined, judge, mark
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import commands
+from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.options import Options, Target
-from queue_conformance.specification import Kind, Level, load
+from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
 EMPTY, COUNT, TWICE = "queue.pop.empty-none", "queue.len.count", "queue.close.twice"
@@ -129,7 +130,7 @@ def violation(rule, *operations, actual="0", played=None, cause="", others=()):
     return Violation(rule, "None", actual, operations or ("queue.pop()",), "", played, cause=cause, others=others)
 
 
-def examined(name="mine", kind=Kind.DOWNSTREAM_QUEUE, level=Level.MUST, whole=True, seed=0, examples=100, **rules):
+def examined(name="mine", kind=DOWNSTREAM_QUEUE, level=Level.MUST, whole=True, seed=0, examples=100, **rules):
     """Return what a run found out: verdicts, or violations, of rules by a short name."""
     names = {"empty": EMPTY, "count": COUNT, "twice": TWICE}
     verdicts = [

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 from made_reports import HOSTILE, QUEUE, SCHEDULER, hostile, implementation, report, violation
 
+from queue_conformance import kinds
 from queue_conformance.reports import html, matrix
-from queue_conformance.specification import Kind
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, which is in the dependency group dev")
 from selenium.webdriver import ActionChains, Keys  # noqa: E402
@@ -35,7 +35,7 @@ ONE = report(
         broken=["queue.pop.empty-none", "queue.close.twice", "queue.peek.then-push", HANGS], known=["queue.peek.then-push"]
     )
 )
-THREE = report(*ONE.implementations, implementation("a.Right"), implementation(SCHEDULER, Kind.SCHEDULER), gate=["remove it"])
+THREE = report(*ONE.implementations, implementation("a.Right"), implementation(SCHEDULER, kinds.SCHEDULER), gate=["remove it"])
 OLD = report(implementation(broken=["queue.pop.empty-none"]), releases={"scrapy": "2.13.0"})
 PAGES = {
     "one.html": html.render(ONE),

@@ -14,9 +14,10 @@ from kit import FIFO_MEMORY, TESTS, run_script
 
 from gallery import QCRAWL
 from queue_conformance import __main__ as commands
+from queue_conformance.kinds import DUPEFILTER
 from queue_conformance.replay import LAST
 from queue_conformance.reports import Origin, Report, jsonl
-from queue_conformance.specification import CAPABILITIES, Kind, Level, load, words
+from queue_conformance.specification import CAPABILITIES, Level, load, words
 from queue_conformance.specification.explanation import gallery
 
 REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\") raised by queue.close()"
@@ -97,7 +98,7 @@ def listed(run, *arguments):
 def test_rules_are_filtered(run):
     rules = listed(run, "--kind=dupefilter", "--level=should")
     assert rules
-    assert rules == [rule for rule in load().values() if Kind.DUPEFILTER in rule.kinds and rule.level is Level.SHOULD]
+    assert rules == [rule for rule in load().values() if DUPEFILTER in rule.kinds and rule.level is Level.SHOULD]
     assert {rule.level for rule in listed(run, "--level=MAY", "--level=SHOULD")} == {Level.MAY, Level.SHOULD}
     assert all("qcrawl" in rule.profiles for rule in listed(run, "--profile", "qcrawl"))
 
@@ -194,9 +195,8 @@ def test_a_wrong_command_is_one_line(wrong, arguments, message):
     assert wrong(*arguments) == message
 
 
-def test_every_capability_kind_and_library_has_words():
+def test_every_capability_and_library_has_words():
     assert words.CAPABILITIES.keys() == CAPABILITIES
-    assert list(words.KINDS) == [*Kind]
     assert {library for rule in load().values() for library in rule.since} <= words.LIBRARIES.keys()
 
 

@@ -15,7 +15,7 @@ from queue_conformance import isolation
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.faults import disk
 from queue_conformance.faults.filesystem import mount_small_filesystem
-from queue_conformance.specification import Kind
+from queue_conformance.kinds import BYTE_QUEUE
 
 FULL = pytest.mark.skipif(not mounts(), reason="needs a file system of its own")
 
@@ -193,7 +193,7 @@ class TestReport:
 
 
 def check_called(name):
-    return next(check.function for check in checks_of(Kind.BYTE_QUEUE) if check.name == name)
+    return next(check.function for check in checks_of(BYTE_QUEUE) if check.name == name)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.fault import Fault, Missed, NoFault
 from queue_conformance.isolation import FlightRecorder
-from queue_conformance.specification import Kind
+from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_reference.memory import FifoMemoryQueue
 
 SIZES = (1, 70)
@@ -470,7 +470,7 @@ def test_values_are_written_as_literals(value, source):
 
 @pytest.mark.parametrize(("covered", "count"), [([1], 1), ([1, 2], 2), ([], 0)])
 def test_a_check_is_covered_if_one_of_its_cases_is(covered, count):
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
 
     @check("queue.push.accept", kinds=(), name="cases", number=(1, 2), covered=[covered])
     def some_case(queue, item, number, covered):
@@ -496,7 +496,7 @@ def tolerates(queue, tolerated, arguments):
 
 @pytest.mark.parametrize(("arguments", "context"), [(("1",), "or_exit()"), ((1, 2), "suppress(Exception)")])
 def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(arguments, context):
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
         run_case(made, "queue.push.accept", instrument(tolerates), {"arguments": arguments})
     written = f"with {context}:\n    queue.push(*{arguments!r})"
@@ -509,7 +509,7 @@ def tolerates_values(queue, tolerated):
 
 
 def test_a_script_fails_where_the_class_refuses_otherwise():
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
         run_case(made, "queue.push.accept", instrument(tolerates_values), {})
     assert failed.value.body[1:] == ["queue.push('1', 2)"]
@@ -522,7 +522,7 @@ def asserts_a_text(queue, item, texts):
 
 
 def test_a_text_that_no_f_string_can_hold_is_written():
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
         run_case(made, "queue.push.accept", instrument(asserts_a_text), {"texts": ["b'c", "\\"]})
     text = failed.value.body[-1].removeprefix("assert ").partition(" == ")[0]
@@ -534,7 +534,7 @@ def says_something(note, number):
 
 
 def test_notes_on_one_topic_are_one_line():
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made:
         made.notes.append("something else")
         for number in range(2):
@@ -551,7 +551,7 @@ def test_notes_on_one_topic_are_one_line():
     ],
 )
 def test_lines_are_shown_where_operations_do_not_say_what_a_name_means(changed, shown):
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
         run_case(made, "queue.push.accept", instrument(pushes), {"changed": changed})
     assert shown in made.violation(failed.value).operations
@@ -637,14 +637,14 @@ def play_cases(made, check, **cases):
 
 
 def test_faults_are_generated_after_a_run_without_one_and_counted():
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made:
         play_cases(made, pushes_under_a_fault, fault=[refusals])
     assert made.notes == ["faults that hit a check: refusal (1 of 1)"]
 
 
 def test_a_check_may_go_on_after_a_failure_and_shows_each_up_to_where_it_is():
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made:
         play_cases(made, pushes_under_a_fault, fault=[refusals])
     first, second = made.broken["queue.push.returns-none"], made.broken["queue.push.duplicates"]
@@ -670,7 +670,7 @@ def misses(queue, fault):
     [(fails_without_a_fault, "it fails without a fault, too"), (misses, "no fault came in its way")],
 )
 def test_what_no_fault_hits_is_not_covered(check, why):
-    registry.checks_of(Kind.DOWNSTREAM_QUEUE)  # with their fixtures
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with bench(FIFO_MEMORY) as made, pytest.raises(NotCovered, match=why):
         play_cases(made, check, fault=[refusals])
     assert not made.broken

@@ -8,8 +8,8 @@ from kit import broken, downloads, examine, run_script
 from gallery.jobs import SETTINGS
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.environments import crawls
+from queue_conformance.kinds import SCHEDULER
 from queue_conformance.kinds.job import series
-from queue_conformance.specification import Kind
 from queue_conformance.verdicts import Verdict
 from queue_reference.scheduler import Scheduler
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can
 
 REFERENCE = "queue_reference.scheduler.Scheduler"
 WITH_STATE = {"EXTENSIONS": '{"scrapy.extensions.spiderstate.SpiderState": null, "queue_reference.state.SpiderState": 0}'}
-JOBS = [check.name for check in checks_of(Kind.SCHEDULER) if check.name.startswith("job.")]
+JOBS = [check.name for check in checks_of(SCHEDULER) if check.name.startswith("job.")]
 CRASH_SAFE = {"crash-safe": "yes"}
 
 

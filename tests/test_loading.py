@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from queue_conformance.discovery.loading import LoadError, check_components, dotted, load_class, package_version, tell_kind
-from queue_conformance.specification import Kind
+from queue_conformance.kinds import BYTE_PRIORITY_QUEUE, BYTE_QUEUE, DOWNSTREAM_QUEUE, ROUND_ROBIN_QUEUE
 
 
 def test_a_class_is_loaded_by_its_dotted_path():
@@ -95,15 +95,15 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("scrapy.squeues.PickleFifoDiskQueue", Kind.DOWNSTREAM_QUEUE),
-        ("scrapy.squeues.LifoMemoryQueue", Kind.DOWNSTREAM_QUEUE),
-        ("gallery.memory.FactoryWithoutKey", Kind.DOWNSTREAM_QUEUE),
-        ("gallery.memory.WithoutClose", Kind.DOWNSTREAM_QUEUE),
-        ("queuelib.queue.FifoDiskQueue", Kind.BYTE_QUEUE),
-        ("queuelib.queue.LifoMemoryQueue", Kind.BYTE_QUEUE),
-        ("queuelib.queue.FifoSQLiteQueue", Kind.BYTE_QUEUE),
-        ("queuelib.PriorityQueue", Kind.BYTE_PRIORITY_QUEUE),
-        ("queuelib.RoundRobinQueue", Kind.ROUND_ROBIN_QUEUE),
+        ("scrapy.squeues.PickleFifoDiskQueue", DOWNSTREAM_QUEUE),
+        ("scrapy.squeues.LifoMemoryQueue", DOWNSTREAM_QUEUE),
+        ("gallery.memory.FactoryWithoutKey", DOWNSTREAM_QUEUE),
+        ("gallery.memory.WithoutClose", DOWNSTREAM_QUEUE),
+        ("queuelib.queue.FifoDiskQueue", BYTE_QUEUE),
+        ("queuelib.queue.LifoMemoryQueue", BYTE_QUEUE),
+        ("queuelib.queue.FifoSQLiteQueue", BYTE_QUEUE),
+        ("queuelib.PriorityQueue", BYTE_PRIORITY_QUEUE),
+        ("queuelib.RoundRobinQueue", ROUND_ROBIN_QUEUE),
     ],
 )
 def test_the_kind_is_told_from_the_class(path, kind):

@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 import pytest
 from made_reports import QUEUE, SCHEDULER, counts, hostile, implementation, report, violation
 
+from queue_conformance import kinds
 from queue_conformance.reports import Report, badge, html, jsonl, junit, markdown, matrix
 from queue_conformance.reports import files as report_files
 from queue_conformance.reports.page import anchors, prose, text
-from queue_conformance.specification import Kind, Level
+from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 VOID = {"meta", "link", "input", "wbr"}
@@ -163,7 +164,7 @@ def test_a_report_on_nothing_is_a_page_too():
 
 
 def test_a_report_that_was_read_back_gives_the_same_page():
-    made = report(ONE, implementation(SCHEDULER, Kind.SCHEDULER), errors=["no class"], gate=["gone"])
+    made = report(ONE, implementation(SCHEDULER, kinds.SCHEDULER), errors=["no class"], gate=["gone"])
     assert html.render(jsonl.parse(jsonl.render(made))) == html.render(made)
 
 
@@ -225,7 +226,7 @@ def test_style_and_script_are_files_of_the_package():
 # --- Several reports -------------------------------------------------------------------------------------------------
 
 OLD = report(implementation(broken=["queue.pop.empty-none", "queue.peek.then-push"]), releases={"scrapy": "2.13.0"})
-NEW = report(ONE, implementation(SCHEDULER, Kind.SCHEDULER), implementation("a.Right"), releases={"scrapy": "2.19.0"})
+NEW = report(ONE, implementation(SCHEDULER, kinds.SCHEDULER), implementation("a.Right"), releases={"scrapy": "2.19.0"})
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ from scrapy.core.scheduler import Scheduler
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.environments.crawling import make_crawler
+from queue_conformance.kinds import PRIORITY_QUEUE
 from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES
-from queue_conformance.reports.description import describe
-from queue_conformance.specification import Kind
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 EXTERNAL = {"profile": "external-queue"}
@@ -58,7 +57,7 @@ def test_a_reference_keeps_the_rules_on_external_queues(path):
 
 
 def test_what_a_class_offers_is_found():
-    assert implementation(REQUEST_PRIORITY).kind is Kind.PRIORITY_QUEUE
+    assert implementation(REQUEST_PRIORITY).kind is PRIORITY_QUEUE
     assert implementation(REQUEST_PRIORITY).capabilities.names == {"persistent", "peek"}
     assert implementation(SLOT_PRIORITY).capabilities.names == {"persistent", "peek", "slots"}
 
@@ -114,7 +113,7 @@ def test_other_right_classes_keep_every_rule(name):
 
 def test_the_report_tells_what_was_found():
     found = implementation(SLOT_PRIORITY).capabilities
-    assert describe(Kind.PRIORITY_QUEUE, found) == "persistent, peek, slots"
+    assert PRIORITY_QUEUE.describe(found) == "persistent, peek, slots"
 
 
 @pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.KeepsItsOwn", "persistent")])

@@ -15,6 +15,7 @@ from test_schema import VALIDATOR
 
 from queue_conformance import __main__ as commands
 from queue_conformance.reports import files, jsonl, reading, records
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 AGAIN = "take the file as the run wrote it"
 NO_REPORT = "no report of JSON lines: give the .jsonl file that --conformance-report wrote"
@@ -33,7 +34,7 @@ def made():
     verdicts = [replace(one, rule=replace(one.rule, **short)) for one in broken + others]
     check = reading.CheckRecord("machine", {RULE: records.Outcome.BROKEN}, 0.5, True)
     small = {"verdicts": tuple(verdicts), "checks": (check,)}
-    also = made_reports.implementation(**small, profile=records.Profile.EXTERNAL_QUEUE)
+    also = made_reports.implementation(**small, profile=EXTERNAL_QUEUE)
     found = made_reports.implementation(**small, also=also)
     report = made_reports.report(found, made_reports.implementation("other", **small), errors=["no class"], gate=["drop it"])
     return replace(report, mistakes=("the kit failed",))

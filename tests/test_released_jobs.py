@@ -4,8 +4,8 @@ import pytest
 import scrapy.squeues
 from kit import broken, downloads, examine
 
+from queue_conformance import kinds
 from queue_conformance.engine.registry import checks_of
-from queue_conformance.specification import Kind
 from queue_conformance.verdicts import Verdict
 
 pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can
 SCHEDULER = "scrapy.core.scheduler.Scheduler"
 PRIORITY_QUEUES = ("ScrapyPriorityQueue", "DownloaderAwarePriorityQueue")
 SQLITE = tuple(sorted(name for name in vars(scrapy.squeues) if name.startswith("Pickle") and "SQLiteQueue" in name))
-JOBS = [check.name for check in checks_of(Kind.SCHEDULER) if check.name.startswith("job.")]
+JOBS = [check.name for check in checks_of(kinds.SCHEDULER) if check.name.startswith("job.")]
 
 # Without active.json it takes the job for a new one; nor does a queue of queuelib miss its info.json.
 # active.json and info.json are opened with "w", which cuts them before anything is written.

@@ -7,10 +7,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import SCHEDULER, broken, examine, run_script, without_jobs
 from test_stateful import QUICK
 
+from queue_conformance import kinds
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.entrances.stateful import state_machine
-from queue_conformance.reports.description import describe
-from queue_conformance.specification import Kind
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 REDIS = {"settings": {"REDIS_URL": "redis://{host}:{port}/0"}, "server": "redis"}
@@ -58,10 +57,10 @@ def test_priorities_bind_the_scheduler_of_which_the_documents_speak():
 
 
 def test_a_report_says_what_a_scheduler_offers():
-    assert describe(Kind.SCHEDULER, Capabilities()) == "the minimal interface"
+    assert kinds.SCHEDULER.describe(Capabilities()) == "the minimal interface"
     found = Capabilities(configurable=True, persistent=True, slots=True)
     said = "takes its queues from the settings, persistent, serves the slots of the downloader in turn"
-    assert describe(Kind.SCHEDULER, found) == said
+    assert kinds.SCHEDULER.describe(found) == said
 
 
 def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():

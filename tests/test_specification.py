@@ -6,12 +6,11 @@ from importlib.metadata import requires
 import pytest
 from packaging.requirements import Requirement
 
+from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE, SCHEDULER
 from queue_conformance.specification import (
     CAPABILITIES,
     Hint,
-    Kind,
     Level,
-    Profile,
     SpecificationError,
     fitting,
     load,
@@ -21,6 +20,7 @@ from queue_conformance.specification import (
 )
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
 from queue_conformance.specification.grounds import OLDEST
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QUEUELIB, SCRAPY, kinds, profiles
 
 LONGEST = 200
 """Characters of a sentence that is read at a glance."""
@@ -53,8 +53,8 @@ def test_every_rule_of_the_shipped_files_is_well_formed():
 
 def test_every_profile_and_kind_has_rules():
     rules = load().values()
-    assert {profile for rule in rules for profile in rule.profiles} == set(Profile)
-    assert {kind for rule in rules for kind in rule.kinds} == set(Kind)
+    assert {profile for rule in rules for profile in rule.profiles} == set(profiles())
+    assert {kind for rule in rules for kind in rule.kinds} == set(kinds())
 
 
 def test_every_capability_of_the_rules_is_known():
@@ -72,8 +72,8 @@ def test_the_further_sentences_of_a_rule_are_short_and_its_own():
 def test_a_rule_is_read_field_by_field():
     rule = parse([RULE | {"needs": ["peek"], "since": {"scrapy": "2.19"}}])["queue.pop.something"]
     assert rule.level is Level.MUST
-    assert rule.profiles == {Profile.SCRAPY}
-    assert rule.kinds == {Kind.DOWNSTREAM_QUEUE}
+    assert rule.profiles == {SCRAPY}
+    assert rule.kinds == {DOWNSTREAM_QUEUE}
     assert rule.needs == {"peek"}
     assert rule.since == {"scrapy": "2.19"}
     assert (rule.why, rule.how) == ("Otherwise it does not.", "Tries it.")
@@ -123,8 +123,8 @@ def test_no_rule_is_called_provisional_that_is_not_any_more():
         ({"provisional": True}, "provisional is a minor release of the kit, such as '0.2', not True"),
         ({"provisional": ""}, "provisional is a minor release of the kit, such as '0.2', not ''"),
         ({"level": "OUGHT"}, "'OUGHT' is not a valid Level"),
-        ({"profiles": ["scrappy"]}, "'scrappy' is not a valid Profile"),
-        ({"kinds": ["stack"]}, "'stack' is not a valid Kind"),
+        ({"profiles": ["scrappy"]}, "'scrappy' is no profile"),
+        ({"kinds": ["stack"]}, "'stack' is no kind of implementation"),
         ({"needs": ["wings"]}, "unknown capabilities wings"),
         ({"colour": "red"}, "unknown fields colour"),
         ({"sentence": "It works"}, "the sentence does not end in a full stop"),
@@ -191,13 +191,13 @@ BOUND = RULE | {"binds": ["queuelib.queue.FifoDiskQueue"]}
     ],
 )
 def test_a_rule_binds_the_class_of_which_its_source_speaks(lineage, claims, level):
-    asked = rules_of(parse([BOUND]), Kind.DOWNSTREAM_QUEUE, Profile.SCRAPY, lineage, claims)
+    asked = rules_of(parse([BOUND]), DOWNSTREAM_QUEUE, SCRAPY, lineage, claims)
     assert asked[RULE["id"]].level is level
 
 
-@pytest.mark.parametrize(("profile", "level"), [(Profile.EXTERNAL_QUEUE, Level.MUST), (Profile.SCRAPY, Level.SHOULD)])
+@pytest.mark.parametrize(("profile", "level"), [(EXTERNAL_QUEUE, Level.MUST), (SCRAPY, Level.SHOULD)])
 def test_what_only_the_draft_says_of_schedulers_binds_those_that_are_held_to_it(profile, level):
-    assert rules_of(load(), Kind.SCHEDULER, profile)["scheduler.enqueue.other-propagates"].level is level
+    assert rules_of(load(), SCHEDULER, profile)["scheduler.enqueue.other-propagates"].level is level
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_what_only_the_draft_says_of_schedulers_binds_those_that_are_held_to_it(
 )
 def test_a_claim_or_a_profile_makes_a_must_of_a_should(condition, claims, level):
     rules = parse([RULE | {"level": "SHOULD", "basis": "code", "must-if": [condition]}])
-    assert rules_of(rules, Kind.DOWNSTREAM_QUEUE, Profile.SCRAPY, frozenset(), claims)[RULE["id"]].level is level
+    assert rules_of(rules, DOWNSTREAM_QUEUE, SCRAPY, frozenset(), claims)[RULE["id"]].level is level
 
 
 @pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "basis", "why", "how", "profiles", "kinds"])
@@ -227,7 +227,7 @@ def test_an_id_that_occurs_twice_is_refused():
 
 
 def test_only_the_rules_of_the_profile_and_kind_are_asked():
-    rules = rules_of(load(), Kind.BYTE_QUEUE, Profile.QUEUELIB)
+    rules = rules_of(load(), BYTE_QUEUE, QUEUELIB)
     assert "queue.push.bytes-only" in rules
     assert "queue.ctor.from-crawler" not in rules
     assert "queue.push.transient-error" not in rules

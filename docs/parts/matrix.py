@@ -10,8 +10,9 @@ from typing import Any
 
 from parts.rules import link
 from queue_conformance import specification
-from queue_conformance.specification import Kind, Level, Profile
-from queue_conformance.specification.words import KINDS, LIBRARIES, listed
+from queue_conformance.specification import Level
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QCRAWL, QUEUELIB, SCRAPY, kinds
+from queue_conformance.specification.words import LIBRARIES, listed
 
 VERDICTS = Path(__file__).parent.parent / "matrix" / "verdicts.json"
 
@@ -49,12 +50,12 @@ def legend() -> str:
 def tables() -> str:
     """Return the tables of each kind: its implementations, and their verdict on each rule that applies to one of them."""
     lines: list[str] = []
-    for kind in Kind:
-        for profile in (Profile.SCRAPY, Profile.EXTERNAL_QUEUE, Profile.QUEUELIB, Profile.QCRAWL):
+    for kind in kinds():
+        for profile in (SCRAPY, EXTERNAL_QUEUE, QUEUELIB, QCRAWL):
             found = [one for one in _read()["implementations"] if (one["kind"], one["profile"]) == (kind, profile)]
             if found:
-                title = KINDS[kind].capitalize()
-                title += " behind a server" if profile is Profile.EXTERNAL_QUEUE else ""
+                title = kind.plural.capitalize()
+                title += " behind a server" if profile is EXTERNAL_QUEUE else ""
                 lines += [f"## {title}", "", *_implementations(found), "", *_rules(found), ""]
     return "\n".join(lines)
 

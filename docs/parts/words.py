@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from queue_conformance.specification import Kind
-from queue_conformance.specification.words import KINDS, listed
+from queue_conformance.specification import kinds as registry
+from queue_conformance.specification.words import listed
 
 CLAIMS: Mapping[str, str] = {
     "real-loop": "it needs the stock event loop, for sockets or for threads of its own",
@@ -35,7 +35,7 @@ def cell(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
-def kinds(found: Iterable[Kind]) -> str:
+def kinds(found: Iterable[str]) -> str:
     """Name kinds in the order in which they are declared."""
     chosen = set(found)
-    return listed(KINDS[kind] for kind in Kind if kind in chosen)
+    return listed(kind.plural for kind in registry.kinds() if kind in chosen)

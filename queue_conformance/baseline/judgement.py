@@ -10,7 +10,7 @@ from enum import StrEnum
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import CAUSES, Violation
-from queue_conformance.specification import Kind, Level, load
+from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
 
@@ -30,7 +30,7 @@ class Examined:
     """
 
     name: str
-    kind: Kind
+    kind: str
     level: Level
     verdicts: tuple[RuleVerdict, ...]
     whole: bool = True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.specification import Kind, Profile
+from queue_conformance.specification.kinds import Kind, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,3 @@ class Implementation:
             for place, text in self.places.items():
                 value = value.replace(place, text)
         return value
-
-
-BUILT_BY_AUTHORS = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.ASYNC_QUEUE, Kind.SCHEDULER, Kind.DUPEFILTER})
-"""The kinds that a function of the author's may build; the others are driven by the arguments of their constructors."""

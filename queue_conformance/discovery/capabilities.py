@@ -88,6 +88,12 @@ class Capabilities:
             names.add("by-priority")
         return frozenset(names)
 
+    @property
+    def places(self) -> str:
+        """Whether and where it keeps what it is given, in words."""
+        where = ["in files"] * self.filesystem + ["behind a server"] * self.server
+        return ", ".join(["persistent" if self.persistent else "not persistent", *where])
+
 
 _NO_FLAGS = ("peek_stub", "unprioritized")
 

@@ -16,8 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from queue_conformance.discovery.capabilities import nearest
-from queue_conformance.discovery.signatures import parameters, requires_key
-from queue_conformance.specification import Kind, Profile
+from queue_conformance.specification.kinds import Kind, kinds
 
 NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 
@@ -209,80 +208,20 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
     """
     name = path or path_of(cls)
     found = evident_kind(cls)
-    allowed = _KINDS_OF_OPTIONS.get(option, frozenset(Kind))
-    if found in allowed:
-        return found
     if found is not None:
-        right = next(other for other, kinds in _KINDS_OF_OPTIONS.items() if found in kinds)
-        raise LoadError(f"{name} is a {found.replace('-', ' ')}: give it by --{right}")
-    if option in _DEFAULTS:
-        return _DEFAULTS[option]
+        if option and option not in (found.option, *found.also_by):
+            raise LoadError(f"{name} is a {found.words}: give it by --{found.option}")
+        return found
+    for kind in kinds():
+        if kind.assumed and kind.option == option:
+            return kind
     missing = [method for method in ("push", "pop") if not callable(getattr(cls, method, None))]
     raise LoadError(f"{name} is no queue: it has no {' and no '.join(missing)}")
 
 
-_KINDS_OF_OPTIONS = {
-    "queue-class": frozenset(
-        {Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE, Kind.ASYNC_QUEUE}
-    ),
-    "priority-queue-class": frozenset({Kind.PRIORITY_QUEUE, Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE}),
-    "scheduler-class": frozenset({Kind.SCHEDULER, Kind.ASYNC_SCHEDULER}),
-    "dupefilter-class": frozenset({Kind.DUPEFILTER}),
-    "spider-state-class": frozenset({Kind.SPIDER_STATE}),
-}
-"""What each option names."""
-
-_DEFAULTS = {
-    "scheduler-class": Kind.SCHEDULER,
-    "dupefilter-class": Kind.DUPEFILTER,
-    "spider-state-class": Kind.SPIDER_STATE,
-}
-"""What an option takes a class for that shows no kind: its missing methods are then the first thing to report."""
-
-_TELLING = {
-    Kind.SCHEDULER: ("enqueue_request", "next_request", "has_pending_requests"),
-    Kind.DUPEFILTER: ("request_seen",),
-    Kind.SPIDER_STATE: ("spider_opened", "spider_closed"),
-}
-"""Methods of which one is enough to tell a kind."""
-
-
 def evident_kind(cls: type[Any]) -> Kind | None:
     """Return the kind that the methods and the constructor of a class show, if they show one."""
-    if inspect.iscoroutinefunction(getattr(cls, "get", None)):
-        if callable(getattr(cls, "put", None)):
-            return Kind.ASYNC_QUEUE
-        if callable(getattr(cls, "add", None)):
-            return Kind.ASYNC_SCHEDULER
-    for kind, methods in _TELLING.items():
-        if any(callable(getattr(cls, method, None)) for method in methods):
-            return kind
-    constructor = list(parameters(getattr(cls, "from_crawler", cls)))
-    offered = [method for method in ("push", "pop") if callable(getattr(cls, method, None))]
-    if offered and "downstream_queue_cls" in {*constructor, *parameters(cls)}:
-        return Kind.PRIORITY_QUEUE
-    if (hasattr(cls, "from_crawler") and offered) or (len(offered) == 2 and {"crawler", "key"} & set(constructor)):
-        return Kind.DOWNSTREAM_QUEUE
-    if len(offered) < 2:
-        return None
-    if constructor[:1] in (["qfactory"], ["factory"], ["queue_factory"]):
-        return Kind.ROUND_ROBIN_QUEUE if requires_key(cls.push) else Kind.BYTE_PRIORITY_QUEUE
-    return Kind.BYTE_QUEUE
-
-
-PROFILES = {
-    Kind.DOWNSTREAM_QUEUE: Profile.SCRAPY,
-    Kind.BYTE_QUEUE: Profile.QUEUELIB,
-    Kind.BYTE_PRIORITY_QUEUE: Profile.QUEUELIB,
-    Kind.ROUND_ROBIN_QUEUE: Profile.QUEUELIB,
-    Kind.PRIORITY_QUEUE: Profile.SCRAPY,
-    Kind.SCHEDULER: Profile.SCRAPY,
-    Kind.DUPEFILTER: Profile.SCRAPY,
-    Kind.SPIDER_STATE: Profile.SCRAPY,
-    Kind.ASYNC_QUEUE: Profile.QCRAWL,
-    Kind.ASYNC_SCHEDULER: Profile.QCRAWL,
-}
-"""The profile that each kind is held to unless the author chooses another."""
+    return next((kind for kind in sorted(kinds(), key=lambda kind: -kind.precedence) if kind.shows(cls)), None)
 
 
 def package_version(cls: type[Any]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities, Order
 from queue_conformance.discovery.expectations import hold, is_unsupported, says_memory, stored_files
@@ -14,7 +15,6 @@ from queue_conformance.discovery.signatures import parameters, takes_place
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.script_support.example import same
-from queue_conformance.specification import Kind
 
 _SAMPLES: Mapping[str, str] = {
     "str": "'text'",
@@ -34,58 +34,6 @@ _SAMPLES: Mapping[str, str] = {
 """Values of the types that requests carry, by what reports call them."""
 
 
-@runtime_checkable
-class ProbesItself(Protocol):
-    """A driver of a kind with experiments of its own."""
-
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
-        """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
-
-
-def probe(driver: Driver, room: Callable[[], Path]) -> Capabilities:
-    """Find out what an implementation offers.
-
-    Args:
-        driver: opens it.
-        room: makes an empty directory; each probe gets one.
-
-    Returns:
-        What was found.
-    """
-    kind = driver.implementation.kind
-    if isinstance(driver, ProbesItself):
-        return driver.probe(room)
-    if kind in (Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE):
-        cls = driver.implementation.cls
-        return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))
-    implementation = driver.implementation
-    found = Probe(driver, room)
-    persistent = found.persistent()
-    peek, peek_stub = found.peek()
-    serializes = kind is Kind.DOWNSTREAM_QUEUE and found.serializes()
-    filesystem, stored = found.filesystem()
-    shown = Capabilities(
-        order=found.order(),
-        priority=found.priority() if kind is Kind.DOWNSTREAM_QUEUE else "none",
-        persistent=persistent,
-        filesystem=filesystem,
-        serializes=serializes,
-        peek=peek,
-        peek_stub=peek_stub,
-        clear=callable(getattr(implementation.cls, "clear", None)),
-        chunked=kind is Kind.BYTE_QUEUE and "chunksize" in parameters(implementation.builder),
-        stores=found.stores() if serializes else {},
-    )
-
-    def stores() -> Iterator[str]:
-        if stored:
-            yield "it writes files below its key"
-        if kind is Kind.BYTE_QUEUE and takes_place(implementation.builder) and not says_memory(implementation.cls):
-            yield "it takes a path"
-
-    return hold(shown, implementation.cls, implementation.settings, {"persistent": stores()})
-
-
 _PRIORITIES = ((0, 5, -5, 1), (1, -5, 0, 5), (-5, 1, 5, 0))
 """What is pushed to tell whether a queue orders by priority: none of it sorted, nor turned round."""
 
@@ -95,11 +43,45 @@ _SEQUENCES = ((3, 1, 2), (2, 3, 1), (5, 9, 7), (8, 4, 7), (9, 4, 8), (4, 1, 3, 2
 
 
 class Probe:
-    """Small experiments with the queues of one driver."""
+    """Small experiments with the queues of one driver.
+
+    Args:
+        driver: opens them.
+        room: makes an empty directory; each experiment gets one.
+    """
 
     def __init__(self, driver: Driver, room: Callable[[], Path]) -> None:
         self._driver = driver
         self._room = room
+
+    def requests(self) -> Capabilities:
+        """Find out what a queue of requests offers."""
+        serializes = self.serializes()
+        found = replace(self._queue(), priority=self.priority(), serializes=serializes)
+        return self._held(replace(found, stores=self.stores() if serializes else {}))
+
+    def bytes(self) -> Capabilities:
+        """Find out what a queue of bytes offers."""
+        builder, cls = self._driver.implementation.builder, self._driver.implementation.cls
+        found = replace(self._queue(), chunked="chunksize" in parameters(builder))
+        return self._held(found, ["it takes a path"] if takes_place(builder) and not says_memory(cls) else [])
+
+    def _queue(self) -> Capabilities:
+        peek, peek_stub = self.peek()
+        filesystem, self._writes = self.filesystem()
+        return Capabilities(
+            order=self.order(),
+            persistent=self.persistent(),
+            filesystem=filesystem,
+            peek=peek,
+            peek_stub=peek_stub,
+            clear=callable(getattr(self._driver.implementation.cls, "clear", None)),
+        )
+
+    def _held(self, shown: Capabilities, stores: Iterable[str] = ()) -> Capabilities:
+        """Add what it is held to although it did not show it."""
+        evidence = [*(["it writes files below its key"] if self._writes else []), *stores]
+        return hold(shown, self._driver.implementation.cls, self._driver.implementation.settings, {"persistent": iter(evidence)})
 
     def order(self) -> Order:
         """Drain several small queues; the order that most of them show counts: what keeps one in most cases means to."""

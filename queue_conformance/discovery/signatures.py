@@ -20,6 +20,11 @@ def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
+def methods_of(cls: type[Any], *names: str) -> list[str]:
+    """Return those of the names that are methods of a class."""
+    return [name for name in names if callable(getattr(cls, name, None))]
+
+
 def takes_key(cls: type[Any]) -> bool:
     """Whether a class can be built as Scrapy builds queues: from a crawler and a key, or from a key alone."""
     try:

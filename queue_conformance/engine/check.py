@@ -20,12 +20,12 @@ from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault, Missed
-from queue_conformance.specification import Kind
+from queue_conformance.specification.kinds import Kind
 
 
 def check(
     *rules: str,
-    kinds: Iterable[Kind] = registry.QUEUES,
+    kinds: Iterable[Kind] = (),
     name: str | None = None,
     presupposes: str = "",
     masked: Mapping[str, str] | None = None,
@@ -35,7 +35,7 @@ def check(
 
     Args:
         rules: the ids of the rules that it examines; assertions are about the first, unless ``about`` says otherwise.
-        kinds: the kinds of implementation that it can drive.
+        kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
         presupposes: a program; where that fails, what the check asks says nothing.
         masked: by the id of a rule, that of another one; where that fails too, a failure of the first says nothing.

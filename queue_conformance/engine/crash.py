@@ -46,7 +46,7 @@ from queue_conformance.script_support.kills import (
     tear_write,
     trace_lines,
 )
-from queue_conformance.specification import Kind
+from queue_conformance.specification.kinds import Kind
 
 T = TypeVar("T")
 
@@ -278,7 +278,7 @@ def _kind_of(failure: RuleBroken) -> tuple[str, ...]:
 def crash_sweep(
     *rules: str,
     workloads: Callable[[Bench], Iterable[str]],
-    kinds: Iterable[Kind] = registry.QUEUES,
+    kinds: Iterable[Kind] = (),
     ways: Set[When] = frozenset({When.AFTER, When.LINE, When.BYTE}),
     points: Callable[[Bench], int] = lambda bench: POINTS,
     masked: Mapping[str, str] = MappingProxyType({}),
@@ -290,7 +290,7 @@ def crash_sweep(
     Args:
         rules: the ids of the rules that it examines; assertions are about the first, unless ``about`` says otherwise.
         workloads: returns the workloads, the simplest first.
-        kinds: the kinds of implementation that it can drive.
+        kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         ways: how children are killed.
         points: returns how many kill points there are for a hundred examples.
         masked: by rule, another one; where that fails, the first says nothing.

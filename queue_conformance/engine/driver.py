@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import OPENER_ARGUMENTS
 from queue_conformance.engine.quoting import Quotation, quote
 from queue_conformance.engine.recording import OperationRaised, Recorder
@@ -224,6 +225,14 @@ class Driver(ABC):
             return experiment()
         except OperationRaised:
             return False
+
+    @abstractmethod
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        """Find out by experiments what the implementation offers; nothing is judged here.
+
+        Args:
+            room: makes an empty directory; each experiment gets one.
+        """
 
     @abstractmethod
     def _item(self, number: int) -> Item:

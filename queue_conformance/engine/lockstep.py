@@ -15,10 +15,11 @@ from typing import Any, ClassVar, TypeVar
 from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import RuleBroken, shown_by
-from queue_conformance.engine.registry import check, runner_of
+from queue_conformance.engine.registry import check, kinds_at, runner_of
 from queue_conformance.engine.runner import ATTEMPTS, Runner
 from queue_conformance.engine.sequences import Command, commands
-from queue_conformance.specification import Kind, load
+from queue_conformance.specification import load
+from queue_conformance.specification.kinds import Kind
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -182,15 +183,15 @@ def run_each(bench: Bench, sequences: Iterable[str], **options: Any) -> None:
             run(bench, sequence, **options)
 
 
-def machine(kind: type[Lockstep], kinds: Iterable[Kind], name: str = "machine") -> None:
+def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machine") -> None:
     """Register the check that generates sequences of the commands of a class; its rules are those of their table.
 
     Args:
         kind: the class.
-        kinds: the kinds of implementation that it can drive; rules of others are left out.
+        kinds: the kinds of implementation that it can drive, or all of its folder; rules of others are left out.
         name: what the check is called.
     """
-    specification, driven = load(), frozenset(kinds)
+    specification, driven = load(), frozenset(kinds) or kinds_at(kind.__module__)
 
     def generated_sequences(bench: Bench) -> None:
         from queue_conformance.engine.generation import explore

@@ -6,13 +6,14 @@ raises nothing if they are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.specification import Kind
+from queue_conformance.specification.kinds import Kind
+from queue_conformance.specification.kinds import kinds as all_kinds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,55 +47,17 @@ class Check:
         return self.name.startswith("machine")
 
 
-QUEUES = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.BYTE_QUEUE})
-COLLECTIONS = frozenset({Kind.BYTE_PRIORITY_QUEUE, Kind.ROUND_ROBIN_QUEUE})
-
-PACKAGES: Mapping[Kind, tuple[str, ...]] = {
-    Kind.DOWNSTREAM_QUEUE: ("queue",),
-    Kind.BYTE_QUEUE: ("queue",),
-    Kind.BYTE_PRIORITY_QUEUE: ("byte_collections",),
-    Kind.ROUND_ROBIN_QUEUE: ("byte_collections",),
-    Kind.PRIORITY_QUEUE: ("priority_queue",),
-    Kind.SCHEDULER: ("scheduler", "job"),
-    Kind.DUPEFILTER: ("dupefilter",),
-    Kind.SPIDER_STATE: ("spider_state",),
-    Kind.ASYNC_QUEUE: ("async_queue",),
-    Kind.ASYNC_SCHEDULER: ("async_scheduler",),
-}
-"""The packages with the checks of each kind.
-
-Each has ``MODULES``, the names of its modules with checks in the order in which these are run. The first one of a kind
-also has the modules ``preflight`` (see :mod:`queue_conformance.running.preflight`) and ``commands``, whose ``LOCKSTEP`` has the
-commands of the kind.
-"""
-
-_DRIVERS = {
-    Kind.DOWNSTREAM_QUEUE: ("queue.downstream_driver", "DownstreamQueueDriver"),
-    Kind.BYTE_QUEUE: ("queue.byte_driver", "ByteQueueDriver"),
-    Kind.BYTE_PRIORITY_QUEUE: ("byte_collections.driver", "BytePriorityQueueDriver"),
-    Kind.ROUND_ROBIN_QUEUE: ("byte_collections.driver", "RoundRobinQueueDriver"),
-    Kind.PRIORITY_QUEUE: ("priority_queue.driver", "PriorityQueueDriver"),
-    Kind.SCHEDULER: ("scheduler.driver", "SchedulerDriver"),
-    Kind.DUPEFILTER: ("dupefilter.driver", "DupeFilterDriver"),
-    Kind.SPIDER_STATE: ("spider_state.driver", "SpiderStateDriver"),
-    Kind.ASYNC_QUEUE: ("async_queue.driver", "AsyncQueueDriver"),
-    Kind.ASYNC_SCHEDULER: ("async_scheduler.driver", "AsyncSchedulerDriver"),
-}
-"""The module and the name of each driver."""
-
-_KINDS = "queue_conformance.kinds"
-
 _registered: dict[tuple[str, frozenset[Kind]], Check] = {}
 
 
 def check(
-    *rules: str, kinds: Iterable[Kind] = QUEUES, name: str | None = None
+    *rules: str, kinds: Iterable[Kind] = (), name: str | None = None
 ) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
     """Register a function as a check.
 
     Args:
         rules: the ids of the rules that it examines; an unknown id is found by the kit's own tests.
-        kinds: the kinds of implementation that it can drive.
+        kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what its node is called, if not the id of its first rule.
 
     Raises:
@@ -102,7 +65,7 @@ def check(
     """
 
     def register(function: Callable[[Bench], None]) -> Callable[[Bench], None]:
-        added = Check(name or rules[0], rules, frozenset(kinds), function)
+        added = Check(name or rules[0], rules, frozenset(kinds) or kinds_at(function.__module__), function)
         for known in _registered.values():
             again = known.function.__module__ == function.__module__ and known.function.__qualname__ == function.__qualname__
             if known.name == added.name and known.kinds & added.kinds and not again:
@@ -113,17 +76,22 @@ def check(
     return register
 
 
+def kinds_at(module: str) -> frozenset[Kind]:
+    """Return the kinds in whose folders a module lies."""
+    return frozenset(kind for kind in all_kinds() if any(module.startswith(f"{folder}.") for folder in kind.folders))
+
+
 def checks_of(kind: Kind) -> list[Check]:
     """Return the checks that can drive a kind, in the order in which they are run: the machines last."""
-    for package in PACKAGES[kind]:
-        for module in import_module(f"{_KINDS}.{package}").MODULES:
-            import_module(f"{_KINDS}.{package}.{module}")
+    for folder in kind.folders:
+        for module in import_module(folder).MODULES:
+            import_module(f"{folder}.{module}")
     return sorted((found for found in _registered.values() if kind in found.kinds), key=lambda check: check.is_machine)
 
 
 def part_of(kind: Kind, module: str) -> ModuleType:
     """Return a module that the main package of a kind has."""
-    return import_module(f"{_KINDS}.{PACKAGES[kind][0]}.{module}")
+    return import_module(f"{kind.folders[0]}.{module}")
 
 
 def make_driver(implementation: Implementation, directory: Path, recorder: Recorder) -> Driver:
@@ -135,8 +103,8 @@ def make_driver(implementation: Implementation, directory: Path, recorder: Recor
         recorder: keeps the operations.
     """
     # Scrapy takes a quarter of a second to import: only for those who need it.
-    module, name = _DRIVERS[implementation.kind]
-    driver: type[Driver] = getattr(import_module(f"{_KINDS}.{module}"), name)
+    module, _, name = implementation.kind.driver.partition(":")
+    driver: type[Driver] = getattr(import_module(module), name)
     return driver(implementation, directory, recorder)
 
 

@@ -1,5 +1,13 @@
 """The entrance for one's own tests: a suite for each kind of implementation, to subclass.
 
+from queue_conformance.kinds.async_queue.kind import ASYNC_QUEUE
+from queue_conformance.kinds.async_scheduler.kind import ASYNC_SCHEDULER
+from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE, ROUND_ROBIN_QUEUE
+from queue_conformance.kinds.dupefilter.kind import DUPEFILTER
+from queue_conformance.kinds.priority_queue.kind import PRIORITY_QUEUE
+from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
+from queue_conformance.kinds.scheduler.kind import SCHEDULER
+from queue_conformance.kinds.spider_state.kind import SPIDER_STATE
 from queue_conformance import DownstreamQueueSuite
 
 class TestMyQueue(DownstreamQueueSuite):
@@ -26,9 +34,21 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.items import run_check
 from queue_conformance.entrances.joining import Described
 from queue_conformance.entrances.session import session_of
+from queue_conformance.kinds import (
+    ASYNC_QUEUE,
+    ASYNC_SCHEDULER,
+    BYTE_PRIORITY_QUEUE,
+    BYTE_QUEUE,
+    DOWNSTREAM_QUEUE,
+    DUPEFILTER,
+    PRIORITY_QUEUE,
+    ROUND_ROBIN_QUEUE,
+    SCHEDULER,
+    SPIDER_STATE,
+)
 from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE, UsageError
 from queue_conformance.running.examination import all_checks_of
-from queue_conformance.specification import Kind
+from queue_conformance.specification.kinds import Kind, kind_named
 
 _RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
 """What no subclass may say, lest checks be gone and nobody notice."""
@@ -134,12 +154,12 @@ class ConformanceSuite:
         said: dict[str, Any] = dict(zip(names, values, strict=False))
         common = session_of(request.config).options.common
         evident = evident_kind(cls)
-        if opener is not None and self.kind is Kind.DOWNSTREAM_QUEUE and evident is Kind.BYTE_QUEUE:
+        if opener is not None and self.kind is DOWNSTREAM_QUEUE and evident is BYTE_QUEUE:
             said["kind"] = self.kind  # what builds it takes a crawler, whatever its constructor looks like
         target = describe(name, self.option, path, said, common)
         kind = target.claims.get("kind") or evident or self.kind
         if kind != self.kind:
-            raise LoadError(f"{path} is a {kind.replace('-', ' ')}: subclass {SUITES[Kind(kind)].__name__}")
+            raise LoadError(f"{path} is a {kind_named(kind).words}: subclass {SUITES[kind_named(kind)].__name__}")
         return Described(target, cls, opener, prepare)
 
     def _value(self, name: str, request: pytest.FixtureRequest) -> Any:
@@ -208,7 +228,7 @@ class DownstreamQueueSuite(ConformanceSuite):
         queue_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.DOWNSTREAM_QUEUE
+    kind = DOWNSTREAM_QUEUE
     option = "queue-class"
     queue_class: Any = None
 
@@ -220,7 +240,7 @@ class ByteQueueSuite(ConformanceSuite):
         queue_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.BYTE_QUEUE
+    kind = BYTE_QUEUE
     option = "queue-class"
     queue_class: Any = None
 
@@ -232,7 +252,7 @@ class BytePriorityQueueSuite(ConformanceSuite):
         priority_queue_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.BYTE_PRIORITY_QUEUE
+    kind = BYTE_PRIORITY_QUEUE
     option = "priority-queue-class"
     priority_queue_class: Any = None
 
@@ -244,7 +264,7 @@ class RoundRobinQueueSuite(ConformanceSuite):
         priority_queue_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.ROUND_ROBIN_QUEUE
+    kind = ROUND_ROBIN_QUEUE
     option = "priority-queue-class"
     priority_queue_class: Any = None
 
@@ -256,7 +276,7 @@ class PriorityQueueSuite(ConformanceSuite):
         priority_queue_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.PRIORITY_QUEUE
+    kind = PRIORITY_QUEUE
     option = "priority-queue-class"
     priority_queue_class: Any = None
 
@@ -268,7 +288,7 @@ class SchedulerSuite(ConformanceSuite):
         scheduler_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.SCHEDULER
+    kind = SCHEDULER
     option = "scheduler-class"
     scheduler_class: Any = None
 
@@ -280,7 +300,7 @@ class DupeFilterSuite(ConformanceSuite):
         dupefilter_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.DUPEFILTER
+    kind = DUPEFILTER
     option = "dupefilter-class"
     dupefilter_class: Any = None
 
@@ -292,7 +312,7 @@ class SpiderStateSuite(ConformanceSuite):
         spider_state_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.SPIDER_STATE
+    kind = SPIDER_STATE
     option = "spider-state-class"
     spider_state_class: Any = None
 
@@ -304,7 +324,7 @@ class AsyncQueueSuite(ConformanceSuite):
         queue_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.ASYNC_QUEUE
+    kind = ASYNC_QUEUE
     option = "queue-class"
     queue_class: Any = None
 
@@ -316,7 +336,7 @@ class AsyncSchedulerSuite(ConformanceSuite):
         scheduler_class: the class, or its dotted path; or a fixture that returns it.
     """
 
-    kind = Kind.ASYNC_SCHEDULER
+    kind = ASYNC_SCHEDULER
     option = "scheduler-class"
     scheduler_class: Any = None
 

@@ -15,10 +15,10 @@ from typing import Any
 from queue_conformance import __version__
 from queue_conformance.discovery.capabilities import apply_claims
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
-from queue_conformance.reports.description import describe
 from queue_conformance.reports.secrets import Secrets
 from queue_conformance.running.survey import Survey
-from queue_conformance.specification import Kind, Level, Profile
+from queue_conformance.specification import Level
+from queue_conformance.specification.kinds import Profile
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
 
 
@@ -66,8 +66,8 @@ class ImplementationReport:
     name: str
     path: str
     version: str
-    kind: Kind
-    profile: Profile
+    kind: str
+    profile: str
     level: Level
     settings: Mapping[str, Any]
     claims: Mapping[str, str]
@@ -235,7 +235,7 @@ def report_on(
         settings=secrets.settings(survey.settings),
         claims=survey.claims,
         server=survey.server,
-        found=describe(survey.kind, survey.found) if survey.usable else "",
+        found=survey.kind.describe(survey.found) if survey.usable else "",
         offers=survey.found.names,
         stores=survey.found.stores,
         checks=tuple(_record(result) for result in results),

@@ -149,7 +149,7 @@ def _told_apart(pairs: Sequence[tuple[Origin, ImplementationReport]]) -> list[tu
 def _tables(columns: Sequence[_Column]) -> Iterator[_Table]:
     kinds = dict.fromkeys(column.found.kind for column in columns)
     for kind in kinds:
-        of_kind = [column for column in columns if column.found.kind is kind]
+        of_kind = [column for column in columns if column.found.kind == kind]
         rules = {verdict.rule.id: verdict.rule for column in of_kind for verdict in column.found.verdicts}
         groups = grouped(rules.values(), lambda rule: rule.id)
         yield _Table(words(kind).capitalize(), f"{kind}/" if len(kinds) > 1 else "", of_kind, groups)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from queue_conformance.engine.outcomes import Outcome
-from queue_conformance.specification import Kind, Level, Profile
+from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 SCHEMA = 1
@@ -43,8 +43,8 @@ class Implementation(_Record, tag="implementation"):
     implementation: str
     path: str
     version: str
-    kind: Kind
-    profile: Profile
+    kind: str
+    profile: str
     level: Literal["MUST", "SHOULD"]
     settings: dict[str, Any]
     claims: dict[str, str]
@@ -117,7 +117,7 @@ class Also(_Record, tag="also"):
     """The same implementation, measured by a second contract."""
 
     implementation: str
-    profile: Profile
+    profile: str
     counts: _Counts
     verdict: RunVerdict
     rules: list[Rule]

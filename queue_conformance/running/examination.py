@@ -15,8 +15,9 @@ from queue_conformance.running.execution import Conditions, blocked, execute
 from queue_conformance.running.preflight import claims_of, preflight_of
 from queue_conformance.running.spawning import execute_in_spawned
 from queue_conformance.running.survey import Survey
-from queue_conformance.specification import Kind, Level, Profile, Rule
+from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.applicability import why_not_applicable
+from queue_conformance.specification.kinds import Kind, Profile
 
 FATALITIES = 3
 """Hangs, exits and crashes that break a MUST rule, after which the other checks of an implementation are not tried any more."""

@@ -14,7 +14,7 @@ from queue_conformance.discovery.capabilities import contradictions
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.registry import Check, part_of
-from queue_conformance.specification import Kind
+from queue_conformance.specification.kinds import Kind
 
 CLAIMS = "claims.true"
 """The rule on claims, of every kind."""

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import isolation
-from queue_conformance.discovery import BUILT_BY_AUTHORS, Implementation
+from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, nearest
 from queue_conformance.discovery.expectations import hold, lineage_of
 from queue_conformance.discovery.loading import (
-    PROFILES,
     LoadError,
     check_components,
     is_importable,
@@ -29,12 +28,11 @@ from queue_conformance.discovery.loading import (
     package_version,
     tell_kind,
 )
-from queue_conformance.discovery.probing import probe
 from queue_conformance.discovery.signatures import OPENER_ARGUMENTS, keywords, takes_key
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import CheckResult, Outcome
 from queue_conformance.engine.recording import OperationRaised, Recorder, describe
-from queue_conformance.engine.registry import COLLECTIONS, make_driver
+from queue_conformance.engine.registry import make_driver
 from queue_conformance.environments import crawls
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected
@@ -43,8 +41,9 @@ from queue_conformance.isolation import FlightRecorder
 from queue_conformance.running.execution import Conditions, fatal_result, left_note, observe, on_bench, run_blaming
 from queue_conformance.running.manners import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.preflight import claims_of, preflight_of
-from queue_conformance.specification import CRAWLED, Kind, Profile, Rule, load
+from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
+from queue_conformance.specification.kinds import Kind, Profile, kind_named, profile_named
 
 
 @dataclass(frozen=True)
@@ -182,20 +181,20 @@ def survey(
 
     if loaded.server:
         _prepare(loaded.server)
-    if conditions.prepare is not None and loaded.kind in CRAWLED:
+    if conditions.prepare is not None and loaded.kind.crawled:
         _expect_preparation(conditions.prepare, conditions)
     if conditions.opener is not None and loaded.hooked:
-        _expect_arguments(conditions.opener, settings if loaded.kind not in CRAWLED else {})
+        _expect_arguments(conditions.opener, settings if not loaded.kind.crawled else {})
         if _declines(implementation, conditions):
             if not conditions.may_decline:
                 raise LoadError(f"the function that opens the queue returned None, and not a {path.rpartition('.')[2]}")
             loaded = replace(loaded, hooked=False)
             implementation = loaded.implementation(cls)
-    if loaded.kind not in CRAWLED:
+    if not loaded.kind.crawled:
         _expect_settings(implementation, conditions.opener if loaded.hooked else None)
 
     def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool]:
-        needs_engine = loaded.kind in CRAWLED
+        needs_engine = loaded.kind.crawled
         return *_use_once(bench, rules, settings), needs_engine and bench.driver.crawler.asked
 
     ended_use = isolation.twice(lambda: on_bench(implementation, conditions, used_once))
@@ -216,7 +215,7 @@ def survey(
 
     def probed(bench: Bench) -> tuple[Capabilities, CheckResult]:
         found = replace(_probe(bench), server=_reaches_server(bench))
-        if (found.server or claims.get("server") == "yes") and loaded.kind not in _STORELESS:
+        if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
         bench.implementation = replace(implementation, capabilities=found)
         return found, observe(claims_of(loaded.kind), bench, rules)
@@ -246,22 +245,18 @@ def _contracts(known: Survey, offered: Capabilities, conditions: Conditions) -> 
     A queue behind a server has two: the documented interface, and what the installed release of Scrapy relies on. The first
     one gates where the author says so, or names a server and leaves the queue for Scrapy to build.
     """
-    if known.kind is not Kind.DOWNSTREAM_QUEUE or not offered.server:
+    usual, documented = known.kind.profile, known.kind.behind_server
+    if documented is None or not offered.server:
         return known.profile, None
     by_hook = conditions.opener is not None and known.hooked and not known.built_by_scrapy
-    documented = known.claims.get("profile", "external-queue" if conditions.server and not by_hook else "scrapy")
-    gate = Profile(documented)
-    return gate, Profile.SCRAPY if gate is Profile.EXTERNAL_QUEUE else Profile.EXTERNAL_QUEUE
+    gate = profile_named(known.claims.get("profile", documented if conditions.server and not by_hook else usual))
+    return gate, usual if gate == documented else documented
 
 
 _UNREACHED = (
     "nothing of what it sends passes the kit, so faults of the network cannot be tried: "
     "write {host} and {port} in the setting that holds the address, as in --queue-setting URL=redis://{host}:{port}/0"
 )
-
-
-_STORELESS = frozenset({Kind.SPIDER_STATE, Kind.PRIORITY_QUEUE, Kind.ASYNC_SCHEDULER, *COLLECTIONS})
-"""The kinds that store nothing themselves, or nothing that a server is for."""
 
 
 def _held(found: Capabilities, claims: Mapping[str, str]) -> Iterator[str]:
@@ -320,11 +315,11 @@ def _loaded(
     try:
         with noting(notes, path, "imported"):
             cls = cls or load_class(path)
-        kind = Kind(claims["kind"]) if "kind" in claims else tell_kind(cls, option, path)
+        kind = kind_named(claims["kind"]) if "kind" in claims else tell_kind(cls, option, path)
         for name in ERRORS:
             if name in claims:
                 load_error(claims[name])
-        if kind in CRAWLED:
+        if kind.crawled:
             check_components(settings)
         if "follows" in claims and claims["follows"] not in (bound := {path for rule in load().values() for path in rule.binds}):
             raise LoadError(
@@ -338,7 +333,7 @@ def _loaded(
         return f"importing {path} raised KeyboardInterrupt"
     finally:
         flight.leave()
-    hooked = kind in BUILT_BY_AUTHORS
+    hooked = kind.built_by_authors
     if conditions.opener is not None and not hooked:
         line = (
             f"no function of an author's builds a {kind.replace('-', ' ')}: the kit drives it by the arguments of its constructor"
@@ -347,9 +342,9 @@ def _loaded(
             return f"{path}: {line}"
         notes.append(f"pytest_open_queue is not called: {line}")
     values: Mapping[str, Any] = settings
-    if kind not in CRAWLED:
+    if not kind.crawled:
         values = {name: _literal(value) for name, value in settings.items()}
-    profile = Profile(claims.get("profile", PROFILES[kind]))
+    profile = profile_named(claims.get("profile", kind.profile))
     version, server = package_version(cls), conditions.server
     loaded = Survey(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
     return replace(loaded, lineage=lineage_of(cls), built_by_scrapy=takes_key(cls))
@@ -415,7 +410,7 @@ def _declines(implementation: Implementation, conditions: Conditions) -> bool:
         except OperationRaised:
             return False
 
-    if implementation.kind not in CRAWLED:  # the arguments are those of the class, if the function declines
+    if not implementation.kind.crawled:  # the arguments are those of the class, if the function declines
         implementation = replace(implementation, settings={})
     ended = on_bench(implementation, conditions, declined)
     return isinstance(ended, isolation.Answer) and ended.value
@@ -428,7 +423,7 @@ def _use_once(
     notes: list[str] = []
     addresses: list[tuple[str, int]] = []
     path = bench.implementation.path
-    reader = bench.driver.watch_settings() if settings and bench.implementation.kind in CRAWLED else None
+    reader = bench.driver.watch_settings() if settings and bench.implementation.kind.crawled else None
     looking = contextlib.nullcontext() if bench.backend else redirected(None, addresses)
     with noting(notes, path, "used once"), looking:
         result = observe(preflight_of(bench.implementation.kind), bench, rules)
@@ -449,7 +444,8 @@ def _probe(bench: Bench) -> Capabilities:
         return bench.enter(f"probe{next(rooms)}")
 
     with quietly():
-        return probe(bench.driver, room)
+        found: Capabilities = bench.driver.probe(room)
+        return found
 
 
 def _literal(text: str) -> Any:

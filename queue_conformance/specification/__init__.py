@@ -19,6 +19,7 @@ from packaging.version import Version
 
 from queue_conformance import __version__
 from queue_conformance.specification.grounds import OLDEST, Basis, mistake_in
+from queue_conformance.specification.kinds import kind_named, kinds, profile_named, profiles
 
 
 class Level(StrEnum):
@@ -28,33 +29,6 @@ class Level(StrEnum):
     SHOULD = "SHOULD"
     MAY = "MAY"
 
-
-class Profile(StrEnum):
-    """The contract that a run holds an implementation to."""
-
-    EXTERNAL_QUEUE = "external-queue"
-    SCRAPY = "scrapy"
-    QUEUELIB = "queuelib"
-    QCRAWL = "qcrawl"
-
-
-class Kind(StrEnum):
-    """What an implementation is, which decides how it is built and driven."""
-
-    DOWNSTREAM_QUEUE = "downstream-queue"
-    BYTE_QUEUE = "byte-queue"
-    BYTE_PRIORITY_QUEUE = "byte-priority-queue"
-    ROUND_ROBIN_QUEUE = "round-robin-queue"
-    PRIORITY_QUEUE = "priority-queue"
-    SCHEDULER = "scheduler"
-    DUPEFILTER = "dupefilter"
-    SPIDER_STATE = "spider-state"
-    ASYNC_QUEUE = "async-queue"
-    ASYNC_SCHEDULER = "async-scheduler"
-
-
-CRAWLED = frozenset({Kind.DOWNSTREAM_QUEUE, Kind.PRIORITY_QUEUE, Kind.SCHEDULER, Kind.DUPEFILTER, Kind.SPIDER_STATE})
-"""The kinds that are built from a crawler of Scrapy, and take its settings."""
 
 CAPABILITIES = frozenset(
     {
@@ -148,8 +122,8 @@ class Rule:
     level: Level
     sentence: str
     source: str
-    profiles: frozenset[Profile]
-    kinds: frozenset[Kind]
+    profiles: frozenset[str]
+    kinds: frozenset[str]
     needs: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
     since: Mapping[str, str] = field(default_factory=dict)
@@ -190,23 +164,11 @@ class Rule:
 Specification = Mapping[str, Rule]
 """The rules by id, in the order of the files."""
 
-FOLDERS = (
-    "queue",
-    "byte_collections",
-    "priority_queue",
-    "scheduler",
-    "dupefilter",
-    "job",
-    "spider_state",
-    "async_queue",
-    "async_scheduler",
-)
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "basis", "why", "profiles", "kinds"}
 _OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "unexamined", "provisional"}
 _GROUNDS = {"quote", "harm", "derived-from", "binds", "must-if", "fixed-in", "debatable"}
 _SENTENCES = ("sentence", "why", "how", "harm", "debatable")
-_PROFILES = frozenset(f"profile={profile}" for profile in Profile)
 _MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
 
@@ -225,9 +187,8 @@ def load() -> Specification:
 
 def read_tables() -> Iterator[Mapping[str, Any]]:
     """Yield the tables of the TOML files, one per rule, as they are written there."""
-    kinds = files("queue_conformance") / "kinds"
-    for folder in FOLDERS:
-        yield from tomllib.loads((kinds / folder / "rules.toml").read_text("utf-8")).get("rule", [])
+    for folder in dict.fromkeys(folder for kind in kinds() for folder in kind.folders):
+        yield from tomllib.loads((files(folder) / "rules.toml").read_text("utf-8")).get("rule", [])
 
 
 def parse(tables: Iterable[Mapping[str, Any]], kit: str = __version__) -> Specification:
@@ -275,7 +236,7 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             raise SpecificationError(f"{name}: the {field_name} does not end in a full stop")
     if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES):
         raise SpecificationError(f"{name}: unknown capabilities {', '.join(unknown)}")
-    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES - _PROFILES):
+    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES - {f"profile={name}" for name in profiles()}):
         raise SpecificationError(f"{name}: must-if names no capability and no profile: {', '.join(unknown)}")
     for gate in ("since", "fixed-in"):
         if unknown := sorted(table.get(gate, {}).keys() - OLDEST.keys()):
@@ -291,8 +252,8 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             level=Level(table["level"]),
             sentence=table["sentence"],
             source=table["source"],
-            profiles=frozenset(map(Profile, table["profiles"])),
-            kinds=frozenset(map(Kind, table["kinds"])),
+            profiles=frozenset(map(profile_named, table["profiles"])),
+            kinds=frozenset(map(kind_named, table["kinds"])),
             needs=frozenset(table.get("needs", ())),
             unless=frozenset(table.get("unless", ())),
             since=dict(table.get("since", {})),

@@ -8,8 +8,9 @@ from types import MappingProxyType
 
 from packaging.version import Version
 
-from queue_conformance.specification import Kind, Profile, Rule, Specification
+from queue_conformance.specification import Rule, Specification
 from queue_conformance.specification.grounds import as_asked
+from queue_conformance.specification.kinds import Kind, Profile
 
 
 def rules_of(

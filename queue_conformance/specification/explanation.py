@@ -9,9 +9,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from queue_conformance.specification import Kind, Profile, Rule
+from queue_conformance.specification import Rule
 from queue_conformance.specification.grounds import Basis
-from queue_conformance.specification.words import CAPABILITIES, KINDS, LIBRARIES, listed
+from queue_conformance.specification.kinds import kinds, profiles
+from queue_conformance.specification.words import CAPABILITIES, LIBRARIES, listed
 
 NARROWEST = 40
 """Columns that a sentence needs beside the id and the level of its rule."""
@@ -56,8 +57,8 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "why": rule.why,
         "how": rule.how,
         "source": rule.source,
-        "profiles": _in_order(rule.profiles, Profile),
-        "kinds": _in_order(rule.kinds, Kind),
+        "profiles": _in_order(rule.profiles, profiles()),
+        "kinds": _in_order(rule.kinds, kinds()),
         "needs": sorted(rule.needs),
         "unless": sorted(rule.unless),
         "since": dict(rule.since),
@@ -85,18 +86,18 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
     """
     yield f"{rule.id}  {rule.level}"
     yield from _wrapped(f"  {rule.sentence}", width, 2)
-    asked = listed(KINDS[kind] for kind in _in_order(rule.kinds, Kind))
+    asked = listed(kind.plural for kind in kinds() if kind in rule.kinds)
     said = [
         ("why", rule.why),
         ("asked of", asked),
-        ("profiles", ", ".join(_in_order(rule.profiles, Profile))),
+        ("profiles", ", ".join(_in_order(rule.profiles, profiles()))),
         ("if", listed(CAPABILITIES[name] for name in sorted(rule.needs))),
         ("unless", listed((CAPABILITIES[name] for name in sorted(rule.unless)), "or")),
         ("since", _releases(rule.since)),
         ("mended in", _releases(rule.fixed_in)),
         ("because", _because(rule)),
         ("binds", f"{listed(sorted(rule.binds))}; for other classes it is a SHOULD" if rule.binds else ""),
-        ("MUST if", listed((_MUST_IF.get(name) or CAPABILITIES[name] for name in sorted(rule.must_if)), "or")),
+        ("MUST if", listed((_must_if(name) for name in sorted(rule.must_if)), "or")),
         ("debatable", rule.debatable),
         ("examined", _examined(rule)),
         *(("hint", hint) for hint in rule.hints),
@@ -110,7 +111,9 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
             before = label
 
 
-_MUST_IF = {f"profile={profile}": f"the profile is {profile}" for profile in Profile}
+def _must_if(name: str) -> str:
+    is_profile, _, profile = name.rpartition("profile=")
+    return CAPABILITIES[name] if not is_profile and name in CAPABILITIES else f"the profile is {profile}"
 
 
 def _because(rule: Rule) -> str:

@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
-from queue_conformance.specification import Kind, Level, Profile, Rule, Specification
+from queue_conformance.specification import Level, Rule, Specification
+from queue_conformance.specification.kinds import Kind, Profile
 
 
 class UnknownRuleError(LookupError):

@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-KINDS: Mapping[str, str] = {
-    "downstream-queue": "downstream queues",
-    "byte-queue": "byte queues",
-    "byte-priority-queue": "priority queues of bytes",
-    "round-robin-queue": "round-robin queues",
-    "priority-queue": "priority queues",
-    "scheduler": "schedulers",
-    "dupefilter": "duplicates filters",
-    "spider-state": "keepers of spider state",
-    "async-queue": "asynchronous queues",
-    "async-scheduler": "asynchronous schedulers",
-}
-"""Kinds of implementation, in the plural."""
-
 CAPABILITIES: Mapping[str, str] = {
     "fifo": "its order is FIFO",
     "lifo": "its order is LIFO",

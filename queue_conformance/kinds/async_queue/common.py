@@ -8,9 +8,9 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.scripts import quoted
 from queue_conformance.kinds.async_queue.driver import Pending
-from queue_conformance.specification import Kind
+from queue_conformance.kinds.async_queue.kind import ASYNC_QUEUE
 
-ASYNC = frozenset({Kind.ASYNC_QUEUE})
+ASYNC = frozenset({ASYNC_QUEUE})
 
 REAL = "it works on the stock event loop alone, so time is real and waits are bounded: {} at moments that are not under control"
 

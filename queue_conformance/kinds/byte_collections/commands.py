@@ -10,10 +10,10 @@ from queue_conformance.engine.bench import Bench, must_raise
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised
 from queue_conformance.kinds.byte_collections.checks.common import BY_PRIORITY, BY_TURNS
+from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE
 from queue_conformance.kinds.byte_collections.model import CollectionModel, PriorityQueueModel, RoundRobinModel
 from queue_conformance.kinds.queue.attribution import without_reopening
 from queue_conformance.kinds.queue.commands import QueueLockstep
-from queue_conformance.specification import Kind
 
 PEEK = "queuelib.rr.peek"
 """Only a refused push that left an empty queue behind explains that a peek shows another item."""
@@ -43,7 +43,7 @@ class CollectionLockstep(QueueLockstep):
 
     @classmethod
     def of(cls, bench: Bench) -> type[Lockstep]:
-        return PriorityLockstep if bench.implementation.kind is Kind.BYTE_PRIORITY_QUEUE else RoundRobinLockstep
+        return PriorityLockstep if bench.implementation.kind is BYTE_PRIORITY_QUEUE else RoundRobinLockstep
 
     def new_model(self) -> CollectionModel:
         return self.model_class()

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.kinds.byte_collections import script_support as inner
 from queue_conformance.kinds.queue.byte_driver import ByteItems
@@ -61,6 +62,10 @@ class CollectionDriver(ByteItems):
         keywords = {**self.implementation.values, **options}
         sources += [f"{name}={value!r}" for name, value in keywords.items()]
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        cls = self.implementation.cls
+        return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))
 
     def setup(self, body: str) -> list[str]:
         return [f"{name} = Store()" for name in sorted(set(re.findall(r"\bstore_\w+", body)))]

@@ -1,6 +1,6 @@
 """All of duplicates filters."""
 
-from queue_conformance.specification import Kind
+from queue_conformance.kinds.dupefilter.kind import DUPEFILTER
 
 MODULES = (
     "fixtures",
@@ -16,5 +16,5 @@ MODULES = (
 )
 """The modules with checks, in the order in which their checks are run."""
 
-FILTERS = frozenset({Kind.DUPEFILTER})
+FILTERS = frozenset({DUPEFILTER})
 """What the checks of this suite drive."""

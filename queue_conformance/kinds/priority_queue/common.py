@@ -12,9 +12,9 @@ from queue_conformance.engine.driver import Item
 from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.engine.recording import NOTHING
 from queue_conformance.kinds.priority_queue.driver import through_json
-from queue_conformance.specification import Kind
+from queue_conformance.kinds.priority_queue.kind import PRIORITY_QUEUE
 
-KINDS = (Kind.PRIORITY_QUEUE,)
+KINDS = (PRIORITY_QUEUE,)
 """The kind that these checks drive."""
 
 

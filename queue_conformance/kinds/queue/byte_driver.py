@@ -8,6 +8,8 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.probing import Probe
 from queue_conformance.discovery.signatures import takes_path
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import Recorder
@@ -58,6 +60,9 @@ class ByteQueueDriver(ByteItems):
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.takes_path = implementation.opener is not None or takes_path(implementation.cls)
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        return Probe(self, room).bytes()
 
     def construction(self, name: str, *, as_path: bool = False, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a queue is built.

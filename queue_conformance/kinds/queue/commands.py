@@ -10,12 +10,11 @@ from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import RuleBroken, shown_by
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
-from queue_conformance.engine.registry import QUEUES
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.kinds.queue.fallback import serialization_errors
+from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE, QUEUES
 from queue_conformance.kinds.queue.model import QueueModel
-from queue_conformance.specification import Kind
 
 
 def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException], ...]]]:
@@ -23,10 +22,10 @@ def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException],
 
     That a byte queue raises nothing but TypeError has a check of its own.
     """
-    if bench.implementation.kind is Kind.BYTE_QUEUE and bench.offers("persistent"):
+    if bench.implementation.kind is BYTE_QUEUE and bench.offers("persistent"):
         sources = ["'text'", "None", "bytearray(b'item 1')"]
         return [(bench.driver.evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
-    if bench.implementation.kind is Kind.DOWNSTREAM_QUEUE and bench.offers("serializes"):
+    if bench.implementation.kind is DOWNSTREAM_QUEUE and bench.offers("serializes"):
         url = "'https://example.com/1'"
         return [
             (
@@ -46,7 +45,7 @@ def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException],
 def refusals(bench: Bench) -> list[int]:
     """Return the numbers of what a push refuses; a byte queue that takes any value has no refused push to leave a trace."""
     known = unstorable(bench)
-    if bench.implementation.kind is not Kind.BYTE_QUEUE:
+    if bench.implementation.kind is not BYTE_QUEUE:
         return list(range(len(known)))
     return [number for number, (item, _, _) in enumerate(known) if _refuses(bench, item)]
 
@@ -117,7 +116,7 @@ class QueueLockstep(Lockstep):
     @classmethod
     def table(cls, bench: Bench) -> dict[Command, int]:
         kind = bench.implementation.kind
-        several = kind is Kind.DOWNSTREAM_QUEUE or (kind is Kind.BYTE_QUEUE and bench.offers("persistent"))
+        several = kind is DOWNSTREAM_QUEUE or (kind is BYTE_QUEUE and bench.offers("persistent"))
         return super().table(bench) | dict.fromkeys(commands("1.push:0 1.push:1 1.pop") if several else (), 1)
 
     def new_model(self) -> Any:

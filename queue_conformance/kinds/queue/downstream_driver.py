@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.probing import Probe
 from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import world
 from queue_conformance.environments.crawling import CrawlerDriver
@@ -15,6 +18,9 @@ class DownstreamQueueDriver(CrawlerDriver):
 
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
+
+    def probe(self, room: Callable[[], Path]) -> Capabilities:
+        return Probe(self, room).requests()
 
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         world.enter()

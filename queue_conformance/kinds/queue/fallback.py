@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.errors import SerializationError, TransientError
-from queue_conformance.specification import Kind, Profile
+from queue_conformance.kinds.queue.kind import DOWNSTREAM_QUEUE
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 
 def transient_names(bench: Bench) -> tuple[str, ...]:
@@ -39,7 +40,7 @@ def serialization_errors(bench: Bench) -> tuple[type[BaseException], ...]:
     release. The kit's ``SerializationError`` is both. As for the transient error, the interface names the class and no module
     for it, so any class of that name counts.
     """
-    if bench.implementation.profile is not Profile.EXTERNAL_QUEUE:
+    if bench.implementation.profile is not EXTERNAL_QUEUE:
         return (ValueError,)
     claimed = bench.implementation.errors.get("serialization-error")
     return (ValueError, _NAMED, *([claimed] if claimed else []))
@@ -57,7 +58,7 @@ def fallback_names(bench: Bench) -> tuple[str, ...]:
 
 def consequence(bench: Bench, error: BaseException) -> str:
     """Return what the installed Scrapy does with an exception of ``push``, as a clause; ``""`` where there is no Scrapy."""
-    if bench.implementation.kind is not Kind.DOWNSTREAM_QUEUE:
+    if bench.implementation.kind is not DOWNSTREAM_QUEUE:
         return ""
     scrapy = f"Scrapy {installed_releases().get('scrapy', '')}".rstrip()
     if isinstance(error, ValueError):

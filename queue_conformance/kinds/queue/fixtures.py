@@ -26,9 +26,9 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.faults import IMPATIENCE, backend_of
+from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support import example, processes, support
 from queue_conformance.script_support.support import Bulk, key
-from queue_conformance.specification import Kind
 
 RULES = {
     "push": "queue.push.accept",
@@ -96,8 +96,8 @@ def item(context: Context) -> Callable[..., Any]:
 
 
 _LARGE = {
-    Kind.DOWNSTREAM_QUEUE: "Request('https://example.com/{}', body=b'x' * 100_000)",
-    Kind.BYTE_QUEUE: "b'item {}' * 20_000",
+    DOWNSTREAM_QUEUE: "Request('https://example.com/{}', body=b'x' * 100_000)",
+    BYTE_QUEUE: "b'item {}' * 20_000",
 }
 """Items that are larger than usual buffers."""
 
@@ -198,7 +198,7 @@ def sized(context: Context) -> Callable[[int], Any]:
 
     def made(size: int) -> Any:
         body = b"x" * size
-        if context.bench.implementation.kind is Kind.BYTE_QUEUE:
+        if context.bench.implementation.kind is BYTE_QUEUE:
             return body
         return request(context)(method="POST", body=body)
 

@@ -8,10 +8,9 @@ from scrapy import Request
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.instrument import instrument
-from queue_conformance.engine.registry import COLLECTIONS
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
+from queue_conformance.kinds.queue.kind import BYTE_QUEUE
 from queue_conformance.script_support.support import names_below
-from queue_conformance.specification import Kind
 
 RULES = ("queue.ctor.from-crawler", "queuelib.ctor", "queue.ctor.interface", "queue.ctor.base-queue")
 METHODS = ["push", "pop", "close", "__len__"]
@@ -74,7 +73,7 @@ def _it_is_there(open_queue, item, place, directory, name, about, rule):
             assert names_below(directory) != [], claimed
 
 
-@check("queue.ctor.base-queue", kinds={Kind.BYTE_QUEUE, *COLLECTIONS})
+@check("queue.ctor.base-queue", kinds={BYTE_QUEUE})
 def queuelib_accepts_the_class(open_queue, class_lacks, satisfies):
     queue = open_queue()
     assert class_lacks(queue, [*METHODS, "peek"]) == []

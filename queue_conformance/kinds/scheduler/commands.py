@@ -12,11 +12,12 @@ from queue_conformance.engine.outcomes import NotApplicable, RuleBroken
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.driver import POOL, REDIRECTED, RETRIED, OpenScheduler, traits
+from queue_conformance.kinds.scheduler.kind import SCHEDULER
 from queue_conformance.kinds.scheduler.layout import layout_of, order_rule, settings_of
 from queue_conformance.kinds.scheduler.model import Place, SchedulerModel
 from queue_conformance.kinds.scheduler.scenes import UNLESS_ACCEPTED
 from queue_conformance.kinds.scheduler.script_support import Trouble
-from queue_conformance.specification import Kind, Profile
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 ENQUEUED = ("scheduler/enqueued", "scheduler/enqueued/disk", "scheduler/enqueued/memory")
 DEQUEUED = ("scheduler/dequeued", "scheduler/dequeued/disk", "scheduler/dequeued/memory")
@@ -27,7 +28,7 @@ MOST_REDIRECTED = 20 * REDIRECTED
 
 def transient_errors(bench: Bench) -> range:
     """Return the arguments of the command that needs the transient error."""
-    return range(bench.implementation.profile is Profile.EXTERNAL_QUEUE)
+    return range(bench.implementation.profile is EXTERNAL_QUEUE)
 
 
 class SchedulerLockstep(Lockstep):
@@ -480,8 +481,8 @@ class MemoryLockstep(SchedulerLockstep):
 
 LOCKSTEP = SchedulerLockstep
 
-machine(SchedulerLockstep, {Kind.SCHEDULER})
-machine(MemoryLockstep, {Kind.SCHEDULER}, name="machine-in-memory")
+machine(SchedulerLockstep, {SCHEDULER})
+machine(MemoryLockstep, {SCHEDULER}, name="machine-in-memory")
 
 
 def run_everywhere(bench: Bench, sequence: str) -> None:

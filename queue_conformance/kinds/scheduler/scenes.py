@@ -9,10 +9,10 @@ from scrapy.settings import default_settings
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.kinds.scheduler.driver import OpenScheduler, traits
+from queue_conformance.kinds.scheduler.kind import SCHEDULER
 from queue_conformance.kinds.scheduler.script_support import Trouble
-from queue_conformance.specification import Kind
 
-SCHEDULERS = {Kind.SCHEDULER}
+SCHEDULERS = {SCHEDULER}
 
 QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
 """The settings that name the classes of queues."""

@@ -17,7 +17,7 @@ from typing import TypeVar
 from urllib.parse import quote, urlencode
 
 from queue_conformance.reports import Origin
-from queue_conformance.specification import Kind, Level, Rule
+from queue_conformance.specification import Level, Rule
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ def anchors(names: Iterable[str]) -> list[str]:
     return found
 
 
-def words(kind: Kind) -> str:
+def words(kind: str) -> str:
     """Return a kind as a reader calls it."""
     return kind.replace("-", " ")
 

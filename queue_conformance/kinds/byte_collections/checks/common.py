@@ -4,17 +4,20 @@ from typing import Any
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import Context, fixture
-from queue_conformance.engine.registry import COLLECTIONS
-from queue_conformance.specification import Kind
+from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE, COLLECTIONS, ROUND_ROBIN_QUEUE
+from queue_conformance.kinds.queue.preflight import queuelib_accepts_the_class
 
-BY_PRIORITY = {Kind.BYTE_PRIORITY_QUEUE}
-BY_TURNS = {Kind.ROUND_ROBIN_QUEUE}
+BY_PRIORITY = {BYTE_PRIORITY_QUEUE}
+BY_TURNS = {ROUND_ROBIN_QUEUE}
 
 
 @fixture
 def store(context: Context) -> Any:
     """Where the inner queues of ``open_queue()`` keep their items."""
     return context.sources.give(context.bench.driver.store("0"), "store_0")
+
+
+check("queue.ctor.base-queue", kinds=COLLECTIONS)(queuelib_accepts_the_class)
 
 
 @check("queue.push.accept", kinds=COLLECTIONS)

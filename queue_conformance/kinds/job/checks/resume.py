@@ -24,9 +24,9 @@ from queue_conformance.kinds.job.series import (
     problems,
     report,
 )
-from queue_conformance.specification import Kind
+from queue_conformance.kinds.scheduler.kind import SCHEDULER
 
-JOBS = {Kind.SCHEDULER}
+JOBS = {SCHEDULER}
 
 PER_SERIES = 50
 """Programs that cost about as much as one series of crawls."""

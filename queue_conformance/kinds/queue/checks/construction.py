@@ -4,11 +4,11 @@ from pathlib import Path
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support.support import contents, names_below
-from queue_conformance.specification import Kind
 
-BYTES_ONLY = {Kind.BYTE_QUEUE}
-REQUESTS_ONLY = {Kind.DOWNSTREAM_QUEUE}
+BYTES_ONLY = {BYTE_QUEUE}
+REQUESTS_ONLY = {DOWNSTREAM_QUEUE}
 
 KEYS = (
     "0",

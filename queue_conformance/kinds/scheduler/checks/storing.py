@@ -14,7 +14,7 @@ from queue_conformance.kinds.scheduler.driver import OpenScheduler
 from queue_conformance.kinds.scheduler.layout import settings_of
 from queue_conformance.kinds.scheduler.scenes import SCHEDULERS, case, expect_left, fill, short, trouble
 from queue_conformance.kinds.scheduler.script_support import Records, Trouble
-from queue_conformance.specification import Profile
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 OTHER_ERRORS = ('RuntimeError("no")', 'OSError(28, "No space left on device")', 'KeyError("no")', "NotImplementedError()")
 
@@ -43,7 +43,7 @@ def requests_go_to_disk(bench: Bench) -> None:
 def what_cannot_be_serialized_is_kept_in_memory(bench: Bench) -> None:
     rule = "scheduler.enqueue.fallback-serialization"
     sources = ['ValueError("no")', 'UnicodeDecodeError("utf-8", b"x", 0, 1, "no")']
-    if bench.implementation.profile is Profile.EXTERNAL_QUEUE:
+    if bench.implementation.profile is EXTERNAL_QUEUE:
         sources.append(bench.driver.error("serialization-error")[0])
     for source in sources:
         with case(bench):
@@ -79,7 +79,7 @@ def _falls_back(bench: Bench, rule: str, source: str, before: int = 0, failing: 
 def the_next_request_tries_the_disk_again(bench: Bench) -> None:
     rule = "scheduler.enqueue.fallback-once"
     sources = {"scheduler.enqueue.fallback-serialization": 'ValueError("no")'}
-    if bench.implementation.profile is Profile.EXTERNAL_QUEUE:
+    if bench.implementation.profile is EXTERNAL_QUEUE:
         sources["scheduler.enqueue.fallback-transient"] = bench.driver.error("transient-error")[0]
     for owner, source in sources.items():
         with case(bench):

@@ -1,0 +1,53 @@
+"""What queuelib's queues of queues are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.signatures import methods_of, parameters, requires_key
+from queue_conformance.kinds.queue.kind import extras
+from queue_conformance.specification.kinds import QUEUELIB, Kind
+
+
+def _takes_queues(cls: type[Any]) -> bool:
+    factories = {"qfactory", "factory", "queue_factory"}
+    return len(methods_of(cls, "push", "pop")) == 2 and not factories.isdisjoint([*parameters(cls)][:1])
+
+
+def _takes_turns(cls: type[Any]) -> bool:
+    return _takes_queues(cls) and requires_key(cls.push)
+
+
+def _describe(found: Capabilities) -> str:
+    return ", ".join(extras(found))
+
+
+BYTE_PRIORITY_QUEUE = Kind(
+    "byte-priority-queue",
+    plural="priority queues of bytes",
+    option="priority-queue-class",
+    also_by=("queue-class",),
+    profile=QUEUELIB,
+    folders=(__package__,),
+    driver=f"{__package__}.driver:BytePriorityQueueDriver",
+    shows=_takes_queues,
+    describe=_describe,
+    stores=False,
+)
+
+ROUND_ROBIN_QUEUE = Kind(
+    "round-robin-queue",
+    plural="round-robin queues",
+    option="priority-queue-class",
+    also_by=("queue-class",),
+    profile=QUEUELIB,
+    folders=(__package__,),
+    driver=f"{__package__}.driver:RoundRobinQueueDriver",
+    shows=_takes_turns,
+    describe=_describe,
+    precedence=1,
+    stores=False,
+)
+
+COLLECTIONS = frozenset({BYTE_PRIORITY_QUEUE, ROUND_ROBIN_QUEUE})

@@ -1,0 +1,85 @@
+"""What downstream queues and byte queues are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from queue_conformance.discovery.capabilities import Capabilities, Order
+from queue_conformance.discovery.signatures import methods_of, parameters
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QUEUELIB, SCRAPY, Kind
+
+
+def _is_downstream(cls: type[Any]) -> bool:
+    """It is built by ``from_crawler``, or takes a crawler or a key."""
+    offered = methods_of(cls, "push", "pop")
+    if hasattr(cls, "from_crawler"):
+        return bool(offered)
+    return len(offered) == 2 and not {"crawler", "key"}.isdisjoint(parameters(cls))
+
+
+def _is_byte_queue(cls: type[Any]) -> bool:
+    return len(methods_of(cls, "push", "pop")) == 2
+
+
+def _described(found: Capabilities) -> Iterator[str]:
+    order = "no order" if found.order is Order.NONE else str(found.order)
+    yield order if found.priority == "none" else f"{found.priority.replace('-', ' ')}, {order} within a priority"
+    yield "persistent" if found.persistent else "not persistent"
+    if found.filesystem:
+        yield "in files"
+    if found.server:
+        yield "behind a server"
+    yield from extras(found)
+    if found.chunked:
+        yield "chunks"
+    if found.serializes:
+        others = [f"{name} {fate}" for name, fate in found.stores.items() if fate != "kept"]
+        yield f"serializes ({', '.join(others) or 'every type tried is kept'})"
+
+
+def extras(found: Capabilities) -> tuple[str, str]:
+    """Say whether a queue offers what none must."""
+    return (
+        "peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek",
+        "clear" if found.clear else "no clear",
+    )
+
+
+def _describe_downstream(found: Capabilities) -> str:
+    return ", ".join([*_described(found), *([] if found.serializes else ["keeps the objects"])])
+
+
+def _describe_bytes(found: Capabilities) -> str:
+    return ", ".join(_described(found))
+
+
+DOWNSTREAM_QUEUE = Kind(
+    "downstream-queue",
+    plural="downstream queues",
+    option="queue-class",
+    profile=SCRAPY,
+    behind_server=EXTERNAL_QUEUE,
+    folders=(__package__,),
+    driver=f"{__package__}.downstream_driver:DownstreamQueueDriver",
+    shows=_is_downstream,
+    describe=_describe_downstream,
+    precedence=1,
+    crawled=True,
+    built_by_authors=True,
+)
+
+BYTE_QUEUE = Kind(
+    "byte-queue",
+    plural="byte queues",
+    option="queue-class",
+    profile=QUEUELIB,
+    folders=(__package__,),
+    driver=f"{__package__}.byte_driver:ByteQueueDriver",
+    shows=_is_byte_queue,
+    describe=_describe_bytes,
+    precedence=-1,
+    built_by_authors=True,
+)
+
+QUEUES = frozenset({DOWNSTREAM_QUEUE, BYTE_QUEUE})

@@ -1,0 +1,44 @@
+"""What a scheduler of Scrapy is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.signatures import methods_of
+from queue_conformance.specification.kinds import SCRAPY, Kind
+
+_OFFERS = {
+    "configurable": "takes its queues from the settings",
+    "persistent": "persistent",
+    "filesystem": "in files",
+    "server": "behind a server",
+    "filters": "filters duplicates",
+    "slots": "serves the slots of the downloader in turn",
+    "length": "has a length",
+}
+"""What is said of one that offers something."""
+
+
+def _is_scheduler(cls: type[Any]) -> bool:
+    return bool(methods_of(cls, "enqueue_request", "next_request", "has_pending_requests"))
+
+
+def _describe(found: Capabilities) -> str:
+    return ", ".join(text for name, text in _OFFERS.items() if getattr(found, name)) or "the minimal interface"
+
+
+SCHEDULER = Kind(
+    "scheduler",
+    plural="schedulers",
+    option="scheduler-class",
+    profile=SCRAPY,
+    folders=(__package__, "queue_conformance.kinds.job"),
+    driver=f"{__package__}.driver:SchedulerDriver",
+    shows=_is_scheduler,
+    describe=_describe,
+    precedence=4,
+    assumed=True,
+    crawled=True,
+    built_by_authors=True,
+)

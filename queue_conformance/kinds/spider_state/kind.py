@@ -1,0 +1,33 @@
+"""What an extension that keeps the state of spiders is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.signatures import methods_of
+from queue_conformance.specification.kinds import SCRAPY, Kind
+
+
+def _keeps_state(cls: type[Any]) -> bool:
+    return bool(methods_of(cls, "spider_opened", "spider_closed"))
+
+
+def _describe(found: Capabilities) -> str:
+    return found.places
+
+
+SPIDER_STATE = Kind(
+    "spider-state",
+    plural="keepers of spider state",
+    option="spider-state-class",
+    profile=SCRAPY,
+    folders=(__package__,),
+    driver=f"{__package__}.driver:SpiderStateDriver",
+    shows=_keeps_state,
+    describe=_describe,
+    precedence=3,
+    assumed=True,
+    crawled=True,
+    stores=False,
+)
