@@ -392,7 +392,8 @@ def test_a_check_becomes_a_script(check, failure, lines):
 
 def test_a_name_that_nothing_was_assigned_to_is_what_it_was_before():
     _, written, _ = ran(names_of_what_failed)
-    assert written[-1] == "assert None == b'1'"
+    assert "popped = None" in "\n".join(written)
+    assert written[-1] == "assert popped == b'1', f'got {popped!r}'"
 
 
 def test_what_is_deleted_is_held_by_nothing():

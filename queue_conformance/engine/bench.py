@@ -372,13 +372,13 @@ def show(step: Step) -> str:
     """Return a step as it is shown among the operations of a counterexample."""
     if step.error is not None:
         return f"{step.source}  # raised {describe(step.error, 60)}"
-    target = step.source.partition(" = ")[0]
+    target = step.source.partition(" = ")[0].strip()
     if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
         return step.source
     return f"{step.source}  # {step.result if isinstance(step.result, Remark) else describe(step.result, 60)}"
 
 
-_OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed")
+_OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed", "store", "spider")
 
 
 def _message(expected: str, assertion: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +21,19 @@ from queue_conformance.script_support import support
 
 VARIABLES = ("queue", "other", "third", "fourth")
 """The names that scripts give to queues that are open side by side."""
+
+
+RULES: Mapping[str, str] = {
+    "push": "queue.push.accept",
+    "pop": "queue.pop.exactly-once",
+    "peek": "queue.peek.equals-pop",
+    "len": "queue.len.count",
+    "bool": "queue.len.truth",
+    "pop_all": "queue.pop.exactly-once",
+    "clear": "queuelib.clear",
+    "close": "queue.close.releases",
+}
+"""The rule that is broken if an operation raises, or does not return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,47 +58,50 @@ class OpenQueue:
         raw: the object of the implementation.
         variable: its name in scripts.
         recorder: keeps the operations.
+        rules: the rule that an operation breaks if it raises, unless ``owner`` says otherwise.
 
     Each operation raises ``OperationRaised`` if the implementation raises.
     """
 
-    def __init__(self, raw: Any, variable: str, recorder: Recorder) -> None:
+    def __init__(self, raw: Any, variable: str, recorder: Recorder, rules: Mapping[str, str] = RULES) -> None:
         self.raw = raw
         self.variable = variable
         self._call = recorder.call
+        self._rules = rules
 
-    def push(self, item: Item, *where: Any, owner: str = "queue.push.accept") -> Any:
+    def push(self, item: Item, *where: Any, owner: str = "") -> Any:
         """Push an item; ``where`` is the priority or key of queues that take one."""
         arguments = "".join(f", {argument!r}" for argument in where)
-        return self._call(f"{self.variable}.push({item.source}{arguments})", owner, lambda: self.raw.push(item.value, *where))
+        source = f"{self.variable}.push({item.source}{arguments})"
+        return self._call(source, owner or self._rules["push"], lambda: self.raw.push(item.value, *where))
 
-    def pop(self, owner: str = "queue.pop.exactly-once") -> Any:
+    def pop(self, owner: str = "") -> Any:
         """Pop an item."""
-        return self._call(f"popped = {self.variable}.pop()", owner, lambda: self.raw.pop())
+        return self._call(f"popped = {self.variable}.pop()", owner or self._rules["pop"], lambda: self.raw.pop())
 
-    def peek(self, owner: str = "queue.peek.equals-pop") -> Any:
+    def peek(self, owner: str = "") -> Any:
         """Look at the next item."""
-        return self._call(f"peeked = {self.variable}.peek()", owner, lambda: self.raw.peek())
+        return self._call(f"peeked = {self.variable}.peek()", owner or self._rules["peek"], lambda: self.raw.peek())
 
-    def length(self, owner: str = "queue.len.count") -> Any:
+    def length(self, owner: str = "") -> Any:
         """Return ``len()``."""
-        return self._call(f"length = len({self.variable})", owner, len, self.raw)
+        return self._call(f"length = len({self.variable})", owner or self._rules["len"], len, self.raw)
 
-    def truth(self, owner: str = "queue.len.truth") -> Any:
+    def truth(self, owner: str = "") -> Any:
         """Return ``bool()``."""
-        return self._call(f"truth = bool({self.variable})", owner, bool, self.raw)
+        return self._call(f"truth = bool({self.variable})", owner or self._rules["bool"], bool, self.raw)
 
     def rule_of_truth(self, truth: str = "queue.len.truth", count: str = "queue.len.count") -> str:
         """Return the rule that a wrong truth value breaks: without a ``__bool__`` of its own, it is that of the length."""
         return truth if hasattr(type(self.raw), "__bool__") else count
 
-    def clear(self, owner: str = "queuelib.clear") -> Any:
+    def clear(self, owner: str = "") -> Any:
         """Remove all items."""
-        return self._call(f"{self.variable}.clear()", owner, lambda: self.raw.clear())
+        return self._call(f"{self.variable}.clear()", owner or self._rules["clear"], lambda: self.raw.clear())
 
-    def close(self, owner: str = "queue.close.releases") -> Any:
+    def close(self, owner: str = "") -> Any:
         """Close; the result of queues that hold others is what was left in them."""
-        return self._call(f"left = {self.variable}.close()", owner, lambda: self.raw.close())
+        return self._call(f"left = {self.variable}.close()", owner or self._rules["close"], lambda: self.raw.close())
 
 
 class Driver(ABC):
@@ -102,6 +118,9 @@ class Driver(ABC):
 
     interface_rule: ClassVar[str]
     """The rule that is broken if methods are missing."""
+
+    rules: ClassVar[Mapping[str, str]] = RULES
+    """The rule that an operation breaks if it raises, or does not return."""
 
     definitions: ClassVar[tuple[ModuleType, ...]] = ()
     """Modules whose definitions scripts may quote."""
@@ -193,7 +212,7 @@ class Driver(ABC):
         """
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
-        return OpenQueue(raw, variable, self.recorder)
+        return OpenQueue(raw, variable, self.recorder, self.rules)
 
     def store_one(self, count: Callable[[], int]) -> bool:
         """Use an implementation once, and tell whether storing an item raises a count.

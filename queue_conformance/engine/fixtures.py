@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, NoReturn, Self
 
@@ -103,14 +104,16 @@ def turns(context: Context) -> Callable[..., Iterator[int]]:
 
 @fixture
 def raises(context: Context) -> Callable[..., Block]:
-    """``with raises(TypeError)``: the operation inside raises that."""
+    """``with raises(TypeError)``: the operation inside raises that; ``with raises(error)``: this very exception."""
 
     class Raises(Block):
         error: BaseException
 
-        def __init__(self, *errors: type[BaseException], because: str = "") -> None:
-            self.errors = errors
-            self.names = " or ".join(error.__name__ for error in errors)
+        def __init__(self, *errors: type[BaseException] | BaseException, because: str = "") -> None:
+            self.only = errors[0] if isinstance(errors[0], BaseException) else None
+            self.variable = context.record.written(errors, {}) if self.only else ""
+            self.errors = tuple(error if isinstance(error, type) else type(error) for error in errors)
+            self.names = describe(self.only) if self.only else " or ".join(error.__name__ for error in self.errors)
             self.because = because
 
         def __enter__(self) -> Raises:
@@ -121,7 +124,7 @@ def raises(context: Context) -> Callable[..., Block]:
                 self._fail(f"returned {describe(context.bench.recorder.steps[-1].result)}")
             if not isinstance(error, OperationRaised):
                 return False
-            if not isinstance(error.error, self.errors):
+            if not isinstance(error.error, self.errors) or self.only not in (None, error.error):
                 self._fail(f"{describe(error.error)} raised")
             self.error = error.error
             context.bench.examined[context.rule] += 1
@@ -133,11 +136,10 @@ def raises(context: Context) -> Callable[..., Block]:
         def written(self, body: str, named: bool) -> str:
             caught = f"({self.names.replace(' or ', ', ')})" if len(self.errors) > 1 else self.names
             message = f"{self.names} expected, but the call returned"
-            return (
-                f"try:\n{textwrap.indent(body, INDENT)}\n"
-                f"except {caught}:\n    pass  # right\n"
-                f"else:\n    raise AssertionError({message!r})"
-            )
+            right = f"except {caught}:\n    pass  # right"
+            if self.only:
+                right = f"except Exception as caught:\n    assert caught is {self.variable}, repr(caught)"
+            return f"try:\n{textwrap.indent(body, INDENT)}\n{right}\nelse:\n    raise AssertionError({message!r})"
 
     return Raises
 
@@ -286,6 +288,24 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
             return record.operate(written, rule or context.rule, partial(function, *map(given, arguments), **waits))
 
         return call
+
+    made.__name__, made.__doc__ = function.__name__, function.__doc__
+    fixture(made)
+
+
+def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
+    """Register a context manager that scripts quote as a fixture: checks enter it as scripts do."""
+
+    def made(context: Context) -> Callable[..., AbstractContextManager[Any]]:
+        @contextmanager
+        def entered(head: str, *arguments: Any) -> Iterator[Any]:
+            with context.record.recorder.block(head), function(*arguments) as value:
+                yield value
+
+        def enter(*arguments: Any) -> AbstractContextManager[Any]:
+            return entered(f"with {function.__name__}({context.record.written(arguments, {})}):", *arguments)
+
+        return enter
 
     made.__name__, made.__doc__ = function.__name__, function.__doc__
     fixture(made)

@@ -35,6 +35,7 @@ _IMPORTS: Mapping[str, str] = {
     "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",
     "RealLoop": "from queue_conformance.loops import RealLoop",
     "Request": "from scrapy import Request",
+    "Settings": "from scrapy.settings import Settings",
     "Selector": "from scrapy.selector import Selector",
     "SerializationError": "from queue_conformance.errors import SerializationError",
     "SimulatedLoop": "from queue_conformance.loops import SimulatedLoop",
@@ -45,6 +46,7 @@ _IMPORTS: Mapping[str, str] = {
     "array": "from array import array",
     "asyncio": "import asyncio",
     "build_from_crawler": "from scrapy.utils.misc import build_from_crawler",
+    "chdir": "from contextlib import chdir",
     "contextmanager": "from contextlib import contextmanager",
     "ctypes": "import ctypes",
     "datetime": "import datetime",
@@ -117,6 +119,8 @@ _ONLY_IN_SCRIPTS = frozenset(
         "_Slot",
         "task",
         "resource",
+        "Settings",
+        "chdir",
         "signals",
     }
 )

@@ -188,10 +188,17 @@ class Writer:
         if not operated and self.kept.isdisjoint(names_in(node)) and self._is_literal(frame, node):
             self.kept -= targets
             return []
+        before = [Line(f"{name} = {self.sources.of(frame.names[name])}") for name in self._lasting(frame, targets)]
         line = self._line(frame, node, needed=operated or not targets, defines=targets)
         if not frame.raised:  # otherwise the names hold what they held before
             self.kept |= targets
-        return [line]
+        return [*before, line]
+
+    def _lasting(self, frame: Frame, targets: Iterable[str]) -> list[str]:
+        """Return the names that hold a literal which is left out, although a statement that raised leaves it to them."""
+        found = [name for name in sorted(targets) if frame.raised and name in frame.names and name not in self.kept]
+        self.kept |= {*found}
+        return found
 
     def _is_literal(self, frame: Frame, node: ast.AST) -> bool:
         """Whether a statement gives names to what can be written; an expression by itself says nothing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -15,8 +14,8 @@ from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine import process
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.context import Context, fixture
-from queue_conformance.engine.driver import Item
-from queue_conformance.engine.fixtures import operation
+from queue_conformance.engine.driver import RULES, Item
+from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.registry import make_driver
@@ -30,18 +29,6 @@ from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support import example, processes, support
 from queue_conformance.script_support.support import Bulk, key
 
-RULES = {
-    "push": "queue.push.accept",
-    "pop": "queue.pop.exactly-once",
-    "peek": "queue.peek.equals-pop",
-    "len": "queue.len.count",
-    "bool": "queue.len.truth",
-    "pop_all": "queue.pop.exactly-once",
-    "clear": "queuelib.clear",
-    "close": "queue.close.releases",
-}
-"""The rule that is broken if an operation raises, or does not return."""
-
 
 @fixture
 def open_queue(context: Context) -> Callable[..., Subject]:
@@ -50,7 +37,7 @@ def open_queue(context: Context) -> Callable[..., Subject]:
     def opened(key: str = "0", **options: Any) -> Subject:
         driver = context.bench.driver
         source, build = driver.construction(key, **options)
-        return context.record.construct(source, driver.constructor_rule, build, RULES)
+        return context.record.construct(source, driver.constructor_rule, build, driver.rules)
 
     return opened
 
@@ -70,7 +57,7 @@ def open_other(context: Context) -> Callable[[str], Subject]:
         driver = make_driver(Implementation(path, cls, tested.kind, tested.profile), directory, context.bench.recorder)
         source, build = driver.construction("0")
         source = source.replace(driver.class_name, f"load_object({path!r})", 1)
-        return context.record.construct(source, driver.constructor_rule, build, RULES)
+        return context.record.construct(source, driver.constructor_rule, build, driver.rules)
 
     return opened
 
@@ -180,11 +167,11 @@ def transient(context: Context) -> tuple[str, ...]:
 
 @fixture
 def request(context: Context) -> Callable[..., Request]:
-    """``request(priority=1)``: a new request each time, with these arguments besides its URL."""
+    """``request(host="a.example", priority=1)``: a new request each time, with these arguments besides its URL."""
     count = itertools.count(1)
 
-    def made(**arguments: Any) -> Request:
-        url = f"https://example.com/{next(count)}"
+    def made(host: str = "example.com", **arguments: Any) -> Request:
+        url = f"https://{host}/{next(count)}"
         new = Request(url, **arguments)
         context.sources.give(new, f"Request({context.record.written((url,), arguments)})")
         return new
@@ -320,18 +307,4 @@ operation(processes.consume, RULES["pop"])
 operation(processes.side_by_side, RULES["pop"])
 operation(processes.pop_and_die, RULES["pop"])
 operation(processes.length_above_0, RULES["len"])
-
-
-@fixture
-def pushed_elsewhere(context: Context) -> Callable[..., AbstractContextManager[str]]:
-    """``with pushed_elsewhere(opener, range(3)) as raised``: another process has pushed, and keeps its queue open meanwhile."""
-
-    @contextmanager
-    def pushing(*arguments: Any) -> Iterator[str]:
-        with (
-            context.record.recorder.block(f"with pushed_elsewhere({context.record.written(arguments, {})}):"),
-            processes.pushed_elsewhere(*arguments) as raised,
-        ):
-            yield raised
-
-    return pushing
+block(processes.pushed_elsewhere)
