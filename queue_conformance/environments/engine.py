@@ -12,6 +12,7 @@ from scrapy import Request
 from scrapy.core.downloader import Slot
 from scrapy.core.engine import ExecutionEngine, _Slot
 from scrapy.core.scraper import Slot as ScraperSlot
+from scrapy.settings import Settings
 from scrapy.utils.reactor import CallLaterOnce, install_reactor
 from scrapy.utils.test import get_crawler
 from twisted.internet import task
@@ -77,3 +78,8 @@ def occupy(crawler, name, count):
     """Let the downloader be busy with so many requests of a slot."""
     slot = crawler.engine.downloader.slots.setdefault(name, Slot(8, 0, 0))
     slot.active = {Request("https://example.com") for _ in range(count)}
+
+
+def change_settings(crawler, settings):
+    """Let a crawler have other values of some settings."""
+    crawler.settings = Settings({**crawler.settings, **settings})

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, ClassVar, NoReturn
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.bench import Bench, must_raise
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
+from queue_conformance.environments.engine import occupy
 from queue_conformance.kinds.priority_queue.attribution import ABLATIONS
-from queue_conformance.kinds.priority_queue.checks.saving import close, save
-from queue_conformance.kinds.priority_queue.common import KINDS
 from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES, SLOTS, PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueModel
+from queue_conformance.kinds.priority_queue.saving import Used, close, save
+from queue_conformance.kinds.priority_queue.script_support import discard, disturbed
 from queue_conformance.kinds.queue.commands import QueueLockstep
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import installed_releases, why_not_applicable
@@ -63,12 +64,13 @@ class PriorityQueueLockstep(QueueLockstep):
     truth_rule = "pq.len.truth"
 
     def __init__(self, bench: Bench, number: int, furnish: Furnish | None = None, *, lifo: bool = True) -> None:
-        if furnish is not None:
-            furnish(bench.driver)
-        elif bench.offers("persistent"):
-            bench.driver.furnish()
+        driver = bench.driver
+        if furnish is None:
+            driver.furnish(keeps=bench.offers("persistent"))
         else:
-            bench.driver.furnish(keeps=False)
+            furnish(driver)
+        if driver.store is not None:
+            bench.recorder.note(f"store = {driver.store_source}")
         self._lifo = lifo
         super().__init__(bench, number)
         self._keeps = self.driver.store is None or self.driver.store.keeps
@@ -98,20 +100,18 @@ class PriorityQueueLockstep(QueueLockstep):
             return
         rule = "pq.push.error-propagates"
         number = self._number(item)
-        waiting = self.driver.disturb("push", 'ValueError("refused")')
-        try:
-            self.queue.push(self.driver.item(number), owner=rule)
-        except OperationRaised as raised:
-            if waiting or not isinstance(raised.error, Exception):
-                raise
-            if not isinstance(raised.error, ValueError):
-                self._error_is_lost(f"{describe(raised.error)} raised")
-        else:
-            if waiting:  # it has not come to the downstream queue yet
-                self.driver.recover()
-                self.model.push(number, self._place(number))
+        with self._disturbed("push", ValueError("refused")) as waiting:
+            try:
+                self.queue.push(self.driver.item(number), owner=rule)
+            except OperationRaised as raised:
+                if waiting or not isinstance(raised.error, Exception):
+                    raise
+                if not isinstance(raised.error, ValueError):
+                    self._error_is_lost(f"{describe(raised.error)} raised")
             else:
-                self._error_is_lost("no exception")
+                if not waiting:
+                    self._error_is_lost("no exception")
+                self.model.push(number, self._place(number))  # it has not come to the downstream queue yet
         self.events.add("refused")
         self._suspects["pq.push.failed-no-trace"].add(self._place(number))
 
@@ -120,17 +120,16 @@ class PriorityQueueLockstep(QueueLockstep):
         """Pop while the next downstream queue says ``None``; any other request may come instead."""
         if not len(self.model) or self.driver.store is None:
             return self.pop()
-        waiting = self.driver.disturb("pop", "None")
-        value = self.queue.pop(owner="pq.pop.transient")
+        with self._disturbed("pop", None) as waiting:
+            value = self.queue.pop(owner="pq.pop.transient")
         self._peeked = NOTHING
-        if not waiting:
+        said_none = not waiting
+        if said_none:
             self.events.add("none")
             if not self._keeps:
                 self._nothing_is_given_up()
-        said_none = not waiting
-        if not said_none:
+        else:
             self.bench.recorder.note("unasked = bool(waiting)")
-        self.driver.recover()
         if value is None and said_none:
             return None
         number = self.compare(value, self.model.heads(), unless=f"{'' if said_none else 'not unasked and '}popped is None")
@@ -142,7 +141,8 @@ class PriorityQueueLockstep(QueueLockstep):
     def activity(self, item: int) -> None:
         """Let the downloader be busy with more or fewer requests of a slot."""
         slot, count = SLOTS[item % len(SLOTS)], item // len(SLOTS) % 3
-        self.driver.set_active(slot, count)
+        occupy(self.driver.crawler, slot, count)
+        self.bench.recorder.note(f"occupy(crawler, {slot!r}, {count})")
         self.model.active[slot] = count
         self._peeked = NOTHING
 
@@ -177,12 +177,17 @@ class PriorityQueueLockstep(QueueLockstep):
 
     def _place(self, number: int) -> Place:
         place: Place = self.driver.place(number)
-        return place if self.driver.classes[1] is not None else place._replace(start=False)
+        return place if self.driver.separates_start_requests else place._replace(start=False)
+
+    @contextmanager
+    def _disturbed(self, operation: str, fault: Exception | None) -> Iterator[list[Any]]:
+        head = f"with disturbed(store, {operation!r}, {fault!r}) as waiting:"
+        with self.bench.recorder.block(head), disturbed(self.driver.store, operation, fault) as waiting:
+            yield waiting
 
     def _error_is_lost(self, actual: str) -> NoReturn:
         """Report that something else came of the last push than the error of the downstream queue."""
-        tail = ["try:", f"    {self.bench.recorder.steps[-1].source}", "except ValueError:", "    pass  # right", "else:"]
-        tail.append("    raise AssertionError('no exception')")
+        tail = [f"    {line}" for line in must_raise(self.bench.recorder.steps[-1].source.strip(), "ValueError")]
         expected = "the ValueError of the downstream queue"
         self.bench.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
 
@@ -190,15 +195,13 @@ class PriorityQueueLockstep(QueueLockstep):
         if not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
-        state = save(self.bench, self.queue, places, self._suspects, self._used)
+        state = save(self.bench, self.queue, Used(places, self._used, self._suspects), unsaved=unsaved)
         self._suspects = {rule: set() for rule in self._suspects}
         self._used = self.model.places
         if marker is not None:
-            self.driver.discard(marker)
+            discard(self.driver.store, marker.value.url)
+            self.bench.recorder.note(f"discard(store, {marker.value.url!r})")
             self._suspects["pq.resume.stale"].add(self._place(marker.number))
-        if unsaved:
-            state = self.bench.recorder.steps[-2].result
-            self.bench.recorder.steps[-1].source = "state = left"
         self.queue = self.bench.open(state=state, owner="pq.resume.all")
         self._peeked = NOTHING
         self.events.add("reopen")
@@ -251,15 +254,14 @@ class PriorityQueueLockstep(QueueLockstep):
     def _nothing_is_given_up(self) -> None:
         """No downstream queue in memory was closed while it holds requests."""
         assert self.driver.store is not None
-        given_up = [queue for queue in self.driver.store.built if queue.closed and queue.items]
-        self.bench.recorder.note("left = [queue.key for queue in store.built if queue.closed and queue.items]")
-        rule, actual = "pq.pop.never-close-nonempty", f"closed: {[queue.key for queue in given_up]}"
+        rule = "pq.pop.never-close-nonempty"
+        given_up = [queue.key for queue in self.driver.store.built if queue.closed and queue.items]
         self.covered[rule] += 1
         if given_up:
-            self.bench.fail(rule, "only empty queues closed", actual, ["assert not left, f'closed: {left}'"], final=True)
-        del self.bench.recorder.steps[-1]
+            self.bench.recorder.note("left = [queue.key for queue in store.built if queue.closed and queue.items]")
+            self.bench.expect(rule, False, "only empty queues closed", f"closed: {given_up}", "not left", final=True)
 
 
 LOCKSTEP = PriorityQueueLockstep
 
-machine(PriorityQueueLockstep, KINDS)
+machine(PriorityQueueLockstep)

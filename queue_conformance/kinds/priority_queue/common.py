@@ -1,141 +1,127 @@
-"""What the checks of priority queues share."""
+"""What the checks of priority queues share: names of slots, and fixtures."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+import textwrap
+from collections.abc import Callable
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.driver import Item
-from queue_conformance.engine.outcomes import NotApplicable, NotExercised
-from queue_conformance.engine.recording import NOTHING
-from queue_conformance.kinds.priority_queue.driver import through_json
-from queue_conformance.kinds.priority_queue.kind import PRIORITY_QUEUE
+from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.fixtures import block, operation
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.record import Failed
+from queue_conformance.engine.recording import OperationRaised, describe
+from queue_conformance.engine.writing import INDENT, Block
+from queue_conformance.environments import engine
+from queue_conformance.kinds.priority_queue import script_support as downstreams
+from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
+from queue_conformance.running.accidents import ACCIDENTS, is_accident
 
-KINDS = (PRIORITY_QUEUE,)
-"""The kind that these checks drive."""
+START = {"is_start_request": True}
+"""The meta of a start request."""
 
+NAMES = (*("", ".", "..", "/", "a/b", "../../a", "with space", "a:80", "exämple.com", "日本語", "a\0b"),)
+"""Slots that the downloader can produce, from hosts and from ``download_slot``."""
 
-NAMES = (
-    "''",
-    "'.'",
-    "'..'",
-    "'/'",
-    "'a/b'",
-    "'../../a'",
-    "'with space'",
-    "'a:80'",
-    "'exämple.com'",
-    "'日本語'",
-    r"'a\0b'",
-)
-"""Slots that the downloader can produce, from hosts and from ``download_slot``, as Python expressions."""
-
-
-def in_slot(bench: Bench, number: int, slot: str) -> Item:
-    """Make a request whose meta names its slot, which is a Python expression."""
-    item: Item = bench.driver.evaluate(f'Request("https://a.example/{number}", meta={{"download_slot": {slot}}})')
-    return item
+block(downstreams.disturbed)
+block(downstreams.few_files)
+operation(downstreams.contains, "pq.slot.contains", timed=False)
+operation(downstreams.discard, "pq.resume.stale")
+operation(downstreams.fill_buckets, "pq.pop.exactly-once")
+operation(downstreams.pop_hosts, "pq.pop.exactly-once")
+operation(downstreams.pop_urls, "pq.pop.exactly-once")
+operation(downstreams.pops_before, "pq.pop.exactly-once")
+operation(engine.change_settings, "pq.ctor.signature")
+operation(engine.occupy, "pq.ctor.signature")
 
 
-def drain(bench: Bench, queue: Any, count: int) -> list[str]:
-    """Pop until as many requests have come as there are; ``None`` between them is judged elsewhere.
+@fixture
+def use_queues(context: Context) -> Callable[..., downstreams.Store | None]:
+    """``store = use_queues(keeps=False)``: build over downstream queues of the kit, or with ``disk=True`` of Scrapy's on disk."""
+    driver, record = context.bench.driver, context.record
 
-    Scripts call what came ``came``, as URLs.
+    def used(*classes: type | None, disk: bool = False, keeps: bool = True) -> downstreams.Store | None:
+        if disk:
+            driver.furnish_disk()
+            return None
+        store: downstreams.Store = driver.furnish(*classes, keeps=keeps)
+        if record.target:
+            return record.make(driver.store_source, driver.constructor_rule, lambda: store)  # type: ignore[no-any-return]
+        record.note(f"store = {driver.store_source}")
+        return store
 
-    Args:
-        bench: where the check works.
-        queue: the open queue.
-        count: how many requests there are.
-
-    Returns:
-        The URLs of what came.
-    """
-    steps = bench.recorder.steps
-    begun, most = len(steps), 2 * count + 2
-    came: list[str] = []
-    pops = 0
-    while len(came) < count and pops < most:
-        popped = queue.pop()
-        pops += 1
-        if popped is not None:
-            came.append(getattr(popped, "url", repr(popped)))
-    del steps[begun:]
-    bench.recorder.note(f"came = [r.url for r in ({queue.variable}.pop() for _ in range({pops})) if r is not None]")
-    return came
+    return used
 
 
-def saved(bench: Bench, queue: Any) -> Any:
-    """Close, and return the state after a trip through JSON; scripts call it ``state``.
-
-    Raises:
-        NotExercised: if JSON cannot store it, which is judged elsewhere.
-    """
-    state = through_json(queue.close())
-    if state is NOTHING:
-        raise NotExercised("JSON cannot store what its close returns")
-    bench.recorder.note("state = json.loads(json.dumps(left))")
-    return state
+@fixture
+def crawler(context: Context) -> Any:
+    """The crawler that priority queues are built from."""
+    return context.sources.give(context.bench.driver.crawler, "crawler")
 
 
-def need_start_queues(bench: Bench) -> None:
-    """Make sure that start requests have queues of their own.
-
-    Raises:
-        NotApplicable: if they have none.
-    """
-    if not bench.driver.takes_start_queues:
+@fixture
+def start_queues(context: Context) -> None:
+    """Start requests have queues of their own; otherwise the rule does not apply."""
+    if not context.bench.driver.takes_start_queues:
         raise NotApplicable("it takes no start_queue_cls, which Scrapy requires from 2.16")
 
 
-def need_resuming(bench: Bench, items: Sequence[Item]) -> None:
-    """Make sure that requests are there again after resuming, which is judged elsewhere.
+@fixture
+def through_json(context: Context) -> Callable[[Any], Any]:
+    """``state = through_json(queue.close())``: the state as the scheduler reads it when it resumes."""
 
-    Raises:
-        NotExercised: if they are not.
-    """
-    bench.restart()
-    queue = bench.open()
-    for item in items:
-        queue.push(item)
-    state = saved(bench, queue)
-    if sorted(drain(bench, bench.open(state=state), len(items))) != sorted(item.value.url for item in items):
-        raise NotExercised("requests are lost when it is resumed")
-    bench.restart()
+    def read(left: Any) -> Any:
+        try:
+            return downstreams.through_json(left)
+        except (TypeError, ValueError) as error:
+            raise NotCovered("JSON cannot store what its close returns") from error
+
+    return read
 
 
-def expect_all(bench: Bench, rule: str, queue: Any, items: Iterable[Item], *, in_order: bool = False) -> None:
-    """Take everything out, and compare it with what was pushed.
-
-    Args:
-        bench: where the check works.
-        rule: the rule that is broken if something else comes.
-        queue: the open queue.
-        items: what must come.
-        in_order: whether it must come in this order.
-
-    Raises:
-        RuleBroken: if something is missing, comes twice, or comes in another order.
-    """
-    wanted = [item.value.url for item in items]
-    came = drain(bench, queue, len(wanted))
-    if in_order:
-        at = next((index for index, pair in enumerate(zip_longest(came, wanted)) if pair[0] != pair[1]), 0)
-        bench.expect(rule, came == wanted, _from(wanted, at), _from(came, at), f"came == {wanted!r}")
-    else:
-        came.sort()
-        wanted.sort()
-        bench.recorder.note("came.sort()")
-        wrong = [f"{url} {count} times" for url, count in Counter(came).items() if url not in wanted or count > 1]
-        wrong += [f"no {url}" for url in wanted if url not in came]
-        bench.expect(
-            rule, came == wanted, f"{len(wanted)} requests, each of them once", ", ".join(wrong)[:150], f"came == {wanted!r}"
-        )
+@fixture
+def own_state(context: Context) -> Any:
+    """The state that the class itself writes, after which requests are there again; what is lost is judged elsewhere."""
+    bench = context.bench
+    numbers = (0, 4, 5, 9)
+    queue = bench.open("own")
+    for number in numbers:
+        queue.push(bench.driver.item(number))
+    state = through_json(context)(queue.close())
+    urls = downstreams.pop_urls(bench.open("own", state=state), len(numbers))
+    if sorted(urls) != sorted(bench.driver.item(number).value.url for number in numbers):
+        raise NotCovered("requests are lost when it is resumed")
+    bench.recorder.restart()
+    return state
 
 
-def _from(urls: list[str], start: int) -> str:
-    """Return some of the URLs, with where they are."""
-    shown = ", ".join(urls[start : start + 3]) or "nothing"
-    return f"{shown} as number {start + 1}" if start else shown
+@fixture
+def explained(context: Context) -> Callable[[], Block]:
+    """``with explained() as refused``: the operation inside may raise, not by accident, with a text; then ``refused`` is true."""
+
+    class Explained(Block):
+        refused = False
+
+        def __bool__(self) -> bool:
+            return self.refused
+
+        def __enter__(self) -> Explained:
+            return self
+
+        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+            self.refused = isinstance(error, OperationRaised) and isinstance(error.error, Exception)
+            if self.refused and (is_accident(error.error) or not str(error.error)):
+                raise Failed("an exception that explains what is wrong", f"{describe(error.error)} raised") from None
+            if self.refused:
+                context.held()
+            return self.refused
+
+        def written(self, body: str, named: bool) -> str:
+            body = textwrap.indent(body, INDENT)
+            if not self.refused:
+                return f"with or_exit():\n{body}"
+            names = ", ".join(error.__name__ for error in ACCIDENTS)
+            wrong = f"except ({names}) as error:\n    raise AssertionError(repr(error))"
+            return f"try:\n{body}\n{wrong}\nexcept Exception as error:\n    assert str(error), repr(error)"
+
+    return Explained

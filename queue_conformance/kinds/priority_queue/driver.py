@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -15,17 +14,16 @@ import scrapy
 import scrapy.squeues
 from packaging.version import Version
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, is_unsupported
-from queue_conformance.engine.driver import Item, OpenQueue
+from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.engine.scripts import namespace, quoted
 from queue_conformance.environments import engine, world
-from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver, make_crawler
+from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.model import Place
 from queue_conformance.script_support import example, kills
@@ -58,41 +56,24 @@ MARKED = 1_000_000
 """Items from this number belong to the places of ``MARKERS``."""
 
 
-class OpenPriorityQueue(OpenQueue):
-    """One priority queue; every operation goes through the recorder."""
-
-    def push(self, item: Item, *where: Any, owner: str = "pq.pop.exactly-once") -> Any:
-        return super().push(item, *where, owner=owner)
-
-    def pop(self, owner: str = "pq.pop.exactly-once") -> Any:
-        return super().pop(owner)
-
-    def peek(self, owner: str = "pq.peek.equals-pop") -> Any:
-        return super().peek(owner)
-
-    def length(self, owner: str = "pq.len.sum") -> Any:
-        return super().length(owner)
-
-    def truth(self, owner: str = "pq.len.truth") -> Any:
-        return super().truth(owner)
-
-    def close(self, owner: str = "pq.close.closes-all") -> Any:
-        return super().close(owner)
-
-    def contains(self, slot: str, owner: str = "pq.slot.contains") -> Any:
-        """Ask whether a slot has requests."""
-        return self._call(f"found = {slot!r} in {self.variable}", owner, lambda: slot in self.raw)
-
-
 class PriorityQueueDriver(CrawlerDriver):
     """Builds Scrapy's priority queues as the scheduler does.
 
     Attributes:
-        store: what the downstream queues of the kit hold, or ``None`` over those of Scrapy.
+        store: what the downstream queues of the kit hold, or ``None`` over those of Scrapy; scripts call it ``store``.
+        store_source: how scripts make it.
     """
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
     interface_rule: ClassVar[str] = "pq.ctor.signature"
+    rules: ClassVar[Mapping[str, str]] = {
+        "push": "pq.pop.exactly-once",
+        "pop": "pq.pop.exactly-once",
+        "peek": "pq.peek.equals-pop",
+        "len": "pq.len.sum",
+        "bool": "pq.len.truth",
+        "close": "pq.close.closes-all",
+    }
     definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine, kills)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
@@ -104,9 +85,8 @@ class PriorityQueueDriver(CrawlerDriver):
         super().renew(directory)
         self.store: downstreams.Store | None = None
         self._classes: tuple[Any, Any] | None = None
-        self._sources = ("", "None")
+        self._sources = ("store.normal", "store.start")
         self._keeps = True
-        self._waiting: list[Any] = []
         self.crawler = self.crawler.copied()
 
     # --- Surroundings ------------------------------------------------------------------------------------------------
@@ -120,85 +100,45 @@ class PriorityQueueDriver(CrawlerDriver):
         parameters = inspect.signature(getattr(cls, "from_crawler", cls)).parameters.values()
         return any(found.name == "start_queue_cls" or found.kind is found.VAR_KEYWORD for found in parameters)
 
-    def furnish(self, normal: str = "LifoQueue", start: str | None = "FifoQueue", *, keeps: bool = True) -> downstreams.Store:
+    @property
+    def separates_start_requests(self) -> bool:
+        """Whether start requests have downstream queues of their own."""
+        return self.takes_start_queues and (self._classes is None or self._classes[1] is not None)
+
+    def furnish(
+        self, normal: type = downstreams.LifoQueue, start: type | None = downstreams.FifoQueue, *, keeps: bool = True
+    ) -> downstreams.Store:
         """Build over downstream queues of the kit from now on.
 
         Args:
-            normal: the name of the class, in :mod:`queue_conformance.kinds.priority_queue.script_support`.
-            start: the same for start requests; ``None`` for no class of their own.
+            normal: their class.
+            start: that of those for start requests; ``None`` for no class of their own.
             keeps: what they hold outlives them; otherwise the key is empty, as it is for queues in memory.
-
-        Returns:
-            What holds their requests, records and disturbs them; scripts call it ``store``.
         """
-        self.store = store = downstreams.Store() if keeps else downstreams.Store(keeps=False)
+        self.store = store = downstreams.Store(normal, start, keeps)
+        classes = ", ".join(cls.__name__ for cls in (normal, start) if cls)
+        self.store_source = f"Store({classes}{'' if keeps else ', keeps=False'})"
         self._keeps = keeps
-        self.recorder.note("store = Store()" if keeps else "store = Store(keeps=False)")
-        self.recorder.note(f"Normal = store.bind({normal})")
-        start = start if self.takes_start_queues else None
-        bound = store.bind(getattr(downstreams, normal)), None if start is None else store.bind(getattr(downstreams, start))
-        if start is not None:
-            self.recorder.note(f"Start = store.bind({start})")
-        self._classes, self._sources = bound, ("Normal", "None" if start is None else "Start")
+        self._classes, self._sources = (store.normal, store.start), ("store.normal", "store.start")
         return store
 
-    def furnish_disk(self, normal: str = "PickleLifoDiskQueue", start: str = "PickleFifoDiskQueue") -> None:
+    def furnish_disk(self) -> None:
         """Build over disk queues of Scrapy from now on."""
-        self._keeps = True
-        takes_both = self.takes_start_queues
-        self._classes = getattr(scrapy.squeues, normal), getattr(scrapy.squeues, start) if takes_both else None
-        self._sources = normal, start if takes_both else "None"
-
-    @property
-    def classes(self) -> tuple[Any, Any]:
-        """The classes of the downstream queues: for start requests, the second one."""
-        assert self._classes is not None
-        return self._classes
-
-    def disturb(self, operation: str, *faults: str) -> list[Any]:
-        """Let the next calls of an operation of the downstream queues fail.
-
-        Args:
-            operation: the name of the method.
-            faults: what they raise, as Python expressions; ``None`` lets a pop return ``None`` while there is something.
-
-        Returns:
-            What is still to come; it becomes shorter as it comes.
-        """
-        assert self.store is not None
-        waiting: list[Any] = downstreams.disturb(self.store, operation, *(eval(fault, self.names) for fault in faults))
-        self._waiting = waiting
-        self.recorder.note(f"waiting = disturb(store, {operation!r}, {', '.join(faults)})")
-        return waiting
-
-    def recover(self) -> None:
-        """Let nothing fail any more."""
-        if self._waiting:
-            self.recorder.note("waiting.clear()")
-        self._waiting.clear()
-
-    def discard(self, item: Item) -> None:
-        """Take a request out of what the downstream queues hold, behind the back of the priority queue."""
-        assert self.store is not None
-        downstreams.discard(self.store, item.value.url)
-        self.recorder.note(f"discard(store, {quoted(item.value.url)})")
-
-    def set_active(self, slot: str, count: int) -> None:
-        """Let the downloader be busy with so many requests of a slot."""
-        engine.occupy(self.crawler, slot, count)
-        self.recorder.note(f"occupy(crawler, {slot!r}, {count})")
+        self.store, self._keeps = None, True
+        self._classes = scrapy.squeues.PickleLifoDiskQueue, scrapy.squeues.PickleFifoDiskQueue
+        self._sources = "PickleLifoDiskQueue", "PickleFifoDiskQueue"
 
     # --- Construction ------------------------------------------------------------------------------------------------
 
     def construction(
-        self, name: str, *, state: Any = NOTHING, settings: Mapping[str, Any] | None = None, **options: Any
+        self, name: str, *, state: Any = NOTHING, cls: type | None = None, **options: Any
     ) -> tuple[str, Callable[[], Any]]:
         """Tell how a priority queue is built: as ``Scheduler._dq`` does, or as ``Scheduler._mq`` if nothing is kept.
 
         Args:
             name: the part of its key below the scratch directory.
             state: what it starts with; scripts call it ``state``.
-            settings: further settings of the crawler.
+            cls: a class of Scrapy instead of the one under test.
             options: not used.
         """
         world.enter()
@@ -214,31 +154,12 @@ class PriorityQueueDriver(CrawlerDriver):
         if self.takes_start_queues:
             arguments["start_queue_cls"] = start
             sources["start_queue_cls"] = self._sources[1]
-        crawler: Crawler = self.crawler
-        variable = "crawler"
-        if settings:
-            crawler, variable = self._crawler_with(settings), "other"
         keywords = ", ".join(f"{keyword}={source}" for keyword, source in sources.items())
+        tested = cls or self.implementation.cls
+        called = f"load_object({quoted(f'{cls.__module__}.{cls.__name__}')})" if cls else self.class_name
         # The same distinction as in scrapy.utils.misc.build_from_crawler.
-        has_factory = hasattr(self.implementation.cls, "from_crawler")
-        source = f"{self.class_name}.from_crawler({variable}, {keywords})" if has_factory else f"{self.class_name}({keywords})"
-        return source, lambda: build_from_crawler(self.implementation.cls, crawler, **arguments)
-
-    def _crawler_with(self, settings: Mapping[str, Any]) -> Crawler:
-        """Return another crawler, with the same engine."""
-        both = {**self.implementation.values, **settings}
-        crawler = make_crawler(both)
-        crawler.engine = self.crawler.engine
-        crawler.spider = self.crawler.spider
-        spider = "spider" if self.crawler.spider is self.names["spider"] else "Spider"
-        self.recorder.note(f"other = get_crawler(Spider, {self.settings_source(both)})")
-        self.recorder.note(f"other.engine, other.{spider} = crawler.engine, spider")
-        return crawler
-
-    def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> OpenPriorityQueue:
-        source, build = self.construction(name, **options)
-        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
-        return OpenPriorityQueue(raw, variable, self.recorder)
+        factory = ".from_crawler(crawler, " if hasattr(tested, "from_crawler") else "("
+        return f"{called}{factory}{keywords})", lambda: build_from_crawler(tested, self.crawler, **arguments)
 
     def setup(self, body: str) -> list[str]:
         found = self.implementation.capabilities
@@ -252,6 +173,7 @@ class PriorityQueueDriver(CrawlerDriver):
             'crawler.spider = spider = Spider.from_crawler(crawler, "example")',
             *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
             *(() if plain else ("give_engine(crawler)",)),
+            *(["store = Store(LifoQueue, FifoQueue)"] if "store.normal" in body and "store = " not in body else []),
         ]
 
     # --- Items -------------------------------------------------------------------------------------------------------
@@ -337,11 +259,3 @@ class PriorityQueueDriver(CrawlerDriver):
             queue.push(self.item(number))
         queue.pop()
         return any(name in asked for name in ("slots", "get_slot_key"))
-
-
-def through_json(left: Any) -> Any:
-    """Return state as the scheduler reads it when it resumes, or ``NOTHING`` if JSON cannot store it."""
-    try:
-        return json.loads(json.dumps(left))
-    except (TypeError, ValueError):
-        return NOTHING

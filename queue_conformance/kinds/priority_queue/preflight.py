@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.priority_queue import common  # noqa: F401  registers the fixtures
+from queue_conformance.kinds.queue.preflight import METHODS
 
 RULES = ("pq.ctor.signature", "pq.pop.exactly-once")
 SHOWN = ("persistent", "peek", "slots")
-METHODS = ("push", "pop", "close", "__len__")
 
 
 def preflight(bench: Bench) -> None:
@@ -15,41 +18,39 @@ def preflight(bench: Bench) -> None:
     Raises:
         RuleBroken: for the first thing that fails.
     """
-    rule = "pq.ctor.signature"
-    driver = bench.driver
     for keeps in (False, True):
-        bench.restart()
-        driver.furnish(keeps=keeps)
-        queue = driver.open()
-        missing = [name for name in METHODS if not hasattr(type(queue.raw), name) or not callable(getattr(queue.raw, name))]
-        assertion = f"all(callable(getattr(type(queue), name, None)) for name in {missing!r})"
-        bench.expect(rule, not missing, f"the methods {', '.join(METHODS)}", f"no {', '.join(missing)}", assertion)
-        item = driver.item(0)
-        queue.push(item)
-        popped = queue.pop()
-        same = driver.among_source("popped", [item])
-        bench.expect("pq.pop.exactly-once", driver.identify(popped) == 0, item.source, popped, same)
-        queue.close(owner="pq.pop.exactly-once")
+        run_case(bench, "pq.ctor.signature", instrument(_it_can_be_used), {"keeps": keeps})
 
 
 def show_absence(bench: Bench, rule: str, name: str) -> None:
     """Show in a few operations what probing found: that a claimed capability is not there."""
-    driver, expected = bench.driver, f"{name}, as claimed"
-    queue = bench.open()
-    first, second = driver.item(0), driver.item(5)
-    queue.push(first)
-    if name == "peek":
-        with bench.recorder.blame(rule):
+    run_case(bench, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(use_queues, open_queue, request, missing_methods, about, keeps):
+    use_queues(keeps=keeps)
+    queue = open_queue()
+    assert missing_methods(queue, METHODS) == [], f"the methods {', '.join(METHODS)}"
+    pushed = request()
+    queue.push(pushed)
+    with about("pq.pop.exactly-once"):
+        assert queue.pop() == pushed
+        queue.close()
+
+
+def _it_is_there(crawler, open_queue, request, through_json, occupy, name, about, rule):
+    claimed = f"{name}, as claimed"
+    pushed = request(host="a.example")
+    with about(rule):
+        queue = open_queue()
+        queue.push(pushed)
+        if name == "peek":
             queue.peek()
-    elif name == "persistent":
-        left = queue.close()
-        bench.recorder.note("state = json.loads(json.dumps(left or ()))")
-        queue = bench.open(state=left or ())
-        popped = queue.pop()
-        bench.fail(rule, expected, f"{popped!r} popped after close and resume", ["assert popped is not None, repr(popped)"])
-    elif name == "slots":
-        queue.push(second)
-        driver.set_active("b.example", 2)
-        popped = queue.pop()
-        tail = [f"assert {driver.among_source('popped', [first])}, repr(popped)"]
-        bench.fail(rule, f"{expected}: {first.source}, as b.example is busy", popped, tail)
+        elif name == "persistent":
+            state = through_json(queue.close() or ())
+            queue = open_queue(state=state)
+            assert queue.pop() == pushed, claimed
+        elif name == "slots":
+            queue.push(request(host="b.example"))
+            occupy(crawler, "b.example", 2)
+            assert queue.pop() == pushed, f"{claimed}: a request of a.example, as b.example is busy"

@@ -3,17 +3,25 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import itertools
+import json
+import os
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+from scrapy import Request
+
+with suppress(ImportError):  # Windows
+    import resource
+
 
 class Store:
     """What downstream queues hold, by key, and all that were built; with keeps=False nothing outlives them."""
 
-    def __init__(self, keeps=True):
+    def __init__(self, normal, start=None, keeps=True):
         self.keeps = keeps
-        self.items, self.built, self.classes = {}, [], []
-
-    def bind(self, cls):
-        self.classes.append(type(cls.__name__, (cls,), {"store": self}))
-        return self.classes[-1]
+        self.items, self.built = {}, []
+        self.normal, self.start = (cls and type(cls.__name__, (cls,), {"store": self}) for cls in (normal, start))
 
 
 class BareQueue:
@@ -63,15 +71,21 @@ class TransientError(Exception):
     """What a downstream queue raises when a push fails for the moment."""
 
 
-def disturb(store, operation, *faults):
-    """Let the next calls of an operation raise; None lets a pop return None while there is something."""
+@contextmanager
+def disturbed(store, operation, *faults):
+    """Meanwhile, the next calls of an operation raise; None lets a pop return None while there is something."""
     waiting = list(faults)
-    for cls in store.classes:
-        setattr(cls, operation, disturbed(getattr(cls, operation), waiting))
-    return waiting
+    usual = {cls: getattr(cls, operation) for cls in (store.normal, store.start) if cls}
+    for cls, method in usual.items():
+        setattr(cls, operation, failing(method, waiting))
+    try:
+        yield waiting
+    finally:
+        for cls, method in usual.items():
+            setattr(cls, operation, method)
 
 
-def disturbed(usual, waiting):
+def failing(usual, waiting):
     def call(self, *arguments):
         if not waiting or (waiting[0] is None and not self.items):
             return usual(self, *arguments)
@@ -85,3 +99,64 @@ def discard(store, url):
     """Take a request out of a store, behind the back of the priority queue."""
     for items in store.items.values():
         items[:] = [request for request in items if request.url != url]
+
+
+def outside(store, directory):
+    """Return the keys of downstream queues, relative to a directory, that are not below it."""
+    keys = {os.path.relpath(queue.key, directory) for queue in store.built}
+    return sorted(key for key in keys if key.split(os.sep)[0] == os.pardir)
+
+
+def through_json(left):
+    """Return state as the scheduler reads it when it resumes."""
+    return json.loads(json.dumps(left))
+
+
+# --- Ways to use a priority queue ------------------------------------------------------------------------------------
+
+
+def pop_urls(queue, count):
+    """Pop until so many requests have come, None between them left out; return their URLs."""
+    popped = (queue.pop() for _ in range(2 * count + 2))
+    return list(itertools.islice((getattr(each, "url", repr(each)) for each in popped if each is not None), count))
+
+
+def pop_hosts(queue, count, peeks=(0,)):
+    """Pop so many requests, each after some peeks; return the hosts of their URLs."""
+    hosts = []
+    for number in range(count):
+        for _ in range(peeks[number % len(peeks)]):
+            queue.peek()
+        hosts += [urlsplit(url).netloc for url in pop_urls(queue, 1)]
+    return hosts
+
+
+def pops_before(queue, host, others, count, most):
+    """Pop, each time after a push to another of so many hosts; return how many pops it takes until one host is served."""
+    for number in range(1, most):
+        queue.push(Request(f"https://{others.format(number % count)}/{number}"))
+        if host in pop_hosts(queue, 1):
+            return number
+    return most
+
+
+def contains(queue, slot):
+    """Tell whether a slot has requests."""
+    return slot in queue
+
+
+def fill_buckets(queue, count, slots):
+    """Push two requests into a bucket, and one into each of so many others: of slots, or of priorities."""
+    for number in (0, *range(count)):
+        queue.push(Request(f"https://{number}.example/1") if slots else Request("https://a.example/1", priority=number))
+
+
+@contextmanager
+def few_files(most):
+    """Meanwhile, this process can open no more files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,170 +1,83 @@
 """Checks of pop while downstream queues fail."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.driver import Item
-from queue_conformance.engine.lockstep import run, run_each
-from queue_conformance.engine.outcomes import NotExercised
-from queue_conformance.engine.recording import OperationRaised, describe
-from queue_conformance.engine.registry import check
-from queue_conformance.kinds.priority_queue.common import KINDS, drain, expect_all
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.kinds.priority_queue.common import START
 
 
-@check("pq.pop.transient", kinds=KINDS)
-def none_from_a_queue_that_is_not_empty_does_not_end_it(bench: Bench) -> None:
-    texts = (
+@check(
+    "pq.pop.transient",
+    sequence=(
         "push:0 push:0 push:4 pop_none length pop pop pop",
         "push:0 pop_none pop_none pop_none peek pop pop",
         "push:1 push:0 push:2 pop_none pop_none pop pop_none pop pop",
         "push:3 push:1 pop_none pop push:0 pop_none pop pop",
         "push:0 push:5 push:9 pop_none pop_none pop pop pop",
-    )
-    run_each(bench, texts)
+    ),
+)
+def none_from_a_queue_that_is_not_empty_does_not_end_it(play, sequence):
+    play(sequence)
 
 
-@check("pq.pop.never-close-nonempty", kinds=KINDS)
-def only_empty_queues_are_given_up(bench: Bench) -> None:
-    rule = "pq.pop.never-close-nonempty"
-    texts = (
+@check(
+    "pq.pop.never-close-nonempty",
+    sequence=(
         "push:0 push:0 push:4 pop_none pop_none pop pop pop",
         "push:1 pop_none push:0 pop_none pop pop",
         "push:1 push:3 pop_none pop",
-    )
-    for text in texts:
-        run(bench, text, furnish=lambda driver: driver.furnish(keeps=False))
+    ),
+)
+def only_empty_queues_are_given_up(bench, play, sequence, rule):
+    play(sequence, furnish=lambda driver: driver.furnish(keeps=False))
     if not bench.examined[rule]:
-        raise NotExercised("no downstream queue was asked while it says None")
+        raise NotCovered("no downstream queue was asked while it says None")
 
 
-@check("pq.pop.drained-closed", kinds=KINDS)
-def drained_queues_are_closed(bench: Bench) -> None:
-    rule = "pq.pop.drained-closed"
-    for keeps in (False, True):
-        with bench.collecting():
-            bench.restart()
-            store = bench.driver.furnish(keeps=keeps)
-            queue = bench.open()
-            for round_of in ((0, 1, 2, 3, 4), (5, 2, 1), (9, 8)):
-                for number in round_of:
-                    queue.push(bench.driver.item(number))
-                expect_all(bench, "pq.pop.exactly-once", queue, map(bench.driver.item, round_of))
-                open_still = [found.key for found in store.built if not found.closed]
-                bench.recorder.note("left = [queue for queue in store.built if not queue.closed]")
-                bench.expect(rule, not open_still, "no queue open, all are drained", f"{len(open_still)} open", "not left")
+@check("pq.pop.drained-closed", keeps=(False, True))
+def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, keeps):
+    store = use_queues(keeps=keeps)
+    queue = open_queue()
+    for priorities in ((0, 1, 0, -2), (0, 1), (1, 0)):
+        pushed = [request(priority=priority) for priority in priorities] + [request(host="b.example", meta=START)]
+        for each in pushed:
+            queue.push(each)
+        with about("pq.pop.exactly-once"):
+            assert sorted(pop_urls(queue, len(pushed))) == sorted(each.url for each in pushed)
+        assert [found.closed for found in store.built if not found.closed] == [], "no queue open, all are drained"
 
 
-@check("pq.pop.error-keeps-rest", kinds=KINDS)
-def an_error_of_a_pop_loses_nothing_else(bench: Bench) -> None:
-    rule = "pq.pop.error-keeps-rest"
-    for numbers in ((0, 12, 2, 14, 4), (1, 13, 3, 4), (0, 12, 5, 17, 9)):
-        with bench.collecting():
-            bench.restart()
-            bench.driver.furnish()
-            queue = bench.open()
-            items = [bench.driver.item(number) for number in numbers]
-            for item in items:
-                queue.push(item)
-            source = 'RuntimeError("broken")'
-            waiting = bench.driver.disturb("pop", source)
-            _expect_error(bench, rule, queue, waiting)
-            with bench.recorder.blame(rule):
-                _expect_the_others(bench, rule, queue, items)
-    if not bench.examined[rule]:
-        raise NotExercised("it popped from no downstream queue")
-
-
-def _expect_error(bench: Bench, rule: str, queue: Any, waiting: list[Any]) -> None:
-    """Pop while the downstream queue raises; the error must come out."""
-    error = waiting[0]
-    try:
-        popped = queue.pop(owner=rule)
-    except OperationRaised as raised:
-        if raised.error is error or not isinstance(raised.error, Exception):
-            return
-        actual = f"{describe(raised.error)} raised"
-    else:
+@check("pq.pop.error-keeps-rest", priorities=((0, 0, 1, 1, -2), (0, 0, 2, -2), (0, 0, 0, 1)))
+def an_error_of_a_pop_loses_nothing_else(use_queues, open_queue, request, raises, disturbed, pop_urls, about, rule, priorities):
+    store = use_queues()
+    queue = open_queue()
+    pushed = [request(host=f"{'abc'[number % 3]}.example", priority=priority) for number, priority in enumerate(priorities)]
+    for each in pushed:
+        queue.push(each)
+    error = RuntimeError("broken")
+    with raises(error), disturbed(store, "pop", error) as waiting:
+        queue.pop()
         if waiting:
-            raise NotExercised("it popped from no downstream queue")
-        actual = f"{describe(popped)} returned"
-    tail = [
-        "try:",
-        "    queue.pop()",
-        "except RuntimeError:",
-        "    pass  # right",
-        "else:",
-        "    raise AssertionError('no exception')",
-    ]
-    bench.examined[rule] += 1
-    bench.fail(rule, f"the {describe(error)} of the downstream queue", actual, tail, replaces=True, final=True)
+            raise NotCovered("it popped from no downstream queue")
+    with about(rule):
+        urls = pop_urls(queue, len(pushed))
+        assert len({each.url for each in pushed} - {*urls}) <= 1, "no request missing but perhaps the one that was popped"
+        assert len(urls) == len({*urls}), "no request twice"
 
 
-def _expect_the_others(bench: Bench, rule: str, queue: Any, items: list[Item]) -> None:
-    """Take everything out; of the requests at the highest priority one may be missing, the one that was popped."""
-    wanted = [item.value.url for item in items]
-    came = drain(bench, queue, len(wanted))
-    missing = [url for url in wanted if url not in came]
-    ok = len(missing) <= 1 and len(came) == len(set(came)) and set(came) <= set(wanted)
-    assertion = f"len({set(wanted)!r} - set(came)) <= 1 and len(came) == len(set(came))"
-    actual = f"{len(came)} came, {', '.join(missing) or 'none'} missing"
-    bench.expect(rule, ok, f"all of {len(wanted)} requests, but perhaps the one that was popped", actual, assertion)
-
-
-@check("pq.pop.cleanup-error", kinds=KINDS)
-def an_error_of_the_clean_up_loses_nothing(bench: Bench) -> None:
-    rule = "pq.pop.cleanup-error"
-    hits = 0
-    for operation in ("__len__", "close"):
-        for numbers in ((0,), (1,), (0, 2, 4), (0, 12, 1)):
-            with bench.collecting():
-                bench.restart()
-                hits += _pop_under(bench, rule, operation, numbers)
-    if not hits:
-        raise NotExercised("pop called neither len() nor close() of a downstream queue")
-
-
-def _pop_under(bench: Bench, rule: str, operation: str, numbers: tuple[int, ...]) -> bool:
-    """Pop as often as there are requests, each time with an operation that raises once; tell whether it did."""
-    driver, recorder = bench.driver, bench.recorder
-    driver.furnish()
-    queue = bench.open()
-    items = [driver.item(number) for number in numbers]
-    for item in items:
-        queue.push(item)
-    came: list[str] = []
-    recorder.note("came = []")
-    hit = False
-    for _ in items:
-        waiting = driver.disturb(operation, 'RuntimeError("no connection")')
-        with _tolerated():
-            popped = queue.pop()
-            came += [] if popped is None else [popped.url]
-        recorder.steps[-1].source = "came.append(queue.pop())"
-        hit |= not waiting
-        driver.recover()
-    with recorder.blame(rule):
-        for _ in range(2 * len(items)):
-            if len(came) < len(items):
-                popped = queue.pop()
-                came += [] if popped is None else [popped.url]
-                recorder.steps[-1].source = "came.append(queue.pop())"
-    recorder.note("came = sorted(request.url for request in came if request is not None)")
-    wanted = sorted(item.value.url for item in items)
-    if hit:
-        missing = [url for url in wanted if url not in came]
-        actual = f"lost {', '.join(missing)}" if missing else f"{came}"
-        bench.expect(rule, sorted(came) == wanted, "every request once", actual, f"came == {wanted!r}")
-    return hit
-
-
-@contextmanager
-def _tolerated() -> Iterator[None]:
-    try:
-        yield
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raise
+@check("pq.pop.cleanup-error", operation=("__len__", "close"), priorities=((0,), (0, 1, -2), (0, 0, 1, 1)))
+def an_error_of_the_clean_up_loses_nothing(
+    use_queues, open_queue, request, tolerated, disturbed, pop_urls, about, rule, operation, priorities
+):
+    store = use_queues()
+    queue = open_queue()
+    pushed = [request(priority=priority) for priority in priorities]
+    for each in pushed:
+        queue.push(each)
+    urls = []
+    with tolerated(), disturbed(store, operation, RuntimeError("no connection")) as waiting:
+        urls = pop_urls(queue, 1)
+    if waiting:
+        raise NotCovered("pop called neither len() nor close() of a downstream queue")
+    with about(rule):
+        others = pop_urls(queue, len(pushed) - len(urls))
+        assert sorted([*urls, *others]) == sorted(each.url for each in pushed)

@@ -1,46 +1,41 @@
 """Checks of pop: the order of requests, and of len, which goes with it."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.priority_queue.common import KINDS, need_start_queues
+from queue_conformance.kinds.priority_queue.script_support import FifoQueue
 
 
 @check(
     "pq.pop.order",
-    kinds=KINDS,
     sequence=("push:0 push:4 push:2 push:0 push:2 pop pop pop pop pop", "push:9 push:10 push:4 push:5 push:7"),
 )
 def higher_priorities_come_first(play, sequence):
     play(sequence)
 
 
-@check("pq.pop.tie-downstream", kinds=KINDS)
+@check("pq.pop.tie-downstream")
 def the_downstream_queue_orders_equal_priorities(play):
     sequence = "push:0 push:0 push:0 pop push:0 push:0 pop pop pop pop"
     play(sequence)
-    play(sequence, furnish=lambda driver: driver.furnish("FifoQueue", "FifoQueue", keeps=False), lifo=False)
+    play(sequence, furnish=lambda driver: driver.furnish(FifoQueue, FifoQueue, keeps=False), lifo=False)
 
 
-@check("pq.pop.tie-start-last", kinds=KINDS)
-def start_requests_come_last_at_equal_priority(bench, play):
-    need_start_queues(bench)
+@check("pq.pop.tie-start-last")
+def start_requests_come_last_at_equal_priority(start_queues, play):
     play("push:1 push:0 push:1 push:0 pop pop push:0 pop pop pop")
 
 
-@check("pq.pop.start-order", kinds=KINDS)
-def the_start_queue_orders_start_requests(bench, play):
-    need_start_queues(bench)
+@check("pq.pop.start-order")
+def the_start_queue_orders_start_requests(start_queues, play):
     play("push:1 push:1 push:1 pop push:1 pop push:0 pop pop pop")
 
 
-@check("pq.pop.start-priority", kinds=KINDS)
-def start_requests_of_higher_priority_come_first(bench, play):
-    need_start_queues(bench)
+@check("pq.pop.start-priority")
+def start_requests_of_higher_priority_come_first(start_queues, play):
     play("push:0 push:3 push:4 push:1 push:3 pop pop pop pop pop")
 
 
 @check(
     "pq.pop.late-higher",
-    kinds=KINDS,
     sequence=("push:0 push:0 pop push:2 pop pop", "push:4 push:4 pop push:3 push:0 pop pop pop"),
 )
 def a_higher_priority_comes_first_though_it_is_late(bench, play, sequence, rule):
@@ -50,7 +45,6 @@ def a_higher_priority_comes_first_though_it_is_late(bench, play, sequence, rule)
 
 @check(
     "pq.pop.exactly-once",
-    kinds=KINDS,
     sequence=(
         "push:0 push:1 push:5 push:2 push:9 pop pop push:8 push:3 pop pop pop push:0 push:6 pop pop pop",
         "push:0 pop push:0 pop push:1 pop push:1 pop push:2 push:2 pop pop",
@@ -62,7 +56,6 @@ def every_request_comes_once(play, sequence):
 
 @check(
     "pq.pop.empty-none",
-    kinds=KINDS,
     sequence=("pop pop push:0 pop pop pop push:1 push:2 pop pop pop", "reopen_stale pop push:0 pop pop"),
 )
 def nothing_comes_from_an_empty_queue(play, sequence):
@@ -71,7 +64,6 @@ def nothing_comes_from_an_empty_queue(play, sequence):
 
 @check(
     "pq.pop.none-only-empty",
-    kinds=KINDS,
     sequence=(
         "push:4 push:0 push:2 pop pop push:1 pop pop pop",
         "push:1 push:0 push:3 pop pop push:3 pop pop",
@@ -82,14 +74,13 @@ def something_comes_while_something_is_there(play, sequence):
     play(sequence)
 
 
-@check("pq.len.sum", kinds=KINDS)
+@check("pq.len.sum")
 def length_counts_all_requests(play):
     play("length push:0 length push:1 push:5 length pop length push:2 push:9 length pop pop pop length pop pop length")
 
 
 @check(
     "pq.len.truth",
-    kinds=KINDS,
     sequence=("truth push:1 truth push:5 pop truth pop truth push:2 truth", "push:0 truth pop pop truth"),
 )
 def truth_is_false_when_empty(play, sequence):

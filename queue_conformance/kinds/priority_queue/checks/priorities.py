@@ -1,28 +1,19 @@
 """Checks of priorities: which ones work, when they count, and how many."""
 
-from __future__ import annotations
+import math
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from scrapy import Request
 
-from queue_conformance.engine.bench import Bench, call_of
-from queue_conformance.engine.driver import Item
-from queue_conformance.engine.outcomes import NotExercised, RuleBroken
-from queue_conformance.engine.recording import OperationRaised, describe
-from queue_conformance.engine.registry import check
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.recording import describe
 from queue_conformance.faults.disk import AVAILABLE
-from queue_conformance.kinds.priority_queue.common import KINDS, expect_all, saved
-from queue_conformance.kinds.priority_queue.model import Place
-
-with suppress(ImportError):  # Windows
-    import resource
 
 INTEGERS = (0, 1, -1, 9, 10, 100, -10, 2**31, -(2**31), 2**63, -(2**63), 2**64 + 1, -(2**64) - 1)
 """Priorities that fit and do not fit into machine words, and whose order as text is another one."""
 
-OUTSIDE = ("10**300", "-10**300", "1.5", "nan", "inf", "'high'")
-"""Priorities outside the contract, as Python expressions."""
+OUTSIDE = {"10**300": 10**300, "-10**300": -(10**300), "1.5": 1.5, "nan": math.nan, "inf": math.inf, "'high'": "high"}
+"""Priorities outside the contract, as they are noted."""
 
 MANY = 1500
 """Buckets that are filled at once."""
@@ -31,135 +22,63 @@ DESCRIPTORS = 1024
 """Files that the process may open meanwhile: the usual limit, and less than there are buckets."""
 
 
-@check("pq.priority.ints", kinds=KINDS)
-def integers_of_all_sizes_work(bench: Bench) -> None:
-    rule = "pq.priority.ints"
-    driver = bench.driver
-    for disk in (False, True):
-        with bench.collecting(), bench.recorder.blame(rule):
-            bench.restart()
-            if disk:
-                driver.furnish_disk()
-            else:
-                driver.furnish(keeps=False)
-            queue = bench.open()
-            items = [driver.request(number, Place(priority, False, "a.example")) for number, priority in enumerate(INTEGERS)]
-            for item in items:
-                queue.push(item)
-            if disk and bench.offers("persistent"):
-                state = saved(bench, queue)
-                queue = bench.open(state=state)
-            expected = sorted(items, key=lambda item: -item.value.priority)
-            expect_all(bench, rule, queue, expected, in_order=True)
-    examined = bench.examined.copy()
-    note_priorities_outside(bench)
-    bench.examined = examined
+@check("pq.priority.ints", disk=(False, True))
+def integers_of_all_sizes_work(bench, use_queues, open_queue, request, through_json, pop_urls, about, rule, disk):
+    with about(rule):
+        use_queues(disk=disk, keeps=False)
+        queue = open_queue()
+        pushed = [request(priority=priority) for priority in INTEGERS]
+        for each in pushed:
+            queue.push(each)
+        if disk and bench.offers("persistent"):
+            state = through_json(queue.close())
+            queue = open_queue(state=state)
+        for each in sorted(pushed, key=lambda request: -request.priority):
+            assert pop_urls(queue, 1) == [each.url]
 
 
-def note_priorities_outside(bench: Bench) -> None:
-    """Note what becomes of priorities outside the contract; no verdict depends on it."""
-    rule = "pq.priority.ints"
-    fates = []
-    for priority in OUTSIDE:
-        bench.restart()
-        try:
-            refused = _push_priority(bench, rule, priority)
-        except OperationRaised as raised:
-            fates.append(f"{priority} is accepted, and {call_of(raised.step)} raises {describe(raised.error, 60)}")
-        except RuleBroken as failure:
-            fates.append(f"{priority} is accepted, and {failure.actual}")
-        else:
-            fates.append(f"{priority} is {'refused' if refused else 'accepted, and works'}")
-    bench.notes.append(f"priorities outside the contract: {'; '.join(fates)}")
-
-
-def _push_priority(bench: Bench, rule: str, priority: str) -> bool:
-    """Push requests of one odd priority, resume if possible, and take out those that were accepted.
-
-    Returns:
-        Whether all of them were refused.
-    """
-    driver = bench.driver
-    driver.furnish_disk()
-    queue = bench.open()
-    accepted = [driver.item(0)]
-    queue.push(accepted[0])
-    for number in (1, 2):
-        odd = driver.evaluate(f'with_attribute(Request("https://a.example/{number}"), "priority", {priority})')
-        try:
-            queue.push(odd)
-        except OperationRaised as raised:
-            if not isinstance(raised.error, Exception):
-                raise
-        else:
-            accepted.append(odd)
-    if bench.offers("persistent"):
-        state = saved(bench, queue)
-        queue = bench.open(state=state)
-    expect_all(bench, rule, queue, accepted)
-    return len(accepted) == 1
-
-
-@check("pq.priority.at-push", kinds=KINDS)
-def the_priority_at_the_push_counts(bench: Bench) -> None:
-    rule = "pq.priority.at-push"
-    driver, note = bench.driver, bench.recorder.note
-    queue = bench.open()
-    items = []
-    for number, (name, priority) in enumerate((("first", 1), ("second", 0), ("third", -1))):
-        item = driver.request(number, Place(priority, False, "a.example"))
-        note(f"{name} = {item.source}")
-        items.append(replace(item, source=name))
-        queue.push(items[-1])
-    for item, priority in zip(items, (-5, 0, 5), strict=True):
-        item.value.priority = priority
-        note(f"{item.source}.priority = {priority}")
-    expect_all(bench, rule, queue, items, in_order=True)
-
-
-@check("pq.scale.buckets", kinds=KINDS)
-def many_buckets_need_few_descriptors(bench: Bench) -> None:
-    rule = "pq.scale.buckets"
-    if not AVAILABLE:
-        raise NotExercised("this platform cannot limit how many files are open")
-    driver, recorder = bench.driver, bench.recorder
-    driver.furnish_disk()
-    with _few_descriptors(bench), recorder.blame(rule):
-        queue = bench.open()
-        begun = len(recorder.steps)
-        slots = bench.offers("slots")
-        arguments = '"https://{number}.example/1"' if slots else '"https://a.example/{number}", priority=number'
-        try:
-            for number in (0, *range(MANY)):
-                queue.push(driver.request(1, Place(0, False, f"{number}.example")) if slots else _request(bench, number))
-        finally:
-            recorder.steps[begun:] = [recorder.steps[-1]]
-            recorder.steps[-1].source = f"[queue.push(Request(f{arguments})) for number in (0, *range({MANY}))]"
-        length = queue.length(owner=rule)
-        bench.expect(rule, length == MANY + 1, f"len {MANY + 1}", length, f"length == {MANY + 1}")
-        state = saved(bench, queue)
+@check("pq.priority.ints", name="priority.outside", priority=tuple(OUTSIDE))
+def what_becomes_of_other_priorities_is_noted(bench, use_queues, open_queue, through_json, pop_urls, tolerated, note, priority):
+    use_queues(disk=True)
+    queue = open_queue()
+    odd = Request("https://a.example/1")
+    odd.priority = OUTSIDE[priority]
+    popped = []
+    with tolerated() as refused:
+        queue.push(odd)
+    with tolerated() as failed:
         if bench.offers("persistent"):
-            queue = bench.open(state=state)
-            length = queue.length(owner=rule)
-            bench.expect(rule, length == MANY + 1, f"len {MANY + 1}", length, f"length == {MANY + 1}")
-            popped = queue.pop()
-            bench.expect(rule, popped is not None, "a request", popped, "popped is not None")
+            state = through_json(queue.close())
+            queue = open_queue(state=state)
+        popped = pop_urls(queue, 1)
+    fate = "works" if popped else f"raises {describe(failed.raised, 60)}" if failed else "is lost"
+    note("priorities outside the contract:", f"{priority} {'is refused' if refused else fate}")
+
+
+@check("pq.priority.at-push")
+def the_priority_at_the_push_counts(queue, pop_urls):
+    first = Request("https://a.example/1", priority=1)
+    second = Request("https://a.example/2")
+    third = Request("https://a.example/3", priority=-1)
+    queue.push(first)
+    queue.push(second)
+    queue.push(third)
+    first.priority, third.priority = -5, 5
+    assert pop_urls(queue, 3) == ["https://a.example/1", "https://a.example/2", "https://a.example/3"]
+
+
+@check("pq.scale.buckets")
+def many_buckets_need_few_descriptors(bench, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
+    if not AVAILABLE:
+        raise NotCovered("this platform cannot limit how many files are open")
+    use_queues(disk=True)
+    with few_files(DESCRIPTORS), about(rule):
+        queue = open_queue()
+        fill_buckets(queue, MANY, bench.offers("slots"))
+        assert len(queue) == MANY + 1
+        state = through_json(queue.close())
+        if bench.offers("persistent"):
+            queue = open_queue(state=state)
+            assert len(queue) == MANY + 1
+            assert queue.pop() is not None
             queue.close()
-
-
-def _request(bench: Bench, number: int) -> Item:
-    item: Item = bench.driver.request(number, Place(number, False, "a.example"))
-    return item
-
-
-@contextmanager
-def _few_descriptors(bench: Bench) -> Iterator[None]:
-    """Let this process open no more files than usual."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    few = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (few, hard))
-    bench.recorder.note(f"resource.setrlimit(resource.RLIMIT_NOFILE, ({few}, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))")
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

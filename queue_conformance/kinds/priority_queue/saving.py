@@ -1,0 +1,109 @@
+"""Closing a priority queue, and what the state says that it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.kinds.priority_queue.driver import MARKERS, PLACES
+from queue_conformance.kinds.priority_queue.model import Place
+from queue_conformance.kinds.priority_queue.script_support import through_json
+
+KNOWN = {place.slot for place in (*PLACES, *MARKERS)}
+"""The slots of all requests; what else a state may contain is not known."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """Places, and what their requests tell of a state that names them.
+
+    Attributes:
+        left: where requests are left.
+        before: where requests were, which may be the reason that something empty is named.
+        suspects: where other rules say that nothing may be left, by the ids of these rules.
+    """
+
+    left: Collection[Place]
+    before: Collection[Place]
+    suspects: Mapping[str, Collection[Place]]
+
+    def of(self, slot: str) -> Used:
+        """Return the places of one slot."""
+
+        def mine(places: Iterable[Place]) -> list[Place]:
+            return [place for place in places if place.slot == slot]
+
+        return Used(mine(self.left), mine(self.before), {rule: mine(places) for rule, places in self.suspects.items()})
+
+
+def save(bench: Bench, queue: Any, used: Used, *, unsaved: bool = False) -> Any:
+    """Close a priority queue, and judge the state that it returns.
+
+    Args:
+        bench: where the check works.
+        queue: the open queue.
+        used: where requests are left, and were.
+        unsaved: return the state as it is.
+
+    Returns:
+        The state after a trip through JSON; scripts call it ``state``.
+
+    Raises:
+        RuleBroken: if JSON cannot store it, or it names something where nothing is left.
+    """
+    left = close(bench, queue, nothing_left=not used.left)
+    try:
+        state = left if unsaved else through_json(left)
+    except (TypeError, ValueError):
+        bench.expect("pq.close.state", False, "state that JSON can store", left, "json.dumps(left)", final=True)
+    if used.left and isinstance(left, Mapping):
+        named = left.keys() & KNOWN
+        _expect_only(bench, left, named, used, _slots, "set(left)")
+        for slot in sorted(named):
+            _judge_numbers(bench, left, left[slot], used.of(slot), f"set(left[{slot!r}])")
+    elif used.left:
+        _judge_numbers(bench, left, left, used, "set(left)")
+    bench.recorder.note("state = left" if unsaved else "state = through_json(left)")
+    return state
+
+
+def close(bench: Bench, queue: Any, *, nothing_left: bool) -> Any:
+    """Close a priority queue, and return the state; it is false if nothing is left.
+
+    Raises:
+        RuleBroken: if it is not.
+    """
+    left = queue.close()
+    if nothing_left:
+        bench.expect("pq.close.empty-falsy", not left, "empty state, nothing is left", left, "not left")
+    return left
+
+
+def _judge_numbers(bench: Bench, left: Any, named: Any, used: Used, source: str) -> None:
+    """Only priorities of requests, or their negations, are named, if numbers are named at all."""
+    if isinstance(named, Collection) and not isinstance(named, str) and all(isinstance(number, int) for number in named):
+        _expect_only(bench, left, named, used, _priorities, source)
+
+
+def _expect_only(
+    bench: Bench, left: Any, named: Collection[Any], used: Used, names: Callable[[Collection[Place]], set[Any]], source: str
+) -> None:
+    """Nothing else is named; where another rule explains what is, that one is broken."""
+    mine = names(used.left)
+    unknown = set(named) - mine
+    theirs = {rule: names(places) - names(used.before) for rule, places in used.suspects.items()}
+    usual = "pq.close.state-nonempty"
+    rule = next((rule for rule, places in theirs.items() if unknown and unknown <= places), usual)
+    expected = f"nothing but {', '.join(map(str, sorted(mine)))}"
+    bench.expect(rule, not unknown, expected, left, f"{source} <= {mine!r}", final=rule != usual)
+
+
+def _slots(places: Iterable[Place]) -> set[Any]:
+    return {place.slot for place in places}
+
+
+def _priorities(places: Iterable[Place]) -> set[Any]:
+    """Return priorities and their negations, which Scrapy uses internally."""
+    return {sign * place.priority for place in places for sign in (1, -1)}
