@@ -11,11 +11,13 @@ from typing import Any, NoReturn, Self
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.context import Context, NotCovered, SoftBlock, broken, fixture
+from queue_conformance.engine.driver import Item
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, Timed, describe
 from queue_conformance.engine.subject import Subject, unwrapped
+from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import INDENT, Block
 from queue_conformance.script_support import support
 
@@ -82,6 +84,17 @@ def note(context: Context) -> Callable[[str, str], None]:
         notes[known:] = [f"{notes[known]}, {text}", *notes[known + 1 :]] if known < len(notes) else [f"{topic} {text}"]
 
     return noted
+
+
+@fixture
+def made(context: Context) -> Callable[..., Any]:
+    """``made(cause)``: what a cause or a lambda makes, or the value of an item; scripts make it anew wherever it is used."""
+
+    def found(cause: Any, *arguments: Any) -> Any:
+        value = cause.value if isinstance(cause, Item) else cause(*arguments)
+        return context.sources.give(value, getattr(cause, "source", None) or body_of(cause))
+
+    return found
 
 
 @fixture

@@ -30,6 +30,7 @@ _IMPORTS: Mapping[str, str] = {
     "FormRequest": "from scrapy.http import FormRequest",
     "JsonRequest": "from scrapy.http import JsonRequest",
     "Mapping": "from collections.abc import Mapping",
+    "NotConfigured": "from scrapy.exceptions import NotConfigured",
     "Path": "from pathlib import Path",
     "PickleFifoDiskQueue": "from scrapy.squeues import PickleFifoDiskQueue",
     "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",

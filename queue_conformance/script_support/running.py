@@ -98,6 +98,23 @@ def finish(spider, reason="finished"):
     send(spider.crawler, signals.engine_stopped)
 
 
+def state_of(spider):
+    """Return the state of a spider: a plain dictionary, if it is a dictionary of any class."""
+    state = getattr(spider, "state", None)
+    return dict(state) if isinstance(state, dict) else state
+
+
+def change(spider, values):
+    """Change the state of a spider as a callback does."""
+    spider.state.update(values)
+
+
+def count_page(spider):
+    """Change the state of a spider in place."""
+    spider.state["pages"]["count"] += 1
+    spider.state["last"][0] += 1
+
+
 # --- What is logged, and files ---------------------------------------------------------------------------------------
 
 
@@ -126,6 +143,11 @@ class Records(logging.Handler):
 def files_below(directory):
     """Return the files below a directory, in order."""
     return sorted(path for path in Path(directory).rglob("*") if path.is_file())
+
+
+def contents_below(directory):
+    """Return the contents of the files below a directory that are not empty."""
+    return {path.read_bytes() for path in files_below(directory)} - {b""}
 
 
 def cut_files(directory, number):

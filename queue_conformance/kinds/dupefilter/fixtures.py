@@ -16,6 +16,7 @@ from queue_conformance.engine.fixtures import Uncertain, operation
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import NOTHING, OperationRaised, TakesTooLong
 from queue_conformance.engine.subject import Subject
+from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
 from queue_conformance.running.accidents import ACCIDENTS, is_accident
 from queue_conformance.script_support import processes, running
 
@@ -116,12 +117,6 @@ def site(context: Context) -> str:
     return str(context.bench.driver.site)
 
 
-@fixture
-def job(context: Context) -> str:
-    """The job directory."""
-    return str(context.bench.driver.job())
-
-
 BUDGET = 30.0
 """Seconds after which a filter is asked for no more of many requests; only slow ones come near."""
 
@@ -188,8 +183,5 @@ def filter_opener(context: Context) -> Callable[[], Any]:
     return found
 
 
-operation(running.cut_files)
-operation(running.extend_files)
-operation(running.overwrite_files)
 operation(running.wait)
 operation(processes.times_new)

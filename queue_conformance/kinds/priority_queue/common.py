@@ -12,7 +12,7 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.writing import INDENT, Block
-from queue_conformance.environments import engine
+from queue_conformance.environments import fixtures as components  # noqa: F401  registers those of components
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
 from queue_conformance.running.accidents import ACCIDENTS, is_accident
@@ -31,8 +31,6 @@ operation(downstreams.fill_buckets, "pq.pop.exactly-once")
 operation(downstreams.pop_hosts, "pq.pop.exactly-once")
 operation(downstreams.pop_urls, "pq.pop.exactly-once")
 operation(downstreams.pops_before, "pq.pop.exactly-once")
-operation(engine.change_settings, "pq.ctor.signature")
-operation(engine.occupy, "pq.ctor.signature")
 
 
 @fixture
@@ -51,12 +49,6 @@ def use_queues(context: Context) -> Callable[..., downstreams.Store | None]:
         return store
 
     return used
-
-
-@fixture
-def crawler(context: Context) -> Any:
-    """The crawler that priority queues are built from."""
-    return context.sources.give(context.bench.driver.crawler, "crawler")
 
 
 @fixture

@@ -14,15 +14,13 @@ from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine import process
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.context import Context, fixture
-from queue_conformance.engine.driver import RULES, Item
+from queue_conformance.engine.driver import RULES
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Subject
-from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.backend import Backend
-from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.faults import IMPATIENCE, backend_of
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
@@ -250,17 +248,6 @@ def use_spider(context: Context) -> Callable[[type[Spider]], Any]:
         return context.sources.give(spider, "spider")
 
     return used
-
-
-@fixture
-def made(context: Context) -> Callable[..., Any]:
-    """``made(cause)``: what a cause or a lambda makes, or the value of an item; scripts make it anew wherever it is used."""
-
-    def found(cause: Any, *arguments: Any) -> Any:
-        value = cause.value if isinstance(cause, Item) else cause(*arguments)
-        return context.sources.give(value, cause.source if isinstance(cause, (Cause, Item)) else body_of(cause))
-
-    return found
 
 
 @fixture

@@ -8,7 +8,6 @@ from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.kinds.spider_state import STATES
 from queue_conformance.kinds.spider_state.driver import Run
 from queue_conformance.kinds.spider_state.model import StateModel
 from queue_conformance.script_support import running
@@ -155,4 +154,4 @@ class StateLockstep(Lockstep):
 
 LOCKSTEP = StateLockstep
 
-machine(StateLockstep, STATES)
+machine(StateLockstep)

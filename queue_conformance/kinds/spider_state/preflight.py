@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.spider_state import fixtures  # noqa: F401  registers those of spider state
+from queue_conformance.script_support.support import names_below
 
 RULES = ("state.fresh",)
 SHOWN = ("persistent", "filesystem")
@@ -14,23 +18,29 @@ def preflight(bench: Bench) -> None:
     Raises:
         RuleBroken: for the first thing that fails.
     """
-    run = bench.open()
-    state = getattr(run.spider, "state", None)
-    bench.recorder.note('left = getattr(spider, "state", None)')
-    expected = "an empty dictionary after spider_opened"
-    bench.expect("state.fresh", isinstance(state, dict) and not state, expected, state, "left == {}", final=True)
-    run.do("spider.state['count'] = 1")
-    run.finish()
+    run_case(bench, "state.fresh", instrument(_it_can_be_used), {})
 
 
 def show_absence(bench: Bench, rule: str, name: str) -> None:
     """Show in a few operations what probing found: that a claimed capability is not there."""
-    run = bench.open()
-    run.do("spider.state['count'] = 1")
-    run.finish()
-    if name == "persistent":
-        run = bench.open()
-        bench.recorder.note('left = getattr(spider, "state", None)')
-        bench.fail(rule, f"{name}, as claimed", getattr(run.spider, "state", None), ["assert left == {'count': 1}, repr(left)"])
-    bench.recorder.note(f"left = files_below({bench.driver.job_source()})")
-    bench.fail(rule, f"{name}, as claimed", "no file in the job directory", ["assert left, 'no file'"])
+    run_case(bench, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(start, change, finish, state_of):
+    spider = start()
+    assert state_of(spider) == {}, "an empty dictionary after spider_opened"
+    change(spider, {"count": 1})
+    finish(spider)
+
+
+def _it_is_there(start, change, finish, state_of, job, name, about, rule):
+    claimed = f"{name}, as claimed"
+    with about(rule):
+        spider = start()
+        change(spider, {"count": 1})
+        finish(spider)
+        if name == "persistent":
+            spider = start()
+            assert state_of(spider) == {"count": 1}, claimed
+        else:
+            assert names_below(job) != [], claimed

@@ -1,0 +1,28 @@
+"""The fixtures of checks on what belongs to a crawl of Scrapy, and may keep files in a job directory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.fixtures import operation
+from queue_conformance.environments import engine
+from queue_conformance.script_support import running
+
+operation(engine.change_settings)
+operation(engine.occupy)
+operation(running.cut_files)
+operation(running.extend_files)
+operation(running.overwrite_files)
+
+
+@fixture
+def crawler(context: Context) -> Any:
+    """The crawler that the class is built from."""
+    return context.sources.give(context.bench.driver.crawler, "crawler")
+
+
+@fixture
+def job(context: Context) -> str:
+    """The job directory."""
+    return str(context.bench.driver.job())

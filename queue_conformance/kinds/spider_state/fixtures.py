@@ -1,0 +1,41 @@
+"""The fixtures of checks on extensions that keep the state of spiders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.fixtures import operation
+from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
+from queue_conformance.script_support import running
+
+operation(running.change, "state.fresh")
+operation(running.count_page)
+operation(running.finish, "state.saved")
+operation(running.state_of)
+
+
+@fixture
+def start(context: Context) -> Callable[..., Any]:
+    """``spider = start("job")``: begin a run of a spider with the extension; no job for ``None``, and settings as keywords."""
+    driver = context.bench.driver
+
+    def started(job: str | None = "job", **settings: Any) -> Any:
+        source, build = driver.construction(job, **settings)
+        return context.sources.give(context.record.make(source, driver.constructor_rule, build, "spider"), "spider")
+
+    return started
+
+
+@fixture
+def start_fresh(context: Context) -> Callable[[], Any]:
+    """``spider = start_fresh()``: begin the first run of a job, which begins with nothing; that it does is judged elsewhere."""
+
+    def started() -> Any:
+        spider = start(context)()
+        if running.state_of(spider) != {}:
+            raise NotCovered("a new job does not begin with an empty state")
+        return spider
+
+    return started
