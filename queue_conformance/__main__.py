@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from queue_conformance.specification import Level, Rule, load
-from queue_conformance.specification.kinds import kinds, profiles
+from queue_conformance.specification.kinds import all_kinds, all_profiles
 from queue_conformance.specification.selection import UnknownRuleError, matching, nearest, select
 
 # Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
@@ -105,9 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "patterns", nargs="*", metavar="PATTERN", help="an id, its beginning, or a pattern such as 'queue.push.*'"
     )
-    _choice(command, "--kind", kinds(), "only those asked of this kind of implementation")
+    _choice(command, "--kind", all_kinds(), "only those asked of this kind of implementation")
     _choice(command, "--level", Level, "only those of this level")
-    _choice(command, "--profile", profiles(), "only those of this profile")
+    _choice(command, "--profile", all_profiles(), "only those of this profile")
     command.add_argument("--search", default="", metavar="TEXT", help="only those in which this text occurs")
     command.add_argument("--format", choices=("text", "json"), default="text", help="how to write them (default: text)")
 

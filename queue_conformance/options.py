@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -253,12 +254,21 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare the options, in a group of their own."""
     group = parser.getgroup(GROUP, "conformance of crawl queues and schedulers (pytest-queue-conformance)")
     for option in OPTIONS:
-        settings: dict[str, Any] = {"dest": option.dest, "help": option.help, "default": None}
+        settings: dict[str, Any] = {"dest": option.dest, "help": option.help + _further(option.name), "default": None}
         if option.metavar:
             settings |= {"action": "append" if option.repeats else "store", "metavar": option.metavar}
         else:
             settings |= {"action": "store_true"}
         group.addoption(f"--{option.name}", **settings)
+
+
+def _further(option: str) -> str:
+    """Return what else an option names, by other installed distributions; only who asks for help waits for a look at them all."""
+    if option not in CLASS_OPTIONS or {"-h", "--help"}.isdisjoint(sys.argv):
+        return ""
+    from queue_conformance.specification.kinds import all_kinds
+
+    return "".join(f"; {kind.plural} too" for kind in all_kinds() if kind.option == option and not kind.of_the_kit)
 
 
 def asked(config: pytest.Config) -> bool:
@@ -439,9 +449,9 @@ def claims_of(texts: list[str], where: str) -> dict[str, str]:
     if not texts:
         return {}
     from queue_conformance.discovery.capabilities import ClaimError, parse_claims
-    from queue_conformance.specification.kinds import kinds
+    from queue_conformance.specification.kinds import all_kinds
 
     try:
-        return parse_claims(texts, kinds())
+        return parse_claims(texts, all_kinds())
     except ClaimError as error:
         raise UsageError(f"{where}: {error}") from error

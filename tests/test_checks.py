@@ -10,12 +10,12 @@ from queue_conformance.kinds import BYTE_QUEUE
 from queue_conformance.kinds.queue.checks import length
 from queue_conformance.running.preflight import claims_of, preflight_of
 from queue_conformance.specification import load
-from queue_conformance.specification.kinds import kinds
+from queue_conformance.specification.kinds import all_kinds
 
-CHECKS = {kind: [preflight_of(kind), claims_of(kind), *checks_of(kind)] for kind in kinds()}
+CHECKS = {kind: [preflight_of(kind), claims_of(kind), *checks_of(kind)] for kind in all_kinds()}
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", all_kinds())
 def test_checks_name_only_rules_that_exist(kind):
     assert {rule for found in CHECKS[kind] for rule in found.rules} <= load().keys()
 
@@ -26,12 +26,12 @@ def test_every_rule_has_a_check_for_each_of_its_kinds(rule):
         assert any(rule.id in found.rules for found in CHECKS[kind]), kind
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", all_kinds())
 def test_a_check_that_is_named_after_a_rule_examines_it(kind):
     assert all(found.name == found.rules[0] for found in CHECKS[kind] if found.name in load())
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", all_kinds())
 def test_rules_that_are_not_examined_have_no_check(kind):
     checked = {rule for found in CHECKS[kind] for rule in found.rules}
     assert not [rule for rule in checked if not load()[rule].examined]

@@ -20,7 +20,7 @@ from queue_conformance.specification import (
 )
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
 from queue_conformance.specification.grounds import OLDEST
-from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QUEUELIB, SCRAPY, kinds, profiles
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QUEUELIB, SCRAPY, all_kinds, all_profiles
 
 LONGEST = 200
 """Characters of a sentence that is read at a glance."""
@@ -53,8 +53,8 @@ def test_every_rule_of_the_shipped_files_is_well_formed():
 
 def test_every_profile_and_kind_has_rules():
     rules = load().values()
-    assert {profile for rule in rules for profile in rule.profiles} == set(profiles())
-    assert {kind for rule in rules for kind in rule.kinds} == set(kinds())
+    assert {profile for rule in rules for profile in rule.profiles} == set(all_profiles())
+    assert {kind for rule in rules for kind in rule.kinds} == set(all_kinds())
 
 
 def test_every_capability_of_the_rules_is_known():

@@ -8,7 +8,7 @@ from queue_conformance.entrances.testcases import SUITES
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import jsonl
 from queue_conformance.running.examination import all_checks_of
-from queue_conformance.specification.kinds import kinds
+from queue_conformance.specification.kinds import all_kinds
 
 HEAD = """
 import pytest
@@ -48,7 +48,7 @@ class TestMine(DownstreamQueueSuite):
 
 
 def test_there_is_a_suite_for_each_kind():
-    assert SUITES.keys() == set(kinds())
+    assert SUITES.keys() == set(all_kinds())
     for suite in SUITES.values():
         assert suite.__doc__
 

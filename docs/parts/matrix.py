@@ -11,7 +11,7 @@ from typing import Any
 from parts.rules import link
 from queue_conformance import specification
 from queue_conformance.specification import Level
-from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QCRAWL, QUEUELIB, SCRAPY, kinds
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QCRAWL, QUEUELIB, SCRAPY, all_kinds
 from queue_conformance.specification.words import LIBRARIES, listed
 
 VERDICTS = Path(__file__).parent.parent / "matrix" / "verdicts.json"
@@ -50,7 +50,7 @@ def legend() -> str:
 def tables() -> str:
     """Return the tables of each kind: its implementations, and their verdict on each rule that applies to one of them."""
     lines: list[str] = []
-    for kind in kinds():
+    for kind in all_kinds():
         for profile in (SCRAPY, EXTERNAL_QUEUE, QUEUELIB, QCRAWL):
             found = [one for one in _read()["implementations"] if (one["kind"], one["profile"]) == (kind, profile)]
             if found:

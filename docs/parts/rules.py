@@ -10,7 +10,7 @@ from queue_conformance import specification
 from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.explanation import gallery
 from queue_conformance.specification.grounds import Basis
-from queue_conformance.specification.kinds import profiles
+from queue_conformance.specification.kinds import all_profiles
 from queue_conformance.specification.words import CAPABILITIES, LIBRARIES, listed
 
 PAGES: Mapping[str, tuple[str, str]] = {
@@ -92,7 +92,7 @@ def _section(rule: Rule) -> Iterator[str]:
         yield f"*It cannot be examined:* {escape(rule.untestable)}.\n"
     elif rule.unexamined is not None:
         yield f"*This version does not examine it:* {escape(rule.unexamined)}.\n"
-    named = listed(f"`{profile}`" for profile in profiles() if profile in rule.profiles)
+    named = listed(f"`{profile}`" for profile in all_profiles() if profile in rule.profiles)
     yield f"- Asked of {kinds(rule.kinds)}; profile{'s' if len(rule.profiles) > 1 else ''} {named}."
     if conditions := list(_conditions(rule)):
         yield f"- Applies {'; '.join(conditions)}."

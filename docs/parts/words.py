@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from queue_conformance.specification import kinds as registry
+from queue_conformance.specification.kinds import all_kinds
 from queue_conformance.specification.words import listed
 
 CLAIMS: Mapping[str, str] = {
@@ -38,4 +38,4 @@ def cell(text: str) -> str:
 def kinds(found: Iterable[str]) -> str:
     """Name kinds in the order in which they are declared."""
     chosen = set(found)
-    return listed(kind.plural for kind in registry.kinds() if kind in chosen)
+    return listed(kind.plural for kind in all_kinds() if kind in chosen)

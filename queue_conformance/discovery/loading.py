@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from queue_conformance.discovery.capabilities import nearest
-from queue_conformance.specification.kinds import Kind, kinds
+from queue_conformance.specification.kinds import Kind, all_kinds
 
 NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 
@@ -212,7 +212,7 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
         if option and option not in (found.option, *found.also_by):
             raise LoadError(f"{name} is a {found.words}: give it by --{found.option}")
         return found
-    for kind in kinds():
+    for kind in all_kinds():
         if kind.assumed and kind.option == option:
             return kind
     missing = [method for method in ("push", "pop") if not callable(getattr(cls, method, None))]
@@ -221,7 +221,7 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
 
 def evident_kind(cls: type[Any]) -> Kind | None:
     """Return the kind that the methods and the constructor of a class show, if they show one."""
-    return next((kind for kind in sorted(kinds(), key=lambda kind: -kind.precedence) if kind.shows(cls)), None)
+    return next((kind for kind in sorted(all_kinds(), key=lambda kind: -kind.precedence) if kind.shows(cls)), None)
 
 
 def package_version(cls: type[Any]) -> str:

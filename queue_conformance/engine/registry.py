@@ -12,8 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.specification.kinds import Kind
-from queue_conformance.specification.kinds import kinds as all_kinds
+from queue_conformance.specification.kinds import Kind, all_kinds
 
 if TYPE_CHECKING:
     from pathlib import Path

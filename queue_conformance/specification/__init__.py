@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from queue_conformance import __version__
 from queue_conformance.specification.grounds import OLDEST, Basis, mistake_in
-from queue_conformance.specification.kinds import kind_named, kinds, profile_named, profiles
+from queue_conformance.specification.kinds import all_kinds, all_profiles, kind_named, profile_named
 
 
 class Level(StrEnum):
@@ -187,7 +187,7 @@ def load() -> Specification:
 
 def read_tables() -> Iterator[Mapping[str, Any]]:
     """Yield the tables of the TOML files, one per rule, as they are written there."""
-    for folder in dict.fromkeys(folder for kind in kinds() for folder in kind.folders):
+    for folder in dict.fromkeys(folder for kind in all_kinds() for folder in kind.folders):
         yield from tomllib.loads((files(folder) / "rules.toml").read_text("utf-8")).get("rule", [])
 
 
@@ -236,7 +236,7 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             raise SpecificationError(f"{name}: the {field_name} does not end in a full stop")
     if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES):
         raise SpecificationError(f"{name}: unknown capabilities {', '.join(unknown)}")
-    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES - {f"profile={name}" for name in profiles()}):
+    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES - {f"profile={name}" for name in all_profiles()}):
         raise SpecificationError(f"{name}: must-if names no capability and no profile: {', '.join(unknown)}")
     for gate in ("since", "fixed-in"):
         if unknown := sorted(table.get(gate, {}).keys() - OLDEST.keys()):
@@ -252,8 +252,8 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             level=Level(table["level"]),
             sentence=table["sentence"],
             source=table["source"],
-            profiles=frozenset(map(profile_named, table["profiles"])),
-            kinds=frozenset(map(kind_named, table["kinds"])),
+            profiles=frozenset(all_profiles() if table["profiles"] == "all" else map(profile_named, table["profiles"])),
+            kinds=frozenset(all_kinds() if table["kinds"] == "all" else map(kind_named, table["kinds"])),
             needs=frozenset(table.get("needs", ())),
             unless=frozenset(table.get("unless", ())),
             since=dict(table.get("since", {})),

@@ -11,7 +11,7 @@ from typing import Any
 
 from queue_conformance.specification import Rule
 from queue_conformance.specification.grounds import Basis
-from queue_conformance.specification.kinds import kinds, profiles
+from queue_conformance.specification.kinds import all_kinds, all_profiles
 from queue_conformance.specification.words import CAPABILITIES, LIBRARIES, listed
 
 NARROWEST = 40
@@ -57,8 +57,8 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "why": rule.why,
         "how": rule.how,
         "source": rule.source,
-        "profiles": _in_order(rule.profiles, profiles()),
-        "kinds": _in_order(rule.kinds, kinds()),
+        "profiles": _in_order(rule.profiles, all_profiles()),
+        "kinds": _in_order(rule.kinds, all_kinds()),
         "needs": sorted(rule.needs),
         "unless": sorted(rule.unless),
         "since": dict(rule.since),
@@ -86,11 +86,11 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
     """
     yield f"{rule.id}  {rule.level}"
     yield from _wrapped(f"  {rule.sentence}", width, 2)
-    asked = listed(kind.plural for kind in kinds() if kind in rule.kinds)
+    asked = listed(kind.plural for kind in all_kinds() if kind in rule.kinds)
     said = [
         ("why", rule.why),
         ("asked of", asked),
-        ("profiles", ", ".join(_in_order(rule.profiles, profiles()))),
+        ("profiles", ", ".join(_in_order(rule.profiles, all_profiles()))),
         ("if", listed(CAPABILITIES[name] for name in sorted(rule.needs))),
         ("unless", listed((CAPABILITIES[name] for name in sorted(rule.unless)), "or")),
         ("since", _releases(rule.since)),

@@ -78,13 +78,18 @@ class Kind(str):
         return kind_named, (str(self),)
 
     @property
+    def of_the_kit(self) -> bool:
+        """Whether it is one of the kit's own."""
+        return self.folders[0].startswith("queue_conformance.")
+
+    @property
     def words(self) -> str:
         """Its name as a sentence has it."""
         return self.replace("-", " ")
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
+def all_kinds() -> tuple[Kind, ...]:
     """Return all kinds: those of the kit, then those of other installed distributions.
 
     Raises:
@@ -95,9 +100,9 @@ def kinds() -> tuple[Kind, ...]:
 
 
 @cache
-def profiles() -> tuple[Profile, ...]:
+def all_profiles() -> tuple[Profile, ...]:
     """Return the contracts of all kinds."""
-    return tuple(dict.fromkeys(name for kind in kinds() for name in (kind.behind_server, kind.profile) if name))
+    return tuple(dict.fromkeys(name for kind in all_kinds() for name in (kind.behind_server, kind.profile) if name))
 
 
 def kind_named(name: str) -> Kind:
@@ -106,7 +111,7 @@ def kind_named(name: str) -> Kind:
     Raises:
         ValueError: if there is none; the message is one line.
     """
-    for kind in kinds():
+    for kind in all_kinds():
         if kind == name:
             return kind
     raise ValueError(f"{name!r} is no kind of implementation")
@@ -118,7 +123,7 @@ def profile_named(name: str) -> Profile:
     Raises:
         ValueError: if there is none; the message is one line.
     """
-    for profile in profiles():
+    for profile in all_profiles():
         if profile == name:
             return profile
     raise ValueError(f"{name!r} is no profile")
