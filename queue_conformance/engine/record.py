@@ -167,7 +167,8 @@ class Record:
         frame = self._frames[-1] if self._frames else None
         if frame is not None:
             frame.construction = source
-        made = self.operate(f"{self.target or name} = {source}", rule, function)
+        name = self.target or name
+        made = self.operate(f"{name} = {source}" if name else source, rule, function)
         if frame is not None:
             frame.constructed = made
         return made

@@ -18,7 +18,7 @@ from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, 
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
 
-SIMULATED = "loop = SimulatedLoop()  # RealLoop() does the same on the stock loop, with bounded waits"
+SIMULATED = "loop = SimulatedLoop()  # RealLoop() does it on the stock loop, with bounded waits"
 """The line of scripts that makes a simulated loop."""
 
 _URL = re.compile(r"https://example\.com/(\d+)")
@@ -56,6 +56,7 @@ class AsyncDriver(Driver):
 
     Attributes:
         loop: drives the implementation; a new one in each room.
+        request_class: the class of the requests that the implementation takes.
         real: whether the implementation turned out to need the stock event loop.
         hurried: whether something is known to be broken, so that there, what must come is not waited for as long.
     """
@@ -66,7 +67,8 @@ class AsyncDriver(Driver):
         self._choosing = self.hurried = False
         self._slowest = 0.0
         self.loop: Loop = self._new_loop()
-        self._names = {**namespace(), "Request": request_class(implementation.claims)}
+        self.request_class = request_class(implementation.claims)
+        self._names = {**namespace(), "Request": self.request_class}
 
     def _new_loop(self) -> Loop:
         """Return a loop: a simulated one, unless the implementation needs the stock one."""
@@ -134,10 +136,13 @@ class AsyncDriver(Driver):
         return type(value) is type(item.value) and value == item.value
 
     def imports(self, body: str) -> list[str]:
-        cls: Any = self._names["Request"]
+        cls = self.request_class
         if "Request(" not in body:
             return []
         return [f"from {cls.__module__} import {cls.__qualname__}{'' if cls.__name__ == 'Request' else ' as Request'}"]
+
+    def key(self, value: Any) -> tuple[Any, str] | None:
+        return (value.url, "{}.url") if isinstance(value, self.request_class) else None
 
     def key_source(self, variable: str) -> str:
         return f"{variable}.url"

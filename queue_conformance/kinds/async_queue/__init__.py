@@ -10,7 +10,7 @@ MODULES: tuple[str, ...] = (
     "checks.crash",
     "checks.damage",
     "checks.places",
-    "served",
+    "checks.served",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

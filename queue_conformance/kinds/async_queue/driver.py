@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
@@ -20,7 +20,7 @@ from queue_conformance.environments.asynchronous import SIMULATED, AsyncDriver
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.loops import Loop, Task, outcome_of
-from queue_conformance.script_support import kills
+from queue_conformance.script_support import example, kills
 from queue_conformance.script_support.example import same
 
 PRIORITIES = (0, 5, -5, 1)
@@ -59,20 +59,6 @@ class Pending:
         return outcome_of(self.task)
 
 
-class Given(NamedTuple):
-    """A priority that is passed as it is, ``None`` included.
-
-    Attributes:
-        value: the priority.
-    """
-
-    value: object
-
-
-UNSAID = Given(...)
-"""No priority is passed."""
-
-
 class OpenAsyncQueue:
     """One asynchronous queue; every operation goes through the recorder, and runs on the loop of its driver.
 
@@ -100,53 +86,37 @@ class OpenAsyncQueue:
 
         return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, lambda: loop.run(make()))
 
-    def put(self, item: Item, priority: Given | None = None, owner: str = "aqueue.put.accept") -> Any:
-        """Put an item, by default with the priority of its request."""
-        if priority is UNSAID:
-            return self._run("", f"put({item.source})", owner, lambda: self.raw.put(item.value))
-        value = item.value.priority if priority is None else priority.value
-        call = f"put({item.source}, priority={value!r})"
-        return self._run("", call, owner, lambda: self.raw.put(item.value, priority=value))
+    def put(self, item: Item, owner: str = "aqueue.put.accept") -> Any:
+        """Put an item with the priority of its request."""
+        call = f"put({item.source}, priority={item.value.priority!r})"
+        return self._run("", call, owner, lambda: self.raw.put(item.value, priority=item.value.priority))
 
-    def get(self, owner: str = "aqueue.get.blocks") -> Any:
+    def get(self) -> Any:
         """Get an item."""
-        return self._run("got = ", "get()", owner, lambda: self.raw.get())
+        return self._run("got = ", "get()", "aqueue.get.blocks", lambda: self.raw.get())
 
-    def size(self, owner: str = "aqueue.size") -> Any:
+    def size(self) -> Any:
         """Ask for the number of stored requests."""
-        return self._run("size = ", "size()", owner, lambda: self.raw.size())
+        return self._run("size = ", "size()", "aqueue.size", lambda: self.raw.size())
 
-    def clear(self, owner: str = "aqueue.clear") -> None:
+    def clear(self) -> None:
         """Remove all requests."""
-        self._run("", "clear()", owner, lambda: self.raw.clear())
+        self._run("", "clear()", "aqueue.clear", lambda: self.raw.clear())
 
-    def close(self, owner: str = "aqueue.close.releases") -> None:
+    def close(self) -> None:
         """Close."""
-        self._run("", "close()", owner, lambda: self.raw.close())
+        self._run("", "close()", "aqueue.close.releases", lambda: self.raw.close())
 
-    def maxsize(self, owner: str = "aqueue.maxsize") -> Any:
-        """Ask for the bound."""
-        return self._recorder.call(f"limit = {self.variable}.maxsize()", owner, lambda: self.raw.maxsize())
-
-    def start_put(self, item: Item, owner: str = "aqueue.put.accept") -> Pending:
+    def start_put(self, item: Item) -> Pending:
         """Begin to put an item, in a task."""
-        call = f"{self.variable}.put({item.source}, priority={item.value.priority!r})"
-        return self._start("putting", call, owner, lambda: self.raw.put(item.value, priority=item.value.priority), item.number)
+        call, value = f"{self.variable}.put({item.source}, priority={item.value.priority!r})", item.value
+        return self._start(
+            "putting", call, "aqueue.put.accept", lambda: self.raw.put(value, priority=value.priority), item.number
+        )
 
-    def start_get(self, owner: str = "aqueue.get.blocks") -> Pending:
+    def start_get(self) -> Pending:
         """Begin to get an item, in a task."""
-        return self._start("getting", f"{self.variable}.get()", owner, lambda: self.raw.get())
-
-    def start(self, name: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Pending:
-        """Begin something else, in a task.
-
-        Args:
-            name: what tasks of its sort are called.
-            call: the coroutine as Python.
-            owner: the rule that is broken if this raises.
-            make: makes the coroutine.
-        """
-        return self._start(name, call, owner, make)
+        return self._start("getting", f"{self.variable}.get()", "aqueue.get.blocks", lambda: self.raw.get())
 
     def _start(
         self, name: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]], number: int | None = None
@@ -162,7 +132,7 @@ class AsyncQueueDriver(AsyncDriver):
 
     constructor_rule: ClassVar[str] = "aqueue.ctor.kwargs"
     interface_rule: ClassVar[str] = "aqueue.iface"
-    definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         self._counts: dict[str, int] = {}
@@ -313,18 +283,18 @@ class AsyncQueueDriver(AsyncDriver):
         return Item(item.value, item.source, number)
 
     def same(self, value: Any, item: Item) -> bool:
-        return not self.differences(value, item)
+        return not self.differences(value, item.value)
 
-    def differences(self, value: Any, item: Item) -> list[str]:
-        """Return the names of the fields in which what came out differs from an item; a time stamp may be added."""
-        if type(value) is not type(item.value):
+    def differences(self, value: Any, request: Any) -> list[str]:
+        """Return the names of the fields in which what came out differs from a request; a time stamp may be added."""
+        if type(value) is not type(request):
             return ["type"]
         if not dataclasses.is_dataclass(value):
             fields = [name for name in vars(value) if not name.startswith("_")] if hasattr(value, "__dict__") else []
         else:
             fields = [field.name for field in dataclasses.fields(value)]
-        changed = [name for name in fields if not same(*(self._field(request, name) for request in (item.value, value)))]
-        return [name for name in changed if name != "ts" or item.value.ts]
+        changed = [name for name in fields if not same(*(self._field(one, name) for one in (request, value)))]
+        return [name for name in changed if name != "ts" or request.ts]
 
     def _field(self, request: Any, name: str) -> object:
         """Return a field of a request; a callback by its name, where a request of the author's own may be bound to its spider."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
-from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.record import Record
+from queue_conformance.engine.recording import NOTHING
 from queue_conformance.engine.subject import Subject
+from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
+from queue_conformance.loops import Task
 
 RULES = {
     "put": "aqueue.put.accept",
@@ -18,6 +24,7 @@ RULES = {
     "size": "aqueue.size",
     "clear": "aqueue.clear",
     "close": "aqueue.close.releases",
+    "maxsize": "aqueue.maxsize",
 }
 """The rule that is broken if an operation raises, or does not return."""
 
@@ -37,11 +44,14 @@ class Call(NamedTuple):
 
 
 class AsyncSubject(Subject):
-    """An asynchronous queue; each call on it waits for ``loop.run``."""
+    """An asynchronous queue; each call on it waits for the loop, but for that of ``maxsize``, which is no coroutine."""
 
     __slots__ = ()
 
-    def __getattr__(self, method: str) -> Callable[..., Call]:
+    def __getattr__(self, method: str) -> Any:
+        if method == "maxsize":
+            return super().__getattr__(method)
+
         def call(*arguments: Any, **keywords: Any) -> Call:
             source = f"{self.name}.{method}({self.record.written(arguments, keywords)})"
             return Call(source, self.rules.get(method, ""), lambda: getattr(self.raw, method)(*arguments, **keywords))
@@ -65,6 +75,34 @@ class RecordedLoop:
         """Run one operation to its end."""
         return self._record.operate(f"loop.run({call.source})", call.rule, lambda: self._driver.loop.run(call.make()))
 
+    def start(self, call: Call) -> Task:
+        """Begin an operation, in a task."""
+        name = self._record.target or None
+        start = partial(self._driver.loop.start, name=name)
+        task: Task = self._record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()))
+        self._record.recorder.steps[-1].result = NOTHING  # a task is of no interest to readers
+        return task
+
+    def settle(self, *tasks: Task) -> None:
+        """Let tasks that must end go on until they do."""
+        self._let("settle", *tasks)
+
+    def stays(self) -> None:
+        """Let everything happen that can, where something is expected not to."""
+        self._let("stays")
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self._let("advance", seconds)
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Call a function while the loop is the running one."""
+        return self._driver.loop.call(function)
+
+    def _let(self, method: str, *arguments: Any) -> None:
+        source = f"loop.{method}({self._record.written(arguments, {})})"
+        self._record.operate(source, RULES["get"], lambda: getattr(self._driver.loop, method)(*arguments))
+
 
 @fixture
 def loop(context: Context) -> RecordedLoop:
@@ -73,19 +111,13 @@ def loop(context: Context) -> RecordedLoop:
 
 
 @fixture
-def open_async_queue(context: Context) -> Callable[..., AsyncSubject]:
+def open_async_queue(context: Context) -> Callable[..., Any]:
     """``open_async_queue(name)``: build a queue; with ``placed=False`` nobody tells it where to store."""
 
-    def opened(name: str = "0", *, placed: bool = True) -> AsyncSubject:
-        driver, record = context.bench.driver, context.record
-        source, build = driver.construction(name, placed=placed)
-        variable = record.target or "queue"
-
-        def subject() -> AsyncSubject:
-            return AsyncSubject(build(), variable, record, RULES)
-
-        made: AsyncSubject = record.make(source, driver.constructor_rule, subject, variable)
-        return made
+    def opened(name: str = "0", **options: Any) -> Any:
+        driver = context.bench.driver
+        source, build = driver.construction(name, **options)
+        return context.record.construct(source, driver.constructor_rule, build, RULES, AsyncSubject)
 
     return opened
 
@@ -93,12 +125,10 @@ def open_async_queue(context: Context) -> Callable[..., AsyncSubject]:
 @fixture
 def default_place(context: Context) -> Iterator[None]:
     """What is stored in a temporary directory by default is stored below the scratch directory."""
-    driver = context.bench.driver
-    if driver.place is None or driver.requires(driver.place):
-        raise NotApplicable("the place of storage has no default")
+    directory = context.bench.driver.directory
     context.record.note("tempfile.tempdir = directory")
-    before, tempfile.tempdir = tempfile.tempdir, str(driver.directory)
-    driver.directory.mkdir(exist_ok=True)
+    before, tempfile.tempdir = tempfile.tempdir, str(directory)
+    directory.mkdir(exist_ok=True)
     try:
         yield
     finally:
@@ -106,14 +136,51 @@ def default_place(context: Context) -> Iterator[None]:
 
 
 @fixture
-def prioritized(context: Context) -> Callable[[int], Any]:
+def prioritized(context: Context) -> Callable[..., Any]:
     """``prioritized(number)``: a request, which is put with its own priority; equal numbers give equal ones."""
 
-    def made(number: int) -> Any:
-        found = context.bench.driver.item(number)
+    def made(number: int, priority: int | None = None) -> Any:
+        driver = context.bench.driver
+        found = driver.item(number) if priority is None else driver.prioritized(number, priority)
         return context.sources.give(found.value, found.source)
 
     return made
+
+
+@fixture
+def put(context: Context) -> Callable[..., Any]:
+    """``put(queue, number)``: put a request with its own priority, or that which is given, and wait for the end."""
+
+    def run(queue: AsyncSubject, number: int, priority: int | None = None) -> Any:
+        request = prioritized(context)(number, priority)
+        call = queue.put(request, priority=request.priority)
+        loop = context.bench.driver.loop
+        return context.record.make(f"loop.run({call.source})", call.rule, lambda: loop.run(call.make()))
+
+    return run
+
+
+@fixture
+def requested(context: Context) -> Callable[..., Any]:
+    """``request = requested(meta={1: 2})``: a request with these fields."""
+
+    def made(**fields: Any) -> Any:
+        url = "https://example.com/9"
+        try:
+            request = context.bench.driver.request_class(url, **fields)
+        except Exception as error:
+            raise NotCovered("requests themselves refuse it") from error
+        context.record.make(f"Request({context.record.written((url,), fields)})", "", lambda: request, "request")
+        context.record.recorder.steps[-1].result = NOTHING
+        return request
+
+    return made
+
+
+@fixture
+def each(context: Context) -> Callable[[AsyncSubject], Call]:
+    """``each(queue)``: a coroutine that collects with ``async for``."""
+    return lambda queue: Call(f"each({queue.name})", context.rule, lambda: consumers.each(queue.raw))
 
 
 @fixture
@@ -132,6 +199,112 @@ def drained(context: Context) -> Callable[[RecordedLoop, AsyncSubject, int], lis
 
 
 @fixture
+def size_again(context: Context) -> Callable[[RecordedLoop, AsyncSubject], int]:
+    """``size_again(loop, queue)``: the size, once the queue finds out that its server is back."""
+    bench = context.bench
+
+    def asked(_loop: RecordedLoop, queue: AsyncSubject) -> int:
+        def run() -> int:
+            size: int = consumers.size_again(bench.driver.loop, queue.raw, bench.patience)
+            return size
+
+        found: int = context.record.operate(f"size_again(loop, {queue.name})", RULES["size"], run)
+        return found
+
+    return asked
+
+
+@fixture
 def urls_of(context: Context) -> Callable[[Iterable[int]], list[str]]:
     """``urls_of(numbers)``: the URLs of the requests with these numbers."""
     return lambda numbers: [context.bench.driver.item(number).value.url for number in numbers]
+
+
+@fixture
+def async_backend(context: Context) -> Backend:
+    """The server behind the queue, and the proxy before it."""
+    if context.bench.backend is None:
+        raise NotCovered("there is no connection that could be cut: give --queue-server")
+    found: Backend = context.sources.give(context.bench.backend, "backend")
+    return found
+
+
+@fixture
+def tested_class(context: Context) -> Any:
+    """The class that is tested."""
+    return context.sources.give(context.bench.implementation.cls, context.bench.driver.class_name)
+
+
+@fixture
+def builder(context: Context) -> Any:
+    """What builds queues: the class, or a function of the author's."""
+    return context.sources.give(context.bench.implementation.builder, context.bench.driver.builder_name)
+
+
+# --- Construction ----------------------------------------------------------------------------------------------------
+
+
+@fixture
+def builds_itself(context: Context) -> None:
+    """The constructor of the class alone builds queues."""
+    if context.bench.implementation.opener is not None:
+        raise NotCovered("the author's function builds the queue, and not its constructor alone")
+
+
+@fixture
+def from_factory(context: Context) -> Callable[[], Any]:
+    """``queue = from_factory()``: let qCrawl's factory build a queue."""
+    driver, cls = context.bench.driver, context.bench.implementation.cls
+    if importlib.util.find_spec("qcrawl") is None:
+        raise NotCovered("qCrawl is not installed")
+    from qcrawl.core.queue import RequestQueue
+    from qcrawl.core.queues.factory import create_queue
+
+    if not issubclass(cls, RequestQueue):
+        context.bench.notes.append("qCrawl's factory refuses it: it is no subclass of qcrawl.core.queue.RequestQueue")
+        raise NotCovered("qCrawl's factory builds subclasses of RequestQueue alone")
+    if "." in cls.__qualname__:
+        raise NotCovered("qCrawl's factory finds no nested classes")
+    if not context.bench.implementation.importable:
+        raise NotCovered("qCrawl's factory cannot import the class")
+    arguments = driver.construction("0")[0].removeprefix(f"loop.call({driver.class_name}").removesuffix(")")
+    path = f"{{{driver.class_name}.__module__}}.{{{driver.class_name}.__name__}}"
+    source = f"loop.run(create_queue(f'{path}'{arguments}))"
+
+    def build() -> Any:
+        return driver.loop.run(create_queue(f"{cls.__module__}.{cls.__name__}", **driver.keywords("0")))
+
+    return lambda: context.record.construct(source, context.rule, build, RULES, AsyncSubject)
+
+
+@fixture
+def shipped_config(context: Context) -> dict[str, Any]:
+    """The arguments that qCrawl ships for the class or one of its bases."""
+    bench = context.bench
+    config = _shipped(bench.implementation.cls)
+    if config is None:
+        raise NotApplicable("qCrawl ships no configuration for this class")
+    foreign = bench.backend is not None and not bench.backend.server.ours
+    if foreign and bench.driver.place in config:  # what the author has stored there must not be touched
+        config[bench.driver.place] = f"{bench.driver.directory.name}{config[bench.driver.place]}"
+    return config
+
+
+def _shipped(cls: type[Any]) -> dict[str, Any] | None:
+    if importlib.util.find_spec("qcrawl") is None:
+        return None
+    from qcrawl.settings import Settings
+
+    names = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
+    for backend in Settings().QUEUE_BACKENDS.values():
+        if backend.get("class") in names:
+            return {name: value for name, value in backend.items() if name != "class"}
+    return None
+
+
+operation(consumers.undefined)
+operation(consumers.not_coroutines)
+operation(consumers.parameters_of)
+operation(consumers.make_unreadable)
+operation(consumers.connections_left)
+operation(consumers.drop_hashes)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import replace
-
 from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.async_queue import fixtures  # noqa: F401  registers those of asynchronous queues
+from queue_conformance.script_support.support import names_below
 
 RULES = ("aqueue.iface", "aqueue.ctor.kwargs", "aqueue.put.accept", "aqueue.get.blocks")
 SHOWN = ("persistent", "filesystem", "serializes", "bounded", "dedupe", "ttl", "clear")
 
-COROUTINES = ("put", "get", "size", "clear", "close")
+COROUTINES = ["put", "get", "size", "clear", "close"]
 
 
 def preflight(bench: Bench) -> None:
@@ -20,16 +21,7 @@ def preflight(bench: Bench) -> None:
         RuleBroken: for the first thing that fails.
     """
     driver = bench.driver
-    cls = bench.implementation.cls
-    missing = [name for name in (*COROUTINES, "maxsize") if not callable(getattr(cls, name, None))]
-    undefined = sorted({*missing, *getattr(cls, "__abstractmethods__", ())})
-    names, expected = ", ".join(undefined), f"{', '.join(COROUTINES)} and maxsize"
-    bench.recorder.note(f"abstract = getattr({driver.class_name}, '__abstractmethods__', ())")
-    assertion = f"all(hasattr({driver.class_name}, name) and name not in abstract for name in {undefined!r})"
-    bench.expect("aqueue.iface", not undefined, expected, f"no {names}", assertion)
-    plain = [name for name in COROUTINES if not inspect.iscoroutinefunction(getattr(cls, name))]
-    told = f"all(asyncio.iscoroutinefunction(getattr({driver.class_name}, name)) for name in {plain!r})"
-    bench.expect("aqueue.iface", not plain, "coroutine functions", f"{', '.join(plain)} defined without async", told)
+    run_case(bench, "aqueue.iface", instrument(_its_methods_are_coroutines), {})
 
     def use() -> None:
         bench.restart()
@@ -37,40 +29,48 @@ def preflight(bench: Bench) -> None:
 
     driver.choose_loop(use)
     bench.restart()
-    queue = driver.open()
-    item = driver.item(1)
-    queue.put(item)
-    bench.examined["aqueue.ctor.kwargs"] += 1
-    got = queue.get()
-    bench.examined["aqueue.get.blocks"] += 1
-    tail = [f"assert {driver.among_source('got', [item])}, repr(got)"]
-    if driver.identify(got) != 1:
-        bench.fail("aqueue.put.accept", item.source, got, tail)
-    bench.examined["aqueue.put.accept"] += 1
-    queue.close()
+    run_case(bench, driver.constructor_rule, instrument(_it_can_be_used), {})
 
 
 def show_absence(bench: Bench, rule: str, name: str) -> None:
     """Show in a few operations what probing found: that a claimed capability is not there."""
-    driver, expected = bench.driver, f"{name}, as claimed"
-    if name in ("bounded", "dedupe", "ttl"):
-        keyword = {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}[name]
-        bench.recorder.note(f"parameters = inspect.signature({driver.builder_name}).parameters")
-        tail = [f"assert {keyword!r} in parameters, list(parameters)"]
-        bench.fail(rule, expected, f"the constructor takes no {keyword}", tail)
-    queue = bench.open()
-    item = driver.item(1)
-    if name == "serializes":
-        bench.recorder.note(f"request = {item.source}")
-        item = replace(item, source="request")
-    queue.put(item)
-    if name == "persistent":
-        queue.close()
-        size = bench.open().size()
-        bench.fail(rule, expected, f"size {size} after close and reopen", ["assert size == 1, size"])
-    elif name == "serializes":
-        queue.get()
-        bench.fail(rule, expected, "the object that was put came out", ["assert got is not request, 'the same object'"])
-    elif name == "filesystem":
-        bench.recorder.note("left = [path for path in Path(directory).rglob('*') if path.is_file()]")
-        bench.fail(rule, expected, "no file in its place", ["assert left, 'no file'"])
+    parameter = {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}.get(name)
+    shown = {"parameter": parameter} if parameter else {"name": name}
+    run_case(bench, rule, instrument(_the_constructor_takes if parameter else _it_is_there), shown)
+
+
+def _its_methods_are_coroutines(tested_class, undefined, not_coroutines):
+    assert undefined(tested_class, [*COROUTINES, "maxsize"]) == [], f"{', '.join(COROUTINES)} and maxsize"
+    assert not_coroutines(tested_class, COROUTINES) == [], "coroutine functions"
+
+
+def _it_can_be_used(open_async_queue, put, loop, prioritized, about):
+    queue = open_async_queue()
+    put(queue, 1)
+    with about("aqueue.get.blocks"):
+        got = loop.run(queue.get())
+    with about("aqueue.put.accept"):
+        assert got == prioritized(1)
+    loop.run(queue.close())
+
+
+def _the_constructor_takes(builder, parameters_of, parameter):
+    assert set(parameters_of(builder)) >= {parameter}, f"{parameter} among the arguments of the constructor, as claimed"
+
+
+def _it_is_there(open_async_queue, requested, loop, directory, about, rule, name):
+    claimed = f"{name}, as claimed"
+    queue = open_async_queue()
+    request = requested()
+    loop.run(queue.put(request, priority=request.priority))
+    with about(rule):
+        if name == "persistent":
+            loop.run(queue.close())
+            queue = open_async_queue()
+            assert loop.run(queue.size()) == 1, claimed
+        elif name == "serializes":
+            assert loop.run(queue.get()) is not request, claimed
+        elif name == "filesystem":
+            assert names_below(directory) != [], claimed
+        elif name == "clear":
+            loop.run(queue.clear())

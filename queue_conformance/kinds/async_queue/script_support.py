@@ -1,9 +1,45 @@
-"""Coroutines that consume a queue.
+"""What consumes an asynchronous queue, and ways to look at its class and to hurt its files.
 
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import inspect
+import time
+from pathlib import Path
+
 from queue_conformance.loops import outcome_of
+
+
+def undefined(cls, names):
+    """Return which of these methods a class does not define, and which ones it leaves to a subclass."""
+    missing = {name for name in names if not callable(getattr(cls, name, None))}
+    return sorted(missing | set(getattr(cls, "__abstractmethods__", ())))
+
+
+def not_coroutines(cls, names):
+    """Return which of these methods of a class are defined without ``async``."""
+    return [name for name in names if not inspect.iscoroutinefunction(getattr(cls, name))]
+
+
+def parameters_of(builder):
+    """Return the names of the arguments of what builds queues."""
+    return list(inspect.signature(builder).parameters)
+
+
+def make_unreadable(directory, text):
+    """Put bytes that are no text in the place of a text, wherever it is in a file; return in how many files."""
+    before = {path: path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
+    for path, content in before.items():
+        path.write_bytes(content.replace(text.encode(), b"\xff" * len(text.encode())))
+    return sum(text.encode() in content for content in before.values())
+
+
+def connections_left(backend, patience=0.5):
+    """Return how many connections to the server are open, once there are none, or after so many seconds."""
+    end = time.monotonic() + patience
+    while backend.proxy.connections and time.monotonic() < end:
+        time.sleep(0.01)  # the proxy may not have noticed yet
+    return backend.proxy.connections
 
 
 def drained(loop, queue, most):
@@ -23,3 +59,20 @@ def drained(loop, queue, most):
 
 async def each(queue):
     return [request async for request in queue]
+
+
+def size_again(loop, queue, patience=2.0):
+    """Return the size, asking again for so many seconds while that raises."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return loop.run(queue.size())
+        except Exception:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
+def drop_hashes(backend):
+    """Remove all hashes from the server; return whether there were any."""
+    return backend.drop_hashes()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import NotExercised
-from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_queue.common import ASYNC, REAL, expect_outcome, finish, stays
-from queue_conformance.kinds.async_queue.driver import Pending
-from queue_conformance.kinds.async_queue.script_support import each
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.sequences import commands
+from queue_conformance.kinds.async_queue.common import ASYNC, REAL
+from queue_conformance.loops import outcome_of
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
 """What makes a task go on, a little at a time."""
@@ -18,26 +22,26 @@ MOMENTS = 20
 
 
 @check("aqueue.get.blocks", kinds=ASYNC)
-def get_waits_for_a_request(bench: Bench) -> None:
-    run(bench, "start_get settle put:0 get")
-    run(bench, "start_get start_get settle put:0 settle put:0 size")
-    run(bench, "put:0 get start_get settle start_put:0 start_put:0 settle size")
+def get_waits_for_a_request(play):
+    play("start_get settle put:0 get")
+    play("start_get start_get settle put:0 settle put:0 size")
+    play("put:0 get start_get settle start_put:0 start_put:0 settle size")
 
 
 @check("aqueue.get.close-wakes", kinds=ASYNC)
-def close_ends_waiting_gets(bench: Bench) -> None:
-    run(bench, "start_get settle close")
-    run(bench, "put:0 get start_get start_get settle close")
+def close_ends_waiting_gets(play):
+    play("start_get settle close")
+    play("put:0 get start_get start_get settle close")
 
 
 @check("aqueue.get.closed-drains", kinds=ASYNC)
-def what_is_left_is_returned_after_close(bench: Bench) -> None:
-    run(bench, "put:0 close get get")
-    run(bench, "put:0 put:0 put:0 close get get get get get")
+def what_is_left_is_returned_after_close(play):
+    play("put:0 close get get")
+    play("put:0 put:0 put:0 close get get get get get")
 
 
 @check("aqueue.get.cancel-safe", kinds=ASYNC)
-def cancelled_gets_lose_nothing(bench: Bench) -> None:
+def cancelled_gets_lose_nothing(bench, play, note):
     simulated = bench.driver.simulated
     for before, after in (
         ("put:0 put:0 start_get", "cancel_get:0 settle size"),
@@ -47,104 +51,82 @@ def cancelled_gets_lose_nothing(bench: Bench) -> None:
     ):
         for count in range(len(STEPS) + 1 if simulated else MOMENTS):
             steps = " ".join(STEPS[:count] if simulated else ("tick",) * count)
-            run(bench, f"{before} {steps} {after}")
+            play(f"{before} {steps} {after}")
     if bench.offers("persistent") and simulated:
         for count in range(len(STEPS) + 1):
-            run(bench, f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
+            play(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
     if not simulated:
-        bench.notes.append(REAL.format("gets were cancelled"))
+        note(*REAL.format("gets were cancelled").split(": ", 1))
 
 
 @check("aqueue.get.concurrent", kinds=ASYNC)
-def each_request_goes_to_one_getter(bench: Bench) -> None:
-    run(bench, "put:0 put:0 put:0 start_get start_get start_get settle size")
-    run(bench, "start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size")
+def each_request_goes_to_one_getter(play):
+    play("put:0 put:0 put:0 start_get start_get start_get settle size")
+    play("start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size")
     many = "start_put:0 start_get start_put:0 start_get tick start_get start_put:0 start_get start_put:0 tick settle"
-    run(bench, f"{many} size {many} size")
+    play(f"{many} size {many} size")
 
 
-@check("aqueue.iter", kinds=ASYNC)
-def async_for_yields_and_ends(bench: Bench) -> None:
-    rule = "aqueue.iter"
-    if not _can_be_iterated(bench):
-        raise NotExercised("get does not wait, return and end as async for relies on")
-    bench.restart()
-    with bench.recorder.blame(rule):
-        queue = bench.open()
-        for number in (4, 8):
-            queue.put(bench.driver.item(number))
-        queue.close()
-        task = queue.start("consumer", "each(queue)", rule, lambda: each(queue.raw))
-        finish(bench, task)
-        _judge_came(bench, rule, task, [4, 8])
-    if not _close_wakes(bench):
-        return  # and so async for does not end either
-    for before, after in ((2, 0), (0, 2), (1, 1)):
-        bench.restart()
-        with bench.recorder.blame(rule):
-            queue = bench.open()
-            numbers = [4 * number for number in range(1, before + after + 1)]
-            for number in numbers[:before]:
-                queue.put(bench.driver.item(number))
-            task = queue.start("consumer", "each(queue)", rule, lambda queue=queue: each(queue.raw))
-            stays(bench)
-            expect_outcome(bench, rule, task, "waiting", "async for goes on while the queue is open")
-            for number in numbers[before:]:
-                queue.put(bench.driver.item(number))
-            stays(bench)
-            queue.close()
-            finish(bench, task)
-            _judge_came(bench, rule, task, numbers)
+def where(sequence: str, *values: Any) -> Callable[[Bench, Attempt], Iterator[Any]]:
+    """Return what yields these values of a case, if a command sequence passes."""
+
+    def yielding(bench: Bench, _attempt: Attempt) -> Iterator[Any]:
+        if not runner_of(bench).passes(commands(sequence)):
+            raise NotCovered("get does not wait, return and end as async for relies on")
+        yield from values
+
+    return yielding
 
 
-def _can_be_iterated(bench: Bench) -> bool:
-    """Whether get waits, returns what is there although the queue is closed, and then ends."""
-    queue = bench.open()
-    outcomes = []
-    task = queue.start_get()
-    stays(bench)
-    outcomes.append(task.outcome[0])
-    for number in (4, 8):
-        queue.put(bench.driver.item(number))
-    finish(bench, task)
-    outcomes.append(task.outcome[0])
-    queue.close()
-    for _ in range(2):
-        task = queue.start_get()
-        finish(bench, task)
-        outcomes.append(task.outcome[0])
-    return outcomes == ["waiting", "returned", "returned", "cancelled"]
+@check("aqueue.iter", kinds=ASYNC, numbers=[where("put:0 put:0 close get get get", (4, 8))])
+def async_for_yields_what_is_left(open_async_queue, put, loop, each, urls_of, numbers, about, rule):
+    with about(rule):
+        queue = open_async_queue()
+        for number in numbers:
+            put(queue, number)
+        loop.run(queue.close())
+        consuming = loop.start(each(queue))
+        loop.settle(consuming)
+        outcome, came = outcome_of(consuming)
+        assert outcome == "returned", "async for ends when the queue is closed and empty"
+        assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers))
 
 
-def _close_wakes(bench: Bench) -> bool:
-    bench.restart()
-    queue = bench.open()
-    task = queue.start_get()
-    stays(bench)
-    queue.close()
-    stays(bench)
-    return bool(task.task.done())
-
-
-def _judge_came(bench: Bench, rule: str, task: Pending, numbers: list[int]) -> None:
-    came = expect_outcome(bench, rule, task, "returned", "async for ends when the queue is closed and empty")
-    found = [bench.driver.identify(request) for request in came]
-    bench.recorder.note(f"left = [{bench.driver.key_source('request')} for request in {task.variable}.result()]")
-    literals = ", ".join(bench.driver.key_literal(bench.driver.item(number)) for number in numbers)
-    right = sorted(map(str, found)) == sorted(map(str, numbers))
-    bench.expect(rule, right, f"{len(numbers)} requests", came, f"sorted(left) == sorted([{literals}])")
+@check(
+    "aqueue.iter",
+    kinds=ASYNC,
+    name="iter.waits",
+    numbers=[where("put:0 get start_get start_get settle put:0 settle close", ((4, 8), ()), ((), (4, 8)), ((4,), (8,)))],
+)
+def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers, about, rule):
+    before, later = numbers
+    with about(rule):
+        queue = open_async_queue()
+        for number in before:
+            put(queue, number)
+        consuming = loop.start(each(queue))
+        loop.stays()
+        outcome = outcome_of(consuming)
+        assert outcome == ("waiting", None), "async for goes on while the queue is open"
+        for number in later:
+            put(queue, number)
+        loop.stays()
+        loop.run(queue.close())
+        loop.settle(consuming)
+        outcome, came = outcome_of(consuming)
+        assert outcome == "returned", "async for ends when the queue is closed and empty"
+        assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(before + later))
 
 
 @check("aqueue.iter.cancel", kinds=ASYNC)
-def cancelling_async_for_ends_the_task(bench: Bench) -> None:
-    rule = "aqueue.iter.cancel"
-    queue = bench.open()
-    queue.put(bench.driver.item(4))
-    task = queue.start("consumer", "each(queue)", rule, lambda: each(queue.raw))
-    stays(bench)
-    if task.task.done():
-        raise NotExercised("async for ends although the queue is open")
-    bench.recorder.note(f"{task.variable}.cancel()")
-    bench.driver.loop.call(task.task.cancel)
-    finish(bench, task)
-    expect_outcome(bench, rule, task, "cancelled", "the task ends as cancelled")
+def cancelling_async_for_ends_the_task(open_async_queue, put, loop, each):
+    queue = open_async_queue()
+    put(queue, 4)
+    consuming = loop.start(each(queue))
+    loop.stays()
+    if consuming.done():
+        raise NotCovered("async for ends although the queue is open")
+    consuming.cancel()
+    loop.settle(consuming)
+    outcome = outcome_of(consuming)
+    assert outcome == ("cancelled", None), "the task ends as cancelled"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import NotExercised
-from queue_conformance.engine.registry import check
+from queue_conformance.engine.check import check
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.async_queue.common import ASYNC
@@ -18,43 +16,35 @@ MANY = 20
 
 
 @check("aqueue.close.keeps", kinds=ASYNC)
-def close_keeps_the_requests(bench: Bench) -> None:
-    rule = "aqueue.close.keeps"
-    queue = bench.open()
+def close_keeps_the_requests(open_async_queue, put, loop):
+    queue = open_async_queue()
     for number in range(MANY):
-        queue.put(bench.driver.item(number))
-    queue.close()
-    queue = bench.open()
-    size = queue.size()
-    bench.expect(rule, size == MANY, f"{MANY} requests", size, f"size == {MANY}")
+        put(queue, number)
+    loop.run(queue.close())
+    queue = open_async_queue()
+    assert loop.run(queue.size()) == MANY
 
 
-@check("aqueue.persist.reopen", kinds=ASYNC)
-def requests_survive_reopening(bench: Bench) -> None:
-    for text in (
+@check(
+    "aqueue.persist.reopen",
+    kinds=ASYNC,
+    sequence=(
         "put:0 put:0 put:0 reopen size reopen put:0 reopen get get get get",
         "put:0 put:0 get reopen put:0 get reopen get reopen size put:0",
-    ):
-        with bench.collecting():  # a queue without order keeps its requests all the same
-            run(bench, text)
-    with bench.collecting():
-        _in_another_process(bench)
-    with bench.collecting():
-        run(bench, "put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get")
+        "put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get",
+    ),
+)
+def requests_survive_reopening(play, sequence):
+    play(sequence)
 
 
-def _in_another_process(bench: Bench) -> None:
-    rule, driver = "aqueue.persist.reopen", bench.driver
-    bench.restart()
-    queue = bench.open()
+@check("aqueue.persist.reopen", kinds=ASYNC, name="reopen.new-process")
+def requests_survive_in_another_process(bench, open_async_queue, put, loop, rule):
+    queue = open_async_queue()
     for number in STORED:
-        queue.put(driver.item(number))
-    queue.close()
-    lines = _lines_for_two_processes(bench)
-    try:
-        expect_in_another_process(bench, rule, lines, "the 3 requests in another process")
-    except NotExercised as skipped:
-        bench.notes.append(str(skipped))  # what was seen in this process counts
+        put(queue, number)
+    loop.run(queue.close())
+    expect_in_another_process(bench, rule, _lines_for_two_processes(bench), "the 3 requests in another process")
 
 
 def _lines_for_two_processes(bench: Bench) -> list[str]:

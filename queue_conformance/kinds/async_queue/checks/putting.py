@@ -3,148 +3,120 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
 
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
+from queue_conformance.engine import registry
 from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import NotApplicable, NotExercised
-from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.registry import check, runner_of
+from queue_conformance.engine.check import check, run_case
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.kinds.async_queue.common import ASYNC
-from queue_conformance.kinds.async_queue.driver import UNSAID, Given
+from queue_conformance.script_support.example import Exactly
 from queue_conformance.strategies import TEXT
 
 
 @check("aqueue.put.accept", kinds=ASYNC)
-def put_stores(bench: Bench) -> None:
-    run(bench, "size put:0 size put:0 size get size put:0 get get size")
+def put_stores(play):
+    play("size put:0 size put:0 size get size put:0 get get size")
 
 
-@check("aqueue.put.result", kinds=ASYNC)
-def put_returns_nothing_of_interest(bench: Bench) -> None:
-    rule = "aqueue.put.result"
-    for options in ({}, {"dedupe": True}) if bench.offers("dedupe") else ({},):
-        bench.restart()
-        queue = bench.open(**options)
-        for number in (1, 1, 2):
-            before = _renamed(bench, "before", queue.size)
-            result = _renamed(bench, "result", partial(queue.put, bench.driver.item(number)))
-            after = _renamed(bench, "after", queue.size)
-            kept = result is None or (type(result) is bool and after - before == result)
-            assertion = "result is None or (type(result) is bool and after - before == result)"
-            bench.expect(rule, kept, "None" if after - before != result else "None or a bool", result, assertion)
-
-
-def _renamed(bench: Bench, name: str, operation: Callable[[], Any]) -> Any:
-    """Call something whose result has another name in scripts."""
-    result = operation()
-    step = bench.recorder.steps[-1]
-    step.source = f"{name} = {step.source.removeprefix('size = ')}"
-    return result
+@check("aqueue.put.result", kinds=ASYNC, options=({}, {"dedupe": True}))
+def put_tells_at_most_whether_it_stored(bench, open_async_queue, put, loop, options):
+    if options and not bench.offers("dedupe"):
+        raise NotCovered("it knows no duplicates")
+    queue = open_async_queue(**options)
+    for number in (1, 1, 2):
+        before = loop.run(queue.size())
+        result = put(queue, number)
+        after = loop.run(queue.size())
+        assert repr(result) in ("None", repr(after > before)), "None, or whether it was stored"
 
 
 STOCK = "it works on the stock event loop alone, where no cancellation can be placed"
 
-HARMFUL = ("meta={'value': object()}", "meta={'value': 2**70}", "headers={'A': object()}", "body=object()")
+HARMFUL = ({"meta": {"value": object}}, {"meta": {"value": 2**70}}, {"headers": {"A": object}}, {"body": object})
 """What cannot be encoded, in one way or another."""
 
 
-@check("aqueue.put.failed-no-trace", kinds=ASYNC)
-def failed_puts_leave_no_trace(bench: Bench) -> None:
-    rule = "aqueue.put.failed-no-trace"
-    for harmful in HARMFUL:
-        with bench.collecting():
-            _refused(bench, rule, harmful)
-    if bench.offers("bounded"):
-        with bench.collecting():
-            run(bench, "limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
+FULL: dict[str, object] = {}
+"""What is refused because there is no room for it."""
 
 
-@check("aqueue.put.cancelled-no-trace", kinds=ASYNC)
-def cancelled_puts_leave_no_trace(bench: Bench) -> None:
-    if not bench.driver.simulated:
-        raise NotExercised(STOCK)
-    steps = ("tick", "run_job:0", "deliver:0") * 8
-    for count in range(len(steps) + 1):
-        cancelled = " ".join(("start_put:0", *steps[:count], "cancel_put:0", "settle"))
-        with bench.collecting():
-            run(bench, f"{cancelled} put:0 size")
-            if bench.offers("persistent"):
-                run(bench, f"{cancelled} reopen")
-                run(bench, f"{cancelled} put:0 reopen size put:0 get reopen")
-
-
-def _refused(bench: Bench, rule: str, harmful: str) -> None:
-    """Put something that is refused between two requests."""
-    bench.restart()
-    driver = bench.driver
-    try:
-        item = driver.evaluate(f"Request('https://example.com/9', {harmful})")
-    except (TypeError, ValueError):
-        return  # the request itself refuses it
-    queue = bench.open()
-    queue.put(driver.item(4))
-    try:
-        queue.put(item)
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raise
-    else:
+@check("aqueue.put.failed-no-trace", kinds=ASYNC, fields=(*HARMFUL, FULL))
+def failed_puts_leave_no_trace(bench, play, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
+    if fields is FULL:
+        if not bench.offers("bounded"):
+            raise NotCovered("it has no bound")
+        play("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
         return
-    with bench.recorder.blame(rule):
-        size = queue.size()
-        bench.expect(rule, size == 1, "size 1", size, "size == 1")
-        queue.put(driver.item(8))
+    request = requested(**fields)
+    queue = open_async_queue()
+    put(queue, 4)
+    with tolerated() as refused:
+        loop.run(queue.put(request, priority=0))
+    if not refused:
+        raise NotCovered("it stored everything")
+    with about(rule):
+        assert loop.run(queue.size()) == 1
+        put(queue, 8)
         for _ in range(2):
-            got, items = queue.get(), [driver.item(4), driver.item(8)]
-            found = driver.identify(got) in (4, 8)
-            bench.expect(rule, found, "one of the two that were accepted", got, driver.among_source("got", items))
-        size = queue.size()
-        bench.expect(rule, size == 0, "size 0", size, "size == 0")
+            assert loop.run(queue.get()) in [prioritized(4), prioritized(8)]
+        assert loop.run(queue.size()) == 0
         if bench.offers("persistent"):
-            queue.close()
-            size = bench.open().size()
-            bench.expect(rule, size == 0, "size 0", size, "size == 0")
+            loop.run(queue.close())
+            queue = open_async_queue()
+            assert loop.run(queue.size()) == 0
+
+
+STEPS = ("tick", "run_job:0", "deliver:0") * 8
+
+
+@check("aqueue.put.cancelled-no-trace", kinds=ASYNC, count=range(len(STEPS) + 1))
+def cancelled_puts_leave_no_trace(bench, play, count):
+    if not bench.driver.simulated:
+        raise NotCovered(STOCK)
+    cancelled = " ".join(("start_put:0", *STEPS[:count], "cancel_put:0", "settle"))
+    play(f"{cancelled} put:0 size")
+    if bench.offers("persistent"):
+        play(f"{cancelled} reopen")
+        play(f"{cancelled} put:0 reopen size put:0 get reopen")
 
 
 @check("aqueue.put.closed", kinds=ASYNC)
-def puts_on_a_closed_queue_do_nothing(bench: Bench) -> None:
-    run(bench, "close put:0 put:0 get")
-    run(bench, "put:0 close put:0 get get")
+def puts_on_a_closed_queue_do_nothing(bench, play):
+    play("close put:0 put:0 get")
+    play("put:0 close put:0 get get")
     if bench.offers("persistent"):
-        run(bench, "put:0 close put:0 reopen size get")
+        play("put:0 close put:0 reopen size get")
     if bench.offers("bounded"):
-        run(bench, "limit:1 put:0 close put:0 get")
+        play("limit:1 put:0 close put:0 get")
 
 
 @check("aqueue.order.priority", kinds=ASYNC)
-def requests_come_by_priority(bench: Bench) -> None:
-    run(bench, "put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get")
+def requests_come_by_priority(play):
+    play("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get")
 
 
-@check("aqueue.order.priority", kinds=ASYNC, name="no-priority")
-def a_request_without_a_priority_has_0(bench: Bench) -> None:
-    rule, driver = "aqueue.order.priority", bench.driver
-    if not _has_default(bench.open().raw.put):
+@check("aqueue.order.priority", kinds=ASYNC, name="no-priority", order=((1, 0, -1), (-1, 0, 1)))
+def a_request_without_a_priority_has_0(open_async_queue, put, loop, prioritized, order):
+    queue = open_async_queue()
+    if not _has_default(queue.raw.put):
         raise NotApplicable("put has no default for the priority")
-    items = {priority: driver.prioritized(1 + priority, priority) for priority in (1, 0, -1)}
-    for order in ((1, 0, -1), (-1, 0, 1)):  # equal priorities could come in either order
-        bench.restart()
-        queue = bench.open()
-        for priority in order:
-            queue.put(items[priority], UNSAID if priority == 0 else None)
-        queue.get()
-        got = queue.get()
-        right = driver.identify(got) == items[0].number
-        among = driver.among_source("got", [items[0]])
-        bench.expect(rule, right, "the one that was put without a priority, between 1 and -1", got, among)
+    for priority in order:  # equal priorities could come in either order
+        if priority:
+            put(queue, 1 + priority, priority)
+        else:
+            loop.run(queue.put(prioritized(1, 0)))
+    loop.run(queue.get())
+    assert loop.run(queue.get()) == prioritized(1, 0)
 
 
 def _has_default(put: Callable[..., object]) -> bool:
@@ -156,53 +128,46 @@ def _has_default(put: Callable[..., object]) -> bool:
 
 
 @check("aqueue.order.fifo", kinds=ASYNC)
-def equal_priorities_come_in_order(bench: Bench) -> None:
+def equal_priorities_come_in_order(bench, play):
     short = "put:0 put:0 put:0 get put:0 put:0 get get get get"
     with bench.collecting():
-        run(bench, short)
+        play(short)
     if bench.broken and any(runner_of(bench).passes(commands(short)) for _ in range(5)):
         bench.broken.clear()  # the order is right by chance: more requests show that more surely
-    run(bench, "put:0 " * 12 + "get get get put:0 put:0")
+    play("put:0 " * 12 + "get get get put:0 put:0")
     if bench.offers("persistent"):
-        run(bench, "put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0")
+        play("put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0")
 
 
 NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2)
 
-
-@check("aqueue.order.negative", kinds=ASYNC)
-def negative_priorities_work(bench: Bench) -> None:
-    rule = "aqueue.order.negative"
-    run(bench, "put:0 put:1 put:3 get get get")  # without order, the sign does not matter
-    for reopen in (False, True) if bench.offers("persistent") else (False,):
-        with bench.collecting(), bench.recorder.blame(rule):
-            bench.restart()
-            queue = bench.open()
-            for number, priority in enumerate(NEGATIVE):
-                queue.put(bench.driver.prioritized(number, priority))
-            if reopen:
-                queue.close()
-                queue = bench.open()
-            size = queue.size()
-            if size != len(NEGATIVE):
-                tail = [f"assert size == {len(NEGATIVE)}, size"]
-                bench.fail("aqueue.put.accept", f"{len(NEGATIVE)} stored", f"size {size}", tail)
-            bench.recorder.note("left = []")
-            left = []
-            for _ in NEGATIVE:
-                left.append(getattr(queue.get(), "priority", None))
-                bench.recorder.steps[-1].source = bench.recorder.steps[-1].source.replace("got = ", "left.append(") + ".priority)"
-            right = left in (sorted(NEGATIVE), sorted(NEGATIVE, reverse=True))
-            bench.expect(rule, right, "priorities in their order", left, "left in (sorted(left), sorted(left, reverse=True))")
+UNORDERED = "put:0 put:1 put:3 get get get"
+"""Without order, the sign does not matter."""
 
 
-@check("aqueue.order.non-int", kinds=ASYNC)
-def priorities_that_are_no_int_are_refused(bench: Bench) -> None:
-    for priority in (1.5, None, "5", True):
-        with bench.collecting():
-            bench.restart()
-            put = partial(bench.open().put, bench.driver.item(4), Given(priority))
-            bench.expect_raises("aqueue.order.non-int", (Exception,), put, why=f", as the priority is {priority!r}")
+@check("aqueue.order.negative", kinds=ASYNC, presupposes=UNORDERED, reopen=(False, True))
+def negative_priorities_work(bench, open_async_queue, put, loop, drained, about, rule, reopen):
+    if reopen and not bench.offers("persistent"):
+        raise NotCovered("it is not persistent")
+    with about(rule):
+        queue = open_async_queue()
+        for number, priority in enumerate(NEGATIVE):
+            put(queue, number, priority)
+        if reopen:
+            loop.run(queue.close())
+            queue = open_async_queue()
+        with about("aqueue.put.accept"):
+            assert loop.run(queue.size()) == len(NEGATIVE)
+        left = drained(loop, queue, len(NEGATIVE))
+        came = [getattr(one, "priority", one) for one in left]
+        assert came in (sorted(NEGATIVE), sorted(NEGATIVE, reverse=True)), "priorities in their order"
+
+
+@check("aqueue.order.non-int", kinds=ASYNC, priority=(1.5, None, "5", True))
+def priorities_that_are_no_int_are_refused(open_async_queue, loop, prioritized, raises, priority):
+    queue = open_async_queue()
+    with raises(Exception, because=f", as the priority is {priority!r}"):
+        loop.run(queue.put(prioritized(4), priority=priority))
 
 
 # --- Round trip ------------------------------------------------------------------------------------------------------
@@ -224,29 +189,45 @@ _FIELDS: dict[str, st.SearchStrategy[object]] = {
     "cb_kwargs": st.dictionaries(TEXT, _VALUES, max_size=2),
 }
 
-BARE = ("cookies={}", "body=b''")
+BARE: tuple[dict[str, object], ...] = ({"cookies": {}}, {"body": b""})
 """Fields of their declared types, with nothing in them."""
 
-ODD = (
-    "meta={1: 2}",
-    "meta={'value': (1, 2)}",
-    "meta={'value': {1: 2}}",
-    "headers={'A': 1}",
-    "cookies={'a': 1}",
-    "timeout_ms=1.5",
-    "cb_kwargs={1: 2}",
-    "method=None",
+ODD: tuple[dict[str, object], ...] = (
+    {"meta": {1: 2}},
+    {"meta": {"value": (1, 2)}},
+    {"meta": {"value": {1: 2}}},
+    {"headers": {"A": 1}},
+    {"cookies": {"a": 1}},
+    {"timeout_ms": 1.5},
+    {"cb_kwargs": {1: 2}},
+    {"method": None},
 )
 """Fields beyond the declared types, and beyond MessagePack; a queue may refuse them."""
 
 REBUILDABLE = "aqueue.put.rebuildable"
-RARE = "aqueue.put.rebuildable-rare"
 
 
-@check(REBUILDABLE, kinds=ASYNC)
-def requests_come_back_as_they_were(bench: Bench) -> None:
-    known = _fields(bench)
+@check("aqueue.put.rebuildable-rare", kinds=ASYNC, fields=ODD)
+@check(REBUILDABLE, kinds=ASYNC, fields=BARE)
+def requests_come_back_as_they_were(bench, open_async_queue, loop, requested, tolerated, about, rule, fields):
+    request = requested(**fields)
+    queue = open_async_queue()
+    with tolerated(when=bool(fields)) as refused:
+        loop.run(queue.put(request, priority=request.priority))
+    if refused:
+        raise NotCovered("every request was refused")
+    with about(rule):
+        got = loop.run(queue.get())
+        assert type(got) is type(request)
+        for name in bench.driver.differences(got, request):
+            assert Exactly(getattr(got, name, None)) == getattr(request, name, None), f"{name}={getattr(request, name, None)!r}"
+
+
+@registry.check(REBUILDABLE, kinds=ASYNC, name="rebuildable.drawn")
+def drawn_requests_come_back_as_they_were(bench: Bench) -> None:
+    known = inspect.signature(bench.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
+    instrumented = instrument(requests_come_back_as_they_were)
     examples = min(bench.examples, 60)
 
     @seed(bench.seed)
@@ -254,68 +235,9 @@ def requests_come_back_as_they_were(bench: Bench) -> None:
     @given(st.fixed_dictionaries({}, optional=strategies))
     def drawn(fields: dict[str, object]) -> None:
         bench.flight.count()
-        _round_trip(bench, REBUILDABLE, "".join(f", {name}={value!r}" for name, value in fields.items()))
+        with suppress(NotCovered):
+            run_case(bench, REBUILDABLE, instrumented, {"fields": fields})
 
     bench.flight.aim("requests", examples)
     with repeatable():
         drawn()
-    _one_by_one(bench, REBUILDABLE, BARE)
-
-
-@check(RARE, kinds=ASYNC)
-def odd_requests_come_back_as_they_were(bench: Bench) -> None:
-    _one_by_one(bench, RARE, ODD)
-
-
-def _fields(bench: Bench) -> Collection[str]:
-    return inspect.signature(bench.driver.evaluate("Request").value).parameters
-
-
-def _one_by_one(bench: Bench, rule: str, fields: tuple[str, ...]) -> None:
-    known = _fields(bench)
-    for field in fields:
-        if field.partition("=")[0] in known:
-            with bench.collecting():
-                _round_trip(bench, rule, f", {field}")
-    if not bench.examined[rule]:
-        raise NotExercised("every request was refused")
-
-
-def _round_trip(bench: Bench, rule: str, fields: str) -> None:
-    driver = bench.driver
-    bench.restart()
-    try:
-        item = driver.evaluate(f"Request('https://example.com/1'{fields})")
-    except Exception:
-        return  # the request itself refuses it
-    queue = bench.open()
-    try:
-        queue.put(item)
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception) or not fields:
-            raise
-        return
-    bench.recorder.steps[-1].refusable = bool(fields)
-    try:
-        got = queue.get()
-    except OperationRaised as raised:
-        if not isinstance(raised.error, Exception):
-            raise
-        actual = f"{type(raised.error).__name__} raised by get, for {fields[2:] or 'no fields'}"
-        bench.fail(rule, "every field as it was put", actual, [])
-    changed = driver.differences(got, item)
-    if not changed:
-        bench.examined[rule] += 1
-        return
-    name = changed[0]
-    before, after = getattr(item.value, name, None), getattr(got, name, None)
-    tail = [
-        f"before, after = {item.source}.{name}, getattr(got, {name!r}, None)",
-        "assert (type(after), after) == (type(before), before), f'{before!r} became {after!r}'",
-    ]
-    if name == "type":
-        tail = [f"assert type(got) is type({item.source}), repr(got)"]
-    elif before == after or name == "meta":
-        tail[1] = "assert repr(after) == repr(before), f'{before!r} became {after!r}'"
-    actual = f"a request of {type(got)!r}" if name == "type" else f"{name}={before!r} became {after!r}"
-    bench.fail(rule, "every field as it was put", actual, tail)

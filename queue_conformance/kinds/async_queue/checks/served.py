@@ -1,0 +1,168 @@
+"""Checks of asynchronous queues behind a server, and of what only such queues offer."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import time
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.recording import describe
+from queue_conformance.faults.outages import Refused
+from queue_conformance.faults.servers import ask
+from queue_conformance.kinds.async_queue.common import ASYNC
+from queue_conformance.kinds.async_queue.driver import PLACES
+from queue_conformance.loops import NeverReturns, RealLoop, outcome_of
+
+
+@check("aqueue.redis.namespace", kinds=ASYNC)
+def namespaces_are_independent(bench, open_async_queue, put, loop, prioritized, about, rule):
+    if bench.driver.place is None:
+        raise NotApplicable(f"the constructor takes none of {', '.join(PLACES)}")
+    queue = open_async_queue("0")
+    other = open_async_queue("1")
+    with about(rule):
+        put(queue, 4)
+        assert loop.run(other.size()) == 0, "size 0 in the other namespace"
+        put(other, 8)
+        loop.run(queue.clear())
+        assert loop.run(other.size()) == 1, "size 1 in the other namespace"
+        assert loop.run(other.get()) == prioritized(8)
+
+
+@check("aqueue.redis.shared", kinds=ASYNC)
+def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about, rule):
+    numbers = [4 * number for number in range(1, 13)]
+    queue = open_async_queue()
+    other = open_async_queue()
+    came = []
+    with about(rule):
+        for number in numbers:
+            put(queue, number)
+        for _ in range(6):
+            getting = loop.start(queue.get())
+            getting_too = loop.start(other.get())
+            loop.settle(getting, getting_too)
+            came = [*came, *(getattr(outcome_of(task)[1], "url", "") for task in (getting, getting_too))]
+        assert sorted(came) == sorted(urls_of(numbers)), "12 requests, each for one of two crawlers"
+
+
+@check("aqueue.redis.dedupe", kinds=ASYNC)
+def what_is_queued_is_not_stored_again(open_async_queue, put, loop, prioritized, about, rule):
+    with about(rule):
+        queue = open_async_queue(dedupe=True)
+        for number in (4, 4, 8, 4):
+            put(queue, number)
+        assert loop.run(queue.size()) == 2
+        for _ in range(2):
+            assert loop.run(queue.get()) in [prioritized(4), prioritized(8)]
+
+
+@check("aqueue.redis.dedupe", kinds=ASYNC, name="redis.update-priority", update=(True, False))
+def a_better_priority_counts_if_it_is_to_be_updated(bench, open_async_queue, put, loop, prioritized, about, rule, update):
+    if "update_priority" not in bench.driver.parameters:
+        raise NotCovered("the constructor takes no update_priority")
+    low, middle, high = (0, 5, 10) if bench.driver.higher_first else (10, 5, 0)
+    with about(rule):
+        queue = open_async_queue(dedupe=True, update_priority=update)
+        for number, priority in ((4, low), (8, middle), (4, high), (4, low)):
+            put(queue, number, priority)
+        assert loop.run(queue.get()) == prioritized(4 if update else 8)
+        assert loop.run(queue.size()) == 1
+
+
+TTL = 2
+"""Seconds; servers count in whole ones, so a request may be gone one second too early or too late."""
+
+NEW = (7, 4)
+"""The release of Redis from which a field of a hash can expire."""
+
+
+@check("aqueue.redis.ttl", kinds=ASYNC, options=({}, {"dedupe": True}))
+def requests_disappear_in_time(bench, open_async_queue, put, loop, tolerated, about, rule, options):
+    if options and not bench.offers("dedupe"):
+        raise NotCovered("it knows no duplicates")
+    with about(rule):
+        queue = open_async_queue(item_ttl=TTL, **options)
+        began = time.monotonic()
+        with tolerated(when=_is_old(bench)) as refused:
+            put(queue, 4)
+        if refused:
+            raise NotCovered(f"a server older than Redis 7.4 refuses what that may know: {describe(refused.raised)}")
+        time.sleep(0.9)
+        size = loop.run(queue.size())
+        if time.monotonic() - began >= TTL - 1:
+            raise NotCovered(f"this machine is too slow for a request that lives for {TTL} s")
+        assert size == 1, "size 1 in the first second"
+        time.sleep(2.1)
+        assert loop.run(queue.size()) == 0, "size 0 after 3 s"
+        getting = loop.start(queue.get())
+        loop.stays()
+        outcome = outcome_of(getting)
+        assert outcome == ("waiting", None), "no request"
+        getting.cancel()
+        if options:
+            put(queue, 4)
+            assert loop.run(queue.size()) == 1, "size 1: what is gone is no duplicate"
+
+
+def _is_old(bench: Bench) -> bool:
+    """Whether a Redis server says that it is older than that."""
+    if bench.backend is not None:
+        with contextlib.suppress(Exception):
+            for line in str(ask(bench.backend.server.address, "INFO", "server")).splitlines():
+                if line.startswith("redis_version:"):
+                    return tuple(int(part) for part in line.partition(":")[2].split(".")[:2]) < NEW
+    return False
+
+
+@check("aqueue.redis.timeout", kinds=ASYNC)
+def a_time_out_of_zero_does_not_wait(bench, open_async_queue, loop, about, rule):
+    if "timeout" not in inspect.signature(bench.implementation.cls.get).parameters:
+        raise NotApplicable("get has no parameter timeout")
+    queue = open_async_queue()
+    with about(rule):
+        getting = loop.start(queue.get(timeout=0.0))
+        loop.advance(1)
+        outcome, _ = outcome_of(getting)
+        assert outcome != "waiting", "an answer at once"
+
+
+ANSWER = 8.0
+"""Seconds that a client gets to give up."""
+
+
+@check("aqueue.redis.outage", kinds=ASYNC, operation=("put", "get", "size"))
+def outages_are_reported_and_survived(
+    bench, async_backend, open_async_queue, put, loop, size_again, raises, note, about, rule, operation
+):
+    if not isinstance(bench.driver.loop, RealLoop):
+        raise NotCovered("there is no connection that could be cut: give --queue-server")
+    bench.driver.loop.must_come = ANSWER
+    queue = open_async_queue()
+    put(queue, 4)
+    with about(rule):
+        with raises(Exception, because=" while the server is away") as reported, Refused(async_backend):
+            put(queue, 8) if operation == "put" else loop.run(getattr(queue, operation)())
+        if isinstance(reported.error, NeverReturns):
+            note(f"for more than {ANSWER:g} s while the server is away goes on:", operation)
+            raise NotCovered("it does not give up while the server is away")
+        size = size_again(loop, queue)
+        assert size in {"put": (1, 2), "get": (0, 1), "size": (1,)}[operation], "the requests, when the server is back"
+
+
+@check("aqueue.redis.orphans", kinds=ASYNC)
+def entries_without_request_are_skipped(async_backend, open_async_queue, put, loop, drop_hashes, prioritized, about, rule):
+    if not async_backend.server.ours:
+        raise NotCovered("only a server of the kit's own may be damaged: --queue-server=redis starts one")
+    queue = open_async_queue()
+    put(queue, 4)
+    put(queue, 8)
+    if not drop_hashes(async_backend):
+        raise NotApplicable("the queue keeps nothing in a hash of Redis")
+    with about(rule):
+        put(queue, 12)
+        assert loop.run(queue.get()) == prioritized(12)
