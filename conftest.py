@@ -41,14 +41,13 @@ def is_further_seed(item):
     return parameters is not None and parameters.indices.get("seed", 0) > 0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def zygote():
-    """Give a process that has imported what most runs of Python import."""
-    from kit import Zygote
+    """Give the process that has imported what most runs of Python import."""
+    from kit import ZYGOTE
 
-    found = Zygote()
-    yield found
-    found.close()
+    yield ZYGOTE
+    ZYGOTE.close()
 
 
 @pytest.fixture(scope="session")

@@ -173,20 +173,6 @@ def mounts() -> bool:
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent)))}
 
 
-def run_script(text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:
-    """Run a script with plain Python in an empty directory."""
-    file = directory / "script.py"
-    file.write_text(text, "utf-8")
-    return subprocess.run(
-        [sys.executable, str(file)],
-        cwd=directory,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=time_limit,
-    )
-
-
 class Zygote:
     """A process that runs Python sooner than an interpreter would; see ``zygote.py``."""
 
@@ -197,11 +183,13 @@ class Zygote:
         """Run a script in an empty directory."""
         file = directory / "script.py"
         file.write_text(text, "utf-8")
-        streams = [file.with_name(f"script.py.{name}") for name in ("stdout", "stderr")]
-        with streams[0].open("wb") as out, streams[1].open("wb") as err:
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             self.start([str(file)], directory, ENVIRONMENT, out, err)
             status = self.wait(time_limit)
-        return subprocess.CompletedProcess([str(file)], status, *(stream.read_text("utf-8", "replace") for stream in streams))
+            out.seek(0)
+            err.seek(0)
+            said = [stream.read().decode("utf-8", "replace") for stream in (out, err)]
+        return subprocess.CompletedProcess([str(file)], status, *said)
 
     def start(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], stdout: IO[Any], stderr: IO[Any]) -> None:
         """Begin to run an interpreter with these arguments: ``-m`` and a module, or a script."""
@@ -231,3 +219,7 @@ class Zygote:
             self._process.wait()
             self._socket.close()
             self._process = None
+
+
+ZYGOTE = Zygote()
+run_script = ZYGOTE.run_script

@@ -53,8 +53,10 @@ def test_capabilities_are_found(path, names):
         ("ForQueuesInMemory", {"persistent": "no"}, "persistent=no as claimed, peek; "),
     ],
 )
-def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered):
-    report = examine(f"gallery.right_forgetful.{name}", claims, examples=25, meets=without_jobs)
+def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered, pytestconfig):
+    bulky = name == "SpillsOver" and not pytestconfig.getoption("--everything")  # it writes 100,000 items to files, in 10 CPU s
+    meets = (lambda number, check: check.name != "queue.push.large") if bulky else without_jobs
+    report = examine(f"gallery.right_forgetful.{name}", claims, examples=25, meets=meets)
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert re.fullmatch(re.escape(covered) + r"\d+ of \d+ MUST rules apply", why(report))

@@ -15,21 +15,19 @@ from queue_conformance.reports import jsonl
 
 BROKEN = "gallery.memory.PeeksAtTheNewest"
 
-WHOLE = {
+EXAMINED = {
     FIFO_MEMORY: "DownstreamQueueSuite",
     BROKEN: "DownstreamQueueSuite",
     **({ASYNC_MEMORY: "AsyncQueueSuite"} if QCRAWL else {}),
+    FIFO_BYTES: "ByteQueueSuite",
+    SCHEDULER: "SchedulerSuite",
 }
-"""What is examined with all checks, which takes a second."""
-
-IN_PART = {FIFO_BYTES: "ByteQueueSuite", SCHEDULER: "SchedulerSuite"}
-"""What is examined with some checks."""
 
 WORDS = {
     FIFO_BYTES: ("preflight", "claims.true", "machine", "peek.", "len.", "close."),
     SCHEDULER: ("preflight", "claims.true", "machine", "iface", "next.", "pending.", "enqueue."),
 }
-"""What the names of these checks, or of their rules, contain."""
+"""What is examined with some checks alone: what their names, or those of their rules, contain."""
 
 SUITE = """
 class {name}({suite}):
@@ -68,23 +66,18 @@ def through_pytest(directory, examined, *arguments):
     return {found.name: found for found in report.implementations}
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory):
-    found = through_pytest(tmp_path_factory.mktemp("whole"), WHOLE)
-    for path, suite in IN_PART.items():
-        found |= through_pytest(tmp_path_factory.mktemp("part"), {path: suite}, "-k", " or ".join(WORDS[path]))
-    return found
-
-
 def comparable(report):
     """Return a report as a file holds it, without its name and without times."""
     (found,) = jsonl.parse(jsonl.render(report)).implementations if isinstance(report, Report) else (report,)
     return replace(found, name="", checks=tuple(replace(check, seconds=0.0) for check in found.checks))
 
 
-@pytest.mark.parametrize("path", [*WHOLE, *IN_PART])
-def test_the_three_entrances_give_the_same_report(reports, path):
-    rules = [f"*{word}*" for word in WORDS.get(path, ())]
+@pytest.mark.parametrize("path", EXAMINED)
+def test_the_three_entrances_give_the_same_report(tmp_path, path):
+    words = WORDS.get(path, ())
+    selected = ["-k", " or ".join(words)] if words else []
+    reports = through_pytest(tmp_path, {path: EXAMINED[path]}, *selected)
+    rules = [f"*{word}*" for word in words]
     called = comparable(examine(path, settings=SETTINGS.get(path, {}), examples=10, rules=rules))
     assert comparable(reports[path]) == called
     assert comparable(reports[f"test_suites.py::{name_of(path)}"]) == called

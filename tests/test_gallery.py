@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from kit import ENVIRONMENT, broken, downloads, examine, mounts, without_jobs
+from kit import ENVIRONMENT, broken, downloads, examine, mounts, run_script, without_jobs
 
 from gallery import QCRAWL, Exhibit, exhibits
 from queue_conformance.engine.outcomes import Violation
@@ -44,7 +44,7 @@ def test_the_asynchronous_part_of_the_gallery_is_there():
 
 
 @pytest.mark.parametrize("exhibit", [parameter(exhibit) for exhibit in exhibits()])
-def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, monkeypatch, zygote, pytestconfig):
+def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, monkeypatch, pytestconfig):
     monkeypatch.chdir(tmp_path)  # some leave files where they are
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
     if pytestconfig.getoption("--everything"):
@@ -61,7 +61,7 @@ def test_an_exhibit_is_caught_by_exactly_its_rules(exhibit, tmp_path, monkeypatc
     assert any(report.verdict is RunVerdict.NON_CONFORMANT for report in reports) == must
     for violation in (one for first in found.values() for one in (first, *first.others)):
         the_message_names_expected_and_actual(violation)
-        the_script_fails_on_it_and_passes_on_a_right_one(exhibit, violation, tmp_path, zygote)
+        the_script_fails_on_it_and_passes_on_a_right_one(exhibit, violation, tmp_path)
 
 
 def examined(exhibit: Exhibit, meets):
@@ -99,9 +99,9 @@ def the_message_names_expected_and_actual(violation):
     assert violation.operations
 
 
-def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, violation: Violation, directory, zygote):
+def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, violation: Violation, directory):
     script = violation.script
-    on_it = zygote.run_script(script, directory)
+    on_it = run_script(script, directory)
     state, why = judge(violation, on_it.returncode, on_it.stdout + on_it.stderr)
     if on_it.returncode and not on_it.stderr:  # it lets no file grow, and the zygote's streams are files
         again = replay(violation)
@@ -112,5 +112,5 @@ def the_script_fails_on_it_and_passes_on_a_right_one(exhibit: Exhibit, violation
     line = f"from {module} import {name}\n"
     assert line in script
     right = script.replace(line, f"from {right_module} import {right_name} as {name}\n")
-    on_right = zygote.run_script(right, directory)
+    on_right = run_script(right, directory)
     assert on_right.returncode == 0, f"{on_right.stderr}\n{right}"

@@ -64,7 +64,7 @@ def test_a_report_says_what_a_scheduler_offers():
 
 
 def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():
-    report = examine("gallery.right_schedulers.RedisScheduler", {"shared": "yes"}, **REDIS)
+    report = examine("gallery.right_schedulers.RedisScheduler", {"shared": "yes"}, examples=25, **REDIS)
     assert not broken(report)
     assert not unexamined(report)
     assert report.offers == {"filters", "length", "persistent", "server"}
