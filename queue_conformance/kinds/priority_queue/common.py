@@ -71,20 +71,30 @@ def through_json(context: Context) -> Callable[[Any], Any]:
     return read
 
 
+NUMBERS = (0, 4, 5, 9)
+"""Requests of three slots and four priorities."""
+
+
 @fixture
 def own_state(context: Context) -> Any:
-    """The state that the class itself writes, after which requests are there again; what is lost is judged elsewhere."""
+    """The state that the class itself writes."""
     bench = context.bench
-    numbers = (0, 4, 5, 9)
     queue = bench.open("own")
-    for number in numbers:
+    for number in NUMBERS:
         queue.push(bench.driver.item(number))
     state = through_json(context)(queue.close())
-    urls = downstreams.pop_urls(bench.open("own", state=state), len(numbers))
-    if sorted(urls) != sorted(bench.driver.item(number).value.url for number in numbers):
-        raise NotCovered("requests are lost when it is resumed")
     bench.recorder.restart()
     return state
+
+
+@fixture
+def resumable(context: Context) -> None:
+    """Requests are there again when it is resumed; what is lost is judged elsewhere."""
+    bench = context.bench
+    queue = bench.open("own", state=own_state(context))
+    if sorted(downstreams.pop_urls(queue, len(NUMBERS))) != sorted(bench.driver.item(each).value.url for each in NUMBERS):
+        raise NotCovered("requests are lost when it is resumed")
+    bench.recorder.restart()
 
 
 @fixture

@@ -44,7 +44,7 @@ def the_state_of_nothing_is_false(play, sequence):
 
 
 @check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))
-def a_second_close_loses_nothing(own_state, open_queue, item, tolerated, through_json, pop_urls, about, rule, numbers):
+def a_second_close_loses_nothing(resumable, open_queue, item, tolerated, through_json, pop_urls, about, rule, numbers):
     queue = open_queue()
     for number in numbers:
         queue.push(item(number))

@@ -73,7 +73,7 @@ def state_of_another_class_is_refused_or_served(
 
 
 @check("pq.resume.iterable", form=(iter, set, tuple))
-def startprios_may_be_any_iterable(own_state, open_queue, item, pop_urls, about, rule, form):
+def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, about, rule, form):
     numbers = (0, 4, 5, 9)
     queue = open_queue()
     for number in numbers:
