@@ -176,13 +176,6 @@ def run(bench: Bench, sequence: str, **options: Any) -> None:
     runner_of(bench, **options).show(commands(sequence))
 
 
-def run_each(bench: Bench, sequences: Iterable[str], **options: Any) -> None:
-    """Run fixed sequences; the failures of one do not hide those of the next."""
-    for sequence in sequences:
-        with bench.collecting():
-            run(bench, sequence, **options)
-
-
 def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machine") -> None:
     """Register the check that generates sequences of the commands of a class; its rules are those of their table.
 

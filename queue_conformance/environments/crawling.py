@@ -221,12 +221,7 @@ class CrawlerDriver(Driver):
     @property
     def settings_argument(self) -> str:
         """The argument with the settings of the author in scripts, if there are any."""
-        source = self.settings_source()
+        source = source_of_settings(self.implementation.settings)
+        if self.has_job and not self.gives_jobs:
+            source = f"""{source[:-1]}{", " if source != "{}" else ""}'JOBDIR': directory + "/job"}}"""
         return f", {source}" if source != "{}" else ""
-
-    def settings_source(self, settings: Mapping[str, Any] | None = None) -> str:
-        """Return settings, those of the author unless others are given, as a dictionary in Python."""
-        source = source_of_settings(self.implementation.settings if settings is None else settings)
-        if not self.has_job or self.gives_jobs:
-            return source
-        return f"""{source[:-1]}{", " if source != "{}" else ""}'JOBDIR': directory + "/job"}}"""

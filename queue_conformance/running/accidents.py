@@ -17,10 +17,3 @@ def is_accident(error: BaseException) -> bool:
         return False
     code = trace.tb_frame.f_code.co_code
     return trace.tb_lasti >= len(code) or dis.opname[code[trace.tb_lasti]] != "RAISE_VARARGS"
-
-
-def must_not_be_accident(line: str) -> list[str]:
-    """Return lines of a script that fail if a line is refused by accident."""
-    names = ", ".join(error.__name__ for error in ACCIDENTS)
-    refused = [f"except ({names}) as error:", "    raise AssertionError(repr(error))", "except Exception:", "    pass  # right"]
-    return ["try:", f"    {line}", *refused]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.instrument import instrument
-from queue_conformance.kinds.priority_queue import common  # noqa: F401  registers the fixtures
+from queue_conformance.kinds.priority_queue import fixtures  # noqa: F401  registers the fixtures
 from queue_conformance.kinds.queue.preflight import METHODS
 
 RULES = ("pq.ctor.signature", "pq.pop.exactly-once")

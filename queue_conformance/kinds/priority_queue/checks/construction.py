@@ -5,7 +5,7 @@ from contextlib import chdir
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.kinds.priority_queue.common import NAMES, START
+from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
 from queue_conformance.kinds.priority_queue.script_support import BareQueue, outside
 
 

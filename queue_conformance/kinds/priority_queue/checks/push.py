@@ -2,7 +2,7 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
-from queue_conformance.kinds.priority_queue.common import START
+from queue_conformance.kinds.priority_queue.fixtures import START
 from queue_conformance.kinds.priority_queue.script_support import LifoQueue, TransientError
 
 

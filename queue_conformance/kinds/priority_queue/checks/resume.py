@@ -7,8 +7,8 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.kinds.priority_queue.common import START
 from queue_conformance.kinds.priority_queue.driver import PriorityQueueDriver
+from queue_conformance.kinds.priority_queue.fixtures import START
 
 
 @check(

@@ -1,4 +1,4 @@
-"""What the checks of priority queues share: names of slots, and fixtures."""
+"""The fixtures of checks on priority queues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from queue_conformance.running.accidents import ACCIDENTS, is_accident
 START = {"is_start_request": True}
 """The meta of a start request."""
 
-NAMES = (*("", ".", "..", "/", "a/b", "../../a", "with space", "a:80", "exämple.com", "日本語", "a\0b"),)
+NAMES = ("", ".", "..", "/", "a/b", "../../a", "with space", "a:80", "exämple.com", "日本語", "a\0b")
 """Slots that the downloader can produce, from hosts and from ``download_slot``."""
 
 block(downstreams.disturbed)
