@@ -5,7 +5,8 @@ from kit import FIFO_MEMORY, bench
 
 from queue_conformance import TransientError
 from queue_conformance.engine.outcomes import Outcome, TooSlow
-from queue_conformance.engine.registry import QUEUES, Check
+from queue_conformance.engine.registry import Check
+from queue_conformance.kinds.queue.kind import QUEUES
 from queue_conformance.running.execution import observe
 
 
