@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from queue_conformance.loops.simulation import Job, Jobs, Running, SimulatedLoop, run_to_its_end
 from queue_conformance.loops.tasks import Task
+from queue_conformance.stopwatch import Stopwatch
 
 T = TypeVar("T")
 
@@ -49,6 +50,10 @@ class Threads(ThreadPoolExecutor):
 def _finish(job: Job) -> None:
     job.run()
     job.deliver()
+
+
+GLANCE = 0.1
+"""Seconds after which whoever waits looks at the time that has counted so far."""
 
 
 class RealLoop:
@@ -164,10 +169,11 @@ class RealLoop:
         return stubborn
 
     def _wait(self, tasks: Iterable[Task], seconds: float) -> None:
+        """Wait until tasks are done, for seconds that this process could use: on a busy machine it takes longer."""
         self._threads.go_on()
-        waiting = [task for task in tasks if not task.done()]
-        if waiting:
-            self.loop.run_until_complete(asyncio.wait(waiting, timeout=seconds))
+        watch = Stopwatch(os.getpid())
+        while (waiting := [task for task in tasks if not task.done()]) and (left := seconds - watch.look()) > 0:
+            self.loop.run_until_complete(asyncio.wait(waiting, timeout=min(left, GLANCE)))
 
 
 def _close(loop: asyncio.AbstractEventLoop, process: int) -> None:
