@@ -51,6 +51,11 @@ def satisfies(queue, interface):
     return issubclass(type(queue), interface)
 
 
+def values_of(mapping, names):
+    """Return what a dict has under these names; what is no dict, as it is."""
+    return {name: mapping.get(name) for name in names} if isinstance(mapping, dict) else mapping
+
+
 def truth(value):
     """Return the truth of a value."""
     return bool(value)

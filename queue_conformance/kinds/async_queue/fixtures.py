@@ -95,9 +95,12 @@ class RecordedLoop:
         """Let time pass."""
         self._let("advance", seconds)
 
-    def call(self, function: Callable[[], Any]) -> Any:
-        """Call a function while the loop is the running one."""
-        return self._driver.loop.call(function)
+    def call(self, function: Callable[[], Any] | Call) -> Any:
+        """Call a function while the loop is the running one; a method of what is tested is an operation."""
+        loop = self._driver.loop
+        if isinstance(function, Call):
+            return self._record.operate(f"loop.call({function.source})", function.rule, lambda: loop.call(function.make()))
+        return loop.call(function)
 
     def _let(self, method: str, *arguments: Any) -> None:
         source = f"loop.{method}({self._record.written(arguments, {})})"

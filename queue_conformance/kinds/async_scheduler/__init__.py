@@ -1,6 +1,8 @@
 """All of asynchronous schedulers."""
 
 MODULES = (
+    "fixtures",
+    "fixtures",
     "checks.adding",
     "checks.refusals",
     "checks.getting",

@@ -23,6 +23,7 @@ from queue_conformance.engine.scripts import assemble, defined_in
 from queue_conformance.environments.asynchronous import REQUEST, SIMULATED, AsyncDriver
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.loops import table_of
+from queue_conformance.script_support import support
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
 """What computes fingerprints for a scheduler that names nothing else."""
@@ -220,7 +221,7 @@ class AsyncSchedulerDriver(AsyncDriver):
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         imports, quoted = self.under_test()
         body = [*quoted, *self.setup("\n".join(lines)), *lines]
-        return assemble(title, imports, body, definitions, self._imports)
+        return assemble(title, imports, body, [support, *definitions], self._imports)
 
 
 _CLASSES = ("queue", "fingerprinter")

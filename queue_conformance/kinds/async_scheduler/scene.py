@@ -16,7 +16,7 @@ from queue_conformance.loops import NeverAtRest, NeverReturns, outcome_of, place
 
 KINDS = frozenset({ASYNC_SCHEDULER})
 
-_OWNERS = {
+OWNERS = {
     "add": "ascheduler.add.forms",
     "get": "ascheduler.add.forms",
     "task_done": "ascheduler.join",
@@ -64,7 +64,7 @@ class Scene:
         """
         if owner is None:
             found = _CALL.search(source)
-            owner = _OWNERS.get(found[1], self.rule) if found else self.rule
+            owner = OWNERS.get(found[1], self.rule) if found else self.rule
         try:
             return self.bench.driver.do(source, owner)
         except OperationRaised as raised:

@@ -1,91 +1,104 @@
 """Checks of the fingerprints by which a scheduler knows requests again."""
 
-from __future__ import annotations
-
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.registry import check
+from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.scene import KINDS
 
-PAGE = 'Request("https://example.com/page")'
+Part = tuple[str, dict[str, object]]
+
+PAGE: Part = ("https://example.com/page", {})
+
+OTHERS: tuple[tuple[Part, Part], ...] = (
+    (PAGE, ("https://example.com/other", {})),
+    (PAGE, ("https://example.com/page?a=1", {})),
+    (PAGE, ("http://example.com/page", {})),
+    (PAGE, ("https://example.org/page", {})),
+    (PAGE, ("https://example.com/page", {"method": "POST"})),
+    (PAGE, ("https://example.com/page", {"body": b"text"})),
+    (("https://example.com/page", {"body": b"1"}), ("https://example.com/page", {"body": b"2"})),
+    (("https://example.com/?a=1&b=2", {}), ("https://example.com/?a=2&b=1", {})),
+)
+
+EQUALS: tuple[tuple[Part, Part], ...] = (
+    (PAGE, PAGE),
+    (PAGE, ("HTTPS://EXAMPLE.com:443/page", {})),
+    (PAGE, ("https://example.com/page", {"method": "get"})),
+    (PAGE, ("https://example.com/page", {"headers": {"Accept": "text/html"}})),
+    (PAGE, ("https://example.com/page", {"meta": {"depth": 3}})),
+    (PAGE, ("https://example.com/page", {"priority": 10})),
+)
+
+ORDERS = (
+    ("https://example.com/page?a=1&b=2", "https://example.com/page?b=2&a=1"),
+    ("https://example.com/?b=2&c=&a=1", "https://example.com/?c=&a=1&b=2"),
+)
 
 
-def _compare(bench: Bench, rule: str, one: str, other: str, same: bool, options: str = "") -> None:
-    """Compare the fingerprints of two requests."""
-    with bench.collecting():
-        bench.restart()
-        bench.driver.do(f"fingerprinter = {bench.driver.fingerprinter}({options})", rule)
-        bench.driver.do(f"one = fingerprinter.fingerprint_bytes({one})", rule)
-        bench.driver.do(f"other = fingerprinter.fingerprint_bytes({other})", rule)
-        equal = bench.driver.value("one == other")
-        expected, actual = ("equal fingerprints", "different ones") if same else ("different fingerprints", "equal ones")
-        bench.expect(rule, equal is same, expected, actual, f"one {'==' if same else '!='} other")
+@check("afingerprint.parts", kinds=KINDS, requests=OTHERS + EQUALS)
+def url_method_and_body_count_and_nothing_else(new_fingerprinter, request_for, requests):
+    (url, arguments), (other_url, other_arguments) = requests
+    fingerprinter = new_fingerprinter()
+    one = fingerprinter.fingerprint_bytes(request_for(url, **arguments))
+    other = fingerprinter.fingerprint_bytes(request_for(other_url, **other_arguments))
+    if requests in EQUALS:
+        assert other == one, "equal fingerprints"
+    else:
+        assert other != one, "different fingerprints"
 
 
-@check("afingerprint.parts", kinds=KINDS)
-def url_method_and_body_count(bench: Bench) -> None:
-    for other in (
-        'Request("https://example.com/other")',
-        'Request("https://example.com/page?a=1")',
-        'Request("http://example.com/page")',
-        'Request("https://example.org/page")',
-        'Request("https://example.com/page", method="POST")',
-        'Request("https://example.com/page", body=b"text")',
-    ):
-        _compare(bench, "afingerprint.parts", PAGE, other, False)
-    _compare(bench, "afingerprint.parts", PAGE.replace(")", ', body=b"1")'), PAGE.replace(")", ', body=b"2")'), False)
-    _compare(
-        bench, "afingerprint.parts", 'Request("https://example.com/?a=1&b=2")', 'Request("https://example.com/?a=2&b=1")', False
-    )
-    for other in (
-        PAGE,
-        'Request("HTTPS://EXAMPLE.com:443/page")',
-        'Request("https://example.com/page", method="get")',
-        'Request("https://example.com/page", headers={"Accept": "text/html"})',
-        'Request("https://example.com/page", meta={"depth": 3})',
-        'Request("https://example.com/page", priority=10)',
-    ):
-        _compare(bench, "afingerprint.parts", PAGE, other, True)
+@check("afingerprint.query-order", kinds=KINDS, urls=ORDERS)
+def the_order_of_parameters_does_not_matter(new_fingerprinter, request_for, urls):
+    fingerprinter = new_fingerprinter()
+    one = fingerprinter.fingerprint_bytes(request_for(urls[0]))
+    other = fingerprinter.fingerprint_bytes(request_for(urls[1]))
+    assert other == one, "equal fingerprints"
 
 
-@check("afingerprint.query-order", kinds=KINDS)
-def the_order_of_parameters_does_not_matter(bench: Bench) -> None:
-    one, other = 'Request("https://example.com/page?a=1&b=2")', 'Request("https://example.com/page?b=2&a=1")'
-    _compare(bench, "afingerprint.query-order", one, other, True)
-    one, other = 'Request("https://example.com/?b=2&c=&a=1")', 'Request("https://example.com/?c=&a=1&b=2")'
-    _compare(bench, "afingerprint.query-order", one, other, True)
+IGNORE = {"ignore_query_params": {"session_id", "utm_source"}}
+KEEP = {"keep_query_params": {"id"}}
 
 
-@check("afingerprint.ignore", kinds=KINDS)
-def parameters_are_filtered(bench: Bench) -> None:
-    ignore, keep = 'ignore_query_params={"session_id", "utm_source"}', 'keep_query_params={"id"}'
-    one = 'Request("https://example.com/page?id=1")'
-    for options, other, same in (
-        (ignore, 'Request("https://example.com/page?id=1&session_id=7")', True),
-        (ignore, 'Request("https://example.com/page?utm_source=a&id=1")', True),
-        (ignore, 'Request("https://example.com/page?id=2&session_id=7")', False),
-        (keep, 'Request("https://example.com/page?id=1&page=7")', True),
-        (keep, 'Request("https://example.com/page?id=2")', False),
-        ("", 'Request("https://example.com/page?id=1&session_id=7")', False),
-    ):
-        _compare(bench, "afingerprint.ignore", one, other, same, options)
+@check(
+    "afingerprint.ignore",
+    kinds=KINDS,
+    case=(
+        (IGNORE, "id=1&session_id=7", True),
+        (IGNORE, "utm_source=a&id=1", True),
+        (IGNORE, "id=2&session_id=7", False),
+        (KEEP, "id=1&page=7", True),
+        (KEEP, "id=2", False),
+        ({}, "id=1&session_id=7", False),
+    ),
+)
+def parameters_are_filtered(new_fingerprinter, request_for, case):
+    options, query, equal = case
+    fingerprinter = new_fingerprinter(**options)
+    one = fingerprinter.fingerprint_bytes(request_for("https://example.com/page?id=1"))
+    other = fingerprinter.fingerprint_bytes(request_for(f"https://example.com/page?{query}"))
+    if equal:
+        assert other == one, "equal fingerprints"
+    else:
+        assert other != one, "different fingerprints"
 
 
 @check("afingerprint.exclusive", kinds=KINDS)
-def both_filters_at_once_are_refused(bench: Bench) -> None:
-    rule = "afingerprint.exclusive"
-    source = f'fingerprinter = {bench.driver.fingerprinter}(ignore_query_params={{"a"}}, keep_query_params={{"b"}})'
-    bench.expect_raises(rule, (ValueError,), lambda: bench.driver.do(source, rule))
+def both_filters_at_once_are_refused(new_fingerprinter, raises):
+    with raises(ValueError):
+        new_fingerprinter(ignore_query_params={"a"}, keep_query_params={"b"})
 
 
 @check("afingerprint.fragment", kinds=KINDS)
-def fragments_do_not_matter(bench: Bench) -> None:
-    rule = "afingerprint.fragment"
-    _compare(bench, rule, PAGE, 'Request("https://example.com/page#top")', True)
-    bench.restart()
-    bench.driver.do(f"fingerprinter = {bench.driver.fingerprinter}()", rule)
-    bench.driver.do(f"request = {PAGE}", rule)
-    bench.driver.do("one = fingerprinter.fingerprint_bytes(request)", rule)
-    bench.driver.do('changed = setattr(request, "url", "https://example.com/page#top")', rule)
-    bench.driver.do("other = fingerprinter.fingerprint_bytes(request)", rule)
-    equal = bench.driver.value("one == other")
-    bench.expect(rule, equal, "the same fingerprint with #top", "another one", "one == other")
+def fragments_do_not_matter(new_fingerprinter, request_for):
+    fingerprinter = new_fingerprinter()
+    one = fingerprinter.fingerprint_bytes(request_for("https://example.com/page"))
+    other = fingerprinter.fingerprint_bytes(request_for("https://example.com/page#top"))
+    assert other == one, "equal fingerprints"
+
+
+@check("afingerprint.fragment", kinds=KINDS, name="fingerprint.changed-url")
+def fragments_that_are_set_later_do_not_matter(new_fingerprinter, requested):
+    fingerprinter = new_fingerprinter()
+    request = requested()
+    before = fingerprinter.fingerprint_bytes(request)
+    request.url = "https://example.com/9#top"
+    after = fingerprinter.fingerprint_bytes(request)
+    assert after == before, "the same fingerprint with #top"

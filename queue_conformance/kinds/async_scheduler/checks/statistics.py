@@ -1,92 +1,77 @@
 """Checks of what a scheduler says of itself."""
 
-from __future__ import annotations
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_scheduler.scene import KINDS, NUMBERS
+from queue_conformance.loops import outcome_of
+from queue_conformance.script_support.support import values_of
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, add
+IDLE = {"queued": 0, "pending": 0}
 
 
 @check("ascheduler.stats.keys", kinds=KINDS)
-def stats_are_numbers(bench: Bench) -> None:
-    rule = "ascheduler.stats.keys"
-    scene = Scene(bench, rule)
-    scene.stats()
-    scene.steps(add(1), add(2), add(1))
-    scene.stats()
-    scene.expect("2 seen", "stats['seen'] == 2", "stats")
-    scene.expect("no waiting consumers", "stats['waiting_consumers'] == 0", "stats")
-    scene.expect("closed 0", "stats['closed'] == 0", "stats")
-    scene.steps("loop.run(scheduler.get())", "loop.run(scheduler.get())")
-    scene.consumer("waiting")
-    scene.stats()
-    scene.expect("1 waiting consumer", "stats['waiting_consumers'] == 1", "stats")
-    scene.do("loop.run(scheduler.close())")
-    scene.stats()
-    scene.expect("closed 1", "stats['closed'] == 1", "stats")
+def stats_are_numbers(new_scheduler, page, loop, about):
+    scheduler = new_scheduler()
+    assert values_of(loop.run(scheduler.stats()), NUMBERS) == dict.fromkeys(NUMBERS, 0)
+    for number in (1, 2, 1):
+        loop.run(scheduler.add(page(number)))
+    expected = {"seen": 2, "waiting_consumers": 0, "closed": 0}
+    assert values_of(loop.run(scheduler.stats()), expected) == expected
+    loop.run(scheduler.get())
+    loop.run(scheduler.get())
+    waiting = loop.start(scheduler.get())
+    loop.settle()
+    with about("ascheduler.get.waits"):
+        outcome = outcome_of(waiting)
+        assert outcome == ("waiting", None)
+    assert values_of(loop.run(scheduler.stats()), ["waiting_consumers"]) == {"waiting_consumers": 1}
+    loop.run(scheduler.close())
+    assert values_of(loop.run(scheduler.stats()), ["closed"]) == {"closed": 1}
 
 
 @check("ascheduler.stats.pending", kinds=KINDS)
-def pending_requests_are_being_processed(bench: Bench) -> None:
-    scene = Scene(bench, "ascheduler.stats.pending")
-    queued = pending = 0
-    for step in (
-        add(1),
-        add(2),
-        "loop.run(scheduler.get())",
-        "loop.run(scheduler.get())",
-        "loop.call(scheduler.task_done)",
-        "loop.call(scheduler.task_done)",
-    ):
-        scene.do(step)
-        queued += ("add" in step) - ("get" in step)
-        pending += ("get" in step) - ("done" in step)
-        scene.stats()
-        assertion = f"(stats['queued'], stats['pending']) == ({queued}, {pending})"
-        scene.expect(
-            f"{queued} queued and {pending} pending", assertion, "f\"{stats['queued']} queued and {stats['pending']} pending\""
-        )
+def pending_requests_are_being_processed(new_scheduler, page, loop):
+    scheduler = new_scheduler()
+    steps = (("add", 1, 0), ("add", 2, 0), ("get", 1, 1), ("get", 0, 2), ("task_done", 0, 1), ("task_done", 0, 0))
+    for number, (step, queued, pending) in enumerate(steps):
+        if step == "add":
+            loop.run(scheduler.add(page(number)))
+        elif step == "get":
+            loop.run(scheduler.get())
+        else:
+            loop.call(scheduler.task_done)
+        assert values_of(loop.run(scheduler.stats()), IDLE) == {"queued": queued, "pending": pending}
 
 
-@check("ascheduler.stats.idle", kinds=KINDS)
-def idle_means_nothing_to_do(bench: Bench) -> None:
-    rule = "ascheduler.stats.idle"
-    for steps in (
-        (add(1), "loop.run(scheduler.get())", "loop.call(scheduler.task_done)"),
-        (add(1), "loop.call(scheduler.task_done)"),
-    ):
-        with bench.collecting():
-            scene = Scene(bench, rule)
-            if len(steps) == 2:
-                scene.consumer("getting")
-            for step in steps:
-                scene.do(step)
-                scene.do("loop.settle()")
-                idle = "done" in step
-                scene.stats()
-                assertion = f"(stats['queued'] == 0 and stats['pending'] == 0) is {idle}"
-                scene.expect("both 0, as it is idle" if idle else "not both 0, as it is not idle", assertion, "stats")
+@check("ascheduler.stats.idle", kinds=KINDS, consumer=(False, True))
+def idle_means_nothing_to_do(new_scheduler, page, loop, about, consumer):
+    scheduler = new_scheduler()
+    if consumer:
+        getting = loop.start(scheduler.get())
+        loop.settle()
+        with about("ascheduler.get.waits"):
+            outcome = outcome_of(getting)
+            assert outcome == ("waiting", None)
+    loop.run(scheduler.add(page(1)))
+    loop.settle()
+    assert values_of(loop.run(scheduler.stats()), IDLE) != IDLE, "not both 0, as it is not idle"
+    if not consumer:
+        loop.run(scheduler.get())
+        assert values_of(loop.run(scheduler.stats()), IDLE) != IDLE, "not both 0, as it is not idle"
+    loop.call(scheduler.task_done)
+    loop.settle()
+    assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
 
 
 @check("ascheduler.qsize", kinds=KINDS)
-def qsize_counts_the_queue(bench: Bench) -> None:
-    scene = Scene(bench, "ascheduler.qsize")
-    size = 0
-    get = "loop.run(scheduler.get())"
-    for step in (
-        None,
-        add(1),
-        add(2),
-        add(1),
-        get,
-        add(3),
-        get,
-        "loop.call(scheduler.task_done)",
-        get,
-        "loop.call(scheduler.task_done)",
-    ):
-        if step is not None:
-            scene.do(step)
-            size += (step in (add(1), add(2), add(3)) and not (step == add(1) and size == 2)) - (step == get)
-        scene.do("size = loop.run(scheduler.qsize())")
-        scene.expect(f"{size}", f"size == {size}", "size")
+def qsize_counts_the_queue(new_scheduler, page, loop):
+    scheduler = new_scheduler()
+    assert loop.run(scheduler.qsize()) == 0
+    steps = ((1, 1), (2, 2), (1, 2), ("get", 1), (3, 2), ("get", 1), ("task_done", 1), ("get", 0), ("task_done", 0))
+    for step, size in steps:
+        if step == "get":
+            loop.run(scheduler.get())
+        elif step == "task_done":
+            loop.call(scheduler.task_done)
+        else:
+            loop.run(scheduler.add(page(step)))
+        assert loop.run(scheduler.qsize()) == size
