@@ -53,7 +53,7 @@ def durability(sweep: Sweep) -> Iterable[str]:
     unusable = f", unusable after {sums['unusable']}" if sums["unusable"] else ""
     counted = f"{sums['lost']} lost, {sums['doubled']} doubled, {sums['phantom']} phantom at {len(sweep.counts)} crash points"
     yield f"durability: {grade} ({counted}{unusable})"
-    if raised := sorted(sweep.errors, key=len):
+    if raised := sorted(sweep.errors, key=lambda error: (len(error), error)):
         others = f" (other troubles: {len(raised) - 1})" if raised[1:] else ""
         yield f"after a crash it raises {raised[0]}{others}"
 
