@@ -32,7 +32,7 @@ from queue_conformance.discovery.signatures import OPENER_ARGUMENTS, keywords, t
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import CheckResult, Outcome
 from queue_conformance.engine.recording import OperationRaised, Recorder, describe
-from queue_conformance.engine.registry import make_driver
+from queue_conformance.engine.registry import checks_of, make_driver
 from queue_conformance.environments import crawls
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected
@@ -176,6 +176,7 @@ def survey(
     if isinstance(ended.value, str):
         raise LoadError(ended.value)
     loaded = ended.value
+    checks_of(loaded.kind)  # import them once, here, and not in every process that is forked
     implementation = loaded.implementation(cls)
     rules = loaded.rules()
 
