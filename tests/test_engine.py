@@ -516,6 +516,22 @@ def test_a_script_fails_where_the_class_refuses_otherwise():
     assert failed.value.body[1:] == ["queue.push('1', 2)"]
 
 
+def expects_its_own_error(queue, raises):
+    error = TypeError("mine")
+    with raises(error):
+        queue.push("1", 2)
+
+
+def test_another_error_of_the_same_class_is_not_the_one_that_is_expected():
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
+    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+        run_case(made, "queue.push.accept", instrument(expects_its_own_error), {})
+    assert failed.value.expected == "TypeError('mine')"
+    made_error, tried = failed.value.body[1:]
+    assert made_error == "error = TypeError('mine')"
+    assert "except Exception as caught:\n    assert caught is error" in tried
+
+
 def asserts_a_text(queue, item, texts):
     queue.push(item(1))
     popped = queue.pop()

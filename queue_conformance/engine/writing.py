@@ -170,7 +170,8 @@ class Writer:
         if isinstance(block.manager, Block):
             text = "\n".join(self.lines(block.entries))
             named = getattr(block.head.node, "optional_vars", None) is not None
-            return [Line(block.manager.written(text, named), reads=frozenset(_words(text)))] if text else []
+            written = block.manager.written(text, named) if text else ""
+            return [Line(written, reads=frozenset(_words(written)))] if written else []
         head = self._line(block.head, block.head.node)
         self.kept |= names_in(block.head.node, ast.Store)
         text = "\n".join(self.lines(block.entries))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
@@ -45,7 +43,7 @@ class StateLockstep(Lockstep):
         self.model = StateModel()
         self.run: Run = bench.open()
         # A new job that begins with something is shown by a check of its own, where no other sequence came before.
-        self._lost_track = getattr(self.run.spider, "state", None) != {}
+        self._lost_track = running.state_of(self.run.spider) != {}
 
     # --- Commands --------------------------------------------------------------------------------------------------
 
@@ -131,25 +129,21 @@ class StateLockstep(Lockstep):
 
     def _look(self, *, torn: bool = False) -> None:
         """Compare the state that a run begins with."""
-        state: Any = getattr(self.run.spider, "state", None)
-        self.bench.recorder.note('left = getattr(spider, "state", None)')
+        state = running.state_of(self.run.spider)
+        self.bench.recorder.note("left = state_of(spider)")
         if torn:
             assertion = "isinstance(left, dict)"
             self.bench.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
-            self.model.adopt(dict(state))  # whatever could be read
+            self.model.adopt(state)  # whatever could be read
             return
         if "poison" in self.events and isinstance(state, dict) and callable(state.get("poison")):
             # It can store what pickle cannot.
             self._lost_track = True
             return
         expected = self.model.current
-        equal = state == expected  # the class of the state itself does not matter
-        assertion = f"same(dict(left), {expected!r})" if equal else f"left == {expected!r}"
-        right = equal and same(dict(state), expected)
-        self.bench.expect(self._rule(), right, repr(expected), state, assertion)
-
-    def _rule(self) -> str:
-        return KEEPS if "poison" in self.events else RESTORED
+        rule = KEEPS if "poison" in self.events else RESTORED
+        assertion = f"same(left, {expected!r})" if state == expected else f"left == {expected!r}"
+        self.bench.expect(rule, same(state, expected), repr(expected), state, assertion)
 
 
 LOCKSTEP = StateLockstep

@@ -34,11 +34,6 @@ class Run:
         self.spider: Any = spider
         self._driver = driver
 
-    @property
-    def has_state(self) -> bool:
-        """Whether the spider has a state."""
-        return hasattr(self.spider, "state")
-
     def do(self, source: str, owner: str = "state.fresh") -> None:
         """Do something with the spider, as a callback would.
 
@@ -117,7 +112,7 @@ class SpiderStateDriver(ComponentDriver):
             filesystem = bool(files_in(self.job()))
             stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
             run = self.open()
-            persistent = run.has_state and run.spider.state == {"count": 1}
+            persistent = running.state_of(run.spider) == {"count": 1}
             run.finish()
         except OperationRaised:
             pass
