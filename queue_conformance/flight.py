@@ -93,17 +93,18 @@ class FlightRecorder:
         self._end += len(line)
         self._LENGTH.pack_into(self._memory, self._offsets["steps"], self._end)
 
-    def go_on(self) -> None:
-        """Note that the operation in flight does something anew, which may take as long again."""
-        if self.in_flight_since:
-            self._CLOCK.pack_into(self._memory, 0, self.now)
+    def go_on(self) -> float:
+        """Note that the operation in flight does something anew, which may take as long again; return the time."""
+        now = self.now
+        if self._clock > 0.0:
+            self._CLOCK.pack_into(self._memory, 0, now)
+        return now
 
     def each(self, things: Iterable[T], seconds: float = math.inf) -> Iterator[T]:
         """Yield things, each of which may take as long as one operation; no more of them after so many seconds."""
         end = self.now + seconds
         for thing in things:
-            self.go_on()
-            if self.now > end:
+            if self.go_on() > end:
                 return
             yield thing
 

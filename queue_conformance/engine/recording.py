@@ -93,8 +93,7 @@ class Timed:
         return len(self._raw)
 
     def _go_on(self) -> None:
-        self._flight.go_on()
-        if self._flight.now > self._end:
+        if self._flight.go_on() > self._end:
             raise TakesTooLong(f"it is not through after {self._seconds:g} s")
 
 
