@@ -9,6 +9,7 @@ from pathlib import Path
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.process import run_script
+from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 
 PROCESS_LIMIT = 60.0
@@ -46,3 +47,34 @@ def expect_in_another_process(bench: Bench, rule: str, lines: Sequence[str], exp
     bench.examined[rule] += 1
     if status:
         bench.fail(rule, expected, told[-1], [], body=lines)
+
+
+def expect_kept_for_another_process(
+    bench: Bench, rule: str, reading: Sequence[str], expected: str, before: Sequence[str] = ()
+) -> None:
+    """Examine a rule by building in a new process, too, what the first step here built.
+
+    Args:
+        bench: where something was built, used and closed.
+        rule: its id.
+        reading: lines of a script that read what is kept, and compare.
+        expected: what they find, short.
+        before: lines that come first there; where these fail, it is not the class that fails.
+
+    Raises:
+        RuleBroken: if something else is kept, or the process does not end.
+        NotExercised: if it cannot import the class, or does not know how it is built.
+    """
+    steps = bench.recorder.steps
+    lines = [
+        "if len(sys.argv) == 1:  # the first process",
+        *(f"    {line}" for line in lines_of(steps)),
+        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
+        "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
+        "directory = sys.argv[1]",
+        *before,
+        "print('ready', flush=True)",
+        steps[0].source,
+        *reading,
+    ]
+    expect_in_another_process(bench, rule, lines, expected)

@@ -6,12 +6,9 @@ import logging
 
 from scrapy import Request
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
-from queue_conformance.engine.scripts import lines_of
-from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.dupefilter import FILTERS
-from queue_conformance.running.processes import expect_in_another_process
+from queue_conformance.running.processes import expect_kept_for_another_process
 from queue_conformance.script_support.running import Records, foreign_content
 
 RESUME = "dupefilter.persist.resume"
@@ -31,25 +28,13 @@ def what_was_seen_is_seen_in_another_process(bench, open_filter, count_seen, rul
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN))
     dupefilter.close("finished")
-    expect_in_another_process(bench, rule, _lines_for_two_processes(bench), f"all {SEEN} seen in another process")
-
-
-def _lines_for_two_processes(bench: Bench) -> list[str]:
-    """Return the body of a script that sees in one process, and asks in another one."""
-    opening, asking, closing = (step.source for step in bench.recorder.steps)
-    return [
-        "if len(sys.argv) == 1:  # the first process",
-        *(f"    {line}" for line in lines_of(bench.recorder.steps)),
-        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
-        "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
-        "directory = sys.argv[1]",
-        "crawler_with({})  # where this fails, it is not the class that fails",
-        "print('ready', flush=True)",
-        opening,
-        asking,
-        f"assert result == {SEEN}, f'{{result}} of {SEEN} seen in another process'",
-        closing,
-    ]
+    expect_kept_for_another_process(
+        bench,
+        rule,
+        [bench.recorder.steps[1].source, f"assert result == {SEEN}, f'{{result}} of {SEEN} seen in another process'"],
+        f"all {SEEN} seen in another process",
+        before=["crawler_with({})"],
+    )
 
 
 @check("dupefilter.persist.append", kinds=FILTERS)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
-from queue_conformance.engine.scripts import lines_of
-from queue_conformance.faults.backend import VARIABLE
-from queue_conformance.running.processes import expect_in_another_process
+from queue_conformance.running.processes import expect_kept_for_another_process
 
 
 @check("queue.persist.reopen")
@@ -30,25 +27,11 @@ def items_survive_into_another_process(bench, open_queue, item, rule):
     for number in STORED:
         queue.push(item(number))
     queue.close()
-    expect_in_another_process(bench, rule, _lines_for_two_processes(bench), "the 3 items in another process")
-
-
-def _lines_for_two_processes(bench: Bench) -> list[str]:
-    """Return the body of a script that writes in one process, and reads and compares in another one."""
-    driver = bench.driver
-    opening = bench.recorder.steps[0].source
-    key = driver.key_source("item")
-    expected = ", ".join(driver.key_literal(driver.item(number)) for number in STORED)
-    return [
-        "if len(sys.argv) == 1:  # the first process",
-        *(f"    {line}" for line in lines_of(bench.recorder.steps)),
-        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
-        "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
-        "directory = sys.argv[1]",
-        "print('ready', flush=True)",
-        opening,
+    key, literals = bench.driver.key_source("item"), [bench.driver.key_literal(bench.driver.item(number)) for number in STORED]
+    reading = [
         f"left = [queue.pop() for _ in range({len(STORED) + 1})]",
         f"left = sorted({key} for item in left if item is not None)",
-        f"assert left == sorted([{expected}]), f'in another process: {{left}}'",
+        f"assert left == sorted([{', '.join(literals)}]), f'in another process: {{left}}'",
         "queue.close()",
     ]
+    expect_kept_for_another_process(bench, rule, reading, "the 3 items in another process")
