@@ -79,7 +79,7 @@ def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: 
 
 
 def _expanded(bench: Bench, case: Case, run: Callable[[Case], None]) -> Iterator[Case]:
-    """Yield a case with each fault that one of its values stands for; without such a value, the case."""
+    """Yield a case with each fault that its values stand for; without such values, the case."""
     name = next((name for name, value in case.items() if inspect.isgeneratorfunction(value)), None)
     if name is None:
         yield case
@@ -97,4 +97,4 @@ def _expanded(bench: Bench, case: Case, run: Callable[[Case], None]) -> Iterator
             bench.examined = examined
 
     for value in case[name](bench, attempt):
-        yield {**case, name: value}
+        yield from _expanded(bench, {**case, name: value}, run)

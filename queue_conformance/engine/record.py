@@ -131,6 +131,17 @@ class Record:
         """Add lines that something else has run."""
         self._entries.append(Line(text))
 
+    def precede(self, source: str) -> None:
+        """Note a line that comes before the statement in progress."""
+        self._entries.insert(len(self._entries) - bool(self._frames), Line(normal(source)))
+        self.recorder.note(source)
+
+    def amend(self, source: str) -> None:
+        """Change how the operation in progress is written, which is what a fixture makes."""
+        self.recorder.amend(source)
+        if self._frames and self._frames[-1].construction:
+            self._frames[-1].construction = source
+
     def construct(
         self,
         source: str,

@@ -163,6 +163,12 @@ class Recorder:
         self.steps.append(Step(self._indent + source))
         self.flight.note(self._indent + source)
 
+    def amend(self, source: str) -> None:
+        """Change how the last step is written, but for its target."""
+        step = self.steps[-1]
+        target = step.source.rpartition(" = ")[0] if " = " in step.source.partition("(")[0] else ""
+        step.source = f"{target} = {source}" if target else f"{self._indent}{source}"
+
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
         """Record the first line of a block, and indent what is done in it."""

@@ -45,6 +45,22 @@ class Traffic(NoFault, ServerFault):
         self.replied = self.backend.proxy.replied - self._before[1]
 
 
+class Turns(NoFault, ServerFault):
+    """Counts how often the server is asked, and answers.
+
+    Attributes:
+        turns: how often.
+    """
+
+    turns = 0
+
+    def begin(self) -> None:
+        self._before = self.backend.proxy.turns
+
+    def end(self) -> None:
+        self.turns = self.backend.proxy.turns - self._before
+
+
 class ConnectionFault(ServerFault):
     """A fault that the proxy makes, and sees."""
 

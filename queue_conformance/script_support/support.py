@@ -21,6 +21,12 @@ def or_exit():
         sys.exit()
 
 
+def exit_if(accepted):
+    """Whoever accepts is right too; nothing below says anything of it."""
+    if accepted:
+        sys.exit()
+
+
 def names_below(directory):
     """Return the paths of the files below a directory, relative to it."""
     return sorted(os.path.relpath(path, directory) for path in Path(directory).rglob("*") if path.is_file())

@@ -9,6 +9,7 @@ MODULES = (
     "checks.fields",
     "checks.ordering",
     "checks.resuming",
+    "checks.incompatible",
     "checks.crash",
     "checks.servers",
     "checks.faults",

@@ -7,7 +7,7 @@ from typing import Any
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.driver import Item
-from queue_conformance.engine.lockstep import Lockstep, Row, command, machine, run
+from queue_conformance.engine.lockstep import Lockstep, Row, command, machine
 from queue_conformance.engine.outcomes import NotApplicable, RuleBroken
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
@@ -15,12 +15,14 @@ from queue_conformance.kinds.scheduler.driver import POOL, REDIRECTED, RETRIED, 
 from queue_conformance.kinds.scheduler.kind import SCHEDULER
 from queue_conformance.kinds.scheduler.layout import layout_of, order_rule, settings_of
 from queue_conformance.kinds.scheduler.model import Place, SchedulerModel
-from queue_conformance.kinds.scheduler.scenes import UNLESS_ACCEPTED
 from queue_conformance.kinds.scheduler.script_support import Trouble
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 ENQUEUED = ("scheduler/enqueued", "scheduler/enqueued/disk", "scheduler/enqueued/memory")
 DEQUEUED = ("scheduler/dequeued", "scheduler/dequeued/disk", "scheduler/dequeued/memory")
+
+UNLESS_ACCEPTED = "if accepted: sys.exit()  # it was stored, which is right too"
+"""The line of a script after a request that a scheduler may reject, and has."""
 
 MOST_REDIRECTED = 20 * REDIRECTED
 """The highest number of a redirected copy."""
@@ -483,10 +485,3 @@ LOCKSTEP = SchedulerLockstep
 
 machine(SchedulerLockstep, {SCHEDULER})
 machine(MemoryLockstep, {SCHEDULER}, name="machine-in-memory")
-
-
-def run_everywhere(bench: Bench, sequence: str) -> None:
-    """Run a fixed sequence in memory, and with a job directory where there can be one."""
-    run(bench, sequence, job=False)
-    if bench.offers("persistent"):
-        run(bench, sequence, job=True)

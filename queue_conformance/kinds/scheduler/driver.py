@@ -142,80 +142,57 @@ class OpenScheduler:
 
     Args:
         raw: the object of the implementation.
-        variable: its name in scripts.
         driver: has built it.
         crawler: the crawler that it was built from.
 
     Each operation raises ``OperationRaised`` if the implementation raises.
     """
 
-    def __init__(self, raw: Any, variable: str, driver: SchedulerDriver, crawler: Any) -> None:
+    def __init__(self, raw: Any, driver: SchedulerDriver, crawler: Any) -> None:
         self.raw = raw
-        self.variable = variable
         self.crawler = crawler
         self._driver = driver
-        self._recorder = driver.recorder
+        self._call = driver.recorder.call
 
-    def call(self, source: str, owner: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one operation; see the recorder."""
-        return self._recorder.call(source, owner, function, *arguments)
-
-    def open(self, owner: str = "scheduler.ctor.from-crawler", *, settled: bool = True) -> Any:
+    def open(self, owner: str = "scheduler.ctor.from-crawler") -> None:
         """Open, where it can, and wait for a Deferred that it returns."""
-        if not callable(getattr(self.raw, "open", None)):
-            return None
-        source = f"opened = {self.variable}.open(crawler.spider)"
-        result = self.call(source, owner, lambda: self.raw.open(self.crawler.spider))
-        return self._settled("opened", result, owner) if settled else result
+        if callable(getattr(self.raw, "open", None)):
+            opened = self._call("opened = scheduler.open(crawler.spider)", owner, lambda: self.raw.open(self.crawler.spider))
+            self._settle("opened", opened, owner)
 
     def enqueue(self, item: Item, owner: str = "scheduler.enqueue.answers") -> Any:
         """Enqueue a request."""
-        source = f"accepted = {self.variable}.enqueue_request({item.source})"
-        return self.call(source, owner, lambda: self.raw.enqueue_request(item.value))
+        source = f"accepted = scheduler.enqueue_request({item.source})"
+        return self._call(source, owner, lambda: self.raw.enqueue_request(item.value))
 
     def next(self, owner: str = "scheduler.enqueue.true") -> Any:
         """Take out the next request."""
-        return self.call(f"popped = {self.variable}.next_request()", owner, lambda: self.raw.next_request())
+        return self._call("popped = scheduler.next_request()", owner, lambda: self.raw.next_request())
 
-    def pending(self, owner: str = "scheduler.pending.exact") -> Any:
+    def pending(self) -> Any:
         """Return ``has_pending_requests()``."""
-        source = f"pending = {self.variable}.has_pending_requests()"
-        return self.call(source, owner, lambda: self.raw.has_pending_requests())
+        source = "pending = scheduler.has_pending_requests()"
+        return self._call(source, "scheduler.pending.exact", lambda: self.raw.has_pending_requests())
 
     def length(self, owner: str = "scheduler.len") -> Any:
         """Return ``len()``."""
-        return self.call(f"length = len({self.variable})", owner, len, self.raw)
+        return self._call("length = len(scheduler)", owner, len, self.raw)
 
-    def close(self, reason: str = "finished", owner: str = "scheduler.close.reason", *, settled: bool = True) -> Any:
+    def close(self, reason: str = "finished", owner: str = "scheduler.close.reason") -> None:
         """Close, where it can, and wait for a Deferred that it returns."""
-        if not callable(getattr(self.raw, "close", None)):
-            return None
-        source = f"closed = {self.variable}.close({quoted(reason)})"
-        result = self.call(source, owner, lambda: self.raw.close(reason))
-        return self._settled("closed", result, owner) if settled else result
+        if callable(getattr(self.raw, "close", None)):
+            closed = self._call(f"closed = scheduler.close({quoted(reason)})", owner, lambda: self.raw.close(reason))
+            self._settle("closed", closed, owner)
 
-    def enqueue_many(self, numbers: range) -> list[str]:
-        """Enqueue plain requests as one step; return the URLs of those that were accepted."""
-        watched = Timed(self.raw, self._recorder.flight)
-        source = f"accepted = enqueued({self.variable}, {numbers})"
-        found: list[str] = self.call(source, "scheduler.enqueue.answers", misbehaving.enqueued, watched, numbers)
-        return found
-
-    def drain(self, owner: str = "scheduler.enqueue.true") -> list[str]:
+    def drain(self) -> list[str]:
         """Take out everything as one step; return the URLs."""
-        found: list[str] = self.call(f"left = drain({self.variable})", owner, misbehaving.drain, Drained(self.raw, self._driver))
-        return found
-
-    def take(self, owner: str = "scheduler.enqueue.true") -> list[Request]:
-        """Take out everything as one step; return the requests."""
         drained = Drained(self.raw, self._driver)
-        found: list[Request] = self.call(f"left = taken({self.variable})", owner, misbehaving.taken, drained)
+        found: list[str] = self._call("left = drain(scheduler)", "scheduler.enqueue.true", misbehaving.drain, drained)
         return found
 
-    def _settled(self, name: str, result: Any, owner: str) -> Any:
+    def _settle(self, name: str, result: Any, owner: str) -> None:
         if isinstance(result, Deferred):
-            self.call(f"settle({name})", owner, engine.settle, result)
-        return result
+            self._call(f"settle({name})", owner, engine.settle, result)
 
 
 class SchedulerDriver(CrawlerDriver):
@@ -247,7 +224,6 @@ class SchedulerDriver(CrawlerDriver):
         super().renew(directory)
         # What is stored outside the directory is found by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
-        self._enqueued: dict[str, set[bytes]] = {}  # by job, for those whose answers do not say what they stored
         misbehaving.Trouble.pushes, misbehaving.Trouble.silences = [], 0
         misbehaving.Trouble.stored, misbehaving.Trouble.refusals, misbehaving.Trouble.errors = [], 0, []
         misbehaving.Shelf.requests = {}
@@ -269,6 +245,15 @@ class SchedulerDriver(CrawlerDriver):
         if source not in self._values:
             self._values[source] = eval(source, self.names)
         return self._values[source]
+
+    def sources_of(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        """Return the values of settings as Python."""
+        return {name: self._source_of(value) for name, value in settings.items()}
+
+    def _source_of(self, value: Any) -> str:
+        if not isinstance(value, type):
+            return quoted(value) if isinstance(value, str) else repr(value)
+        return next((source for source, known in self._values.items() if known is value), value.__name__)
 
     def job(self, name: str = "job") -> Path:
         """Return the job directory of a name."""
@@ -315,58 +300,36 @@ class SchedulerDriver(CrawlerDriver):
         cls = self.implementation.cls
         if self.implementation.opener is not None:
             key = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
-            return self.author_builds(cls=(self.class_name, cls), crawler=("crawler", crawler), key=key)
-        if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
-            return f"{self.class_name}.from_crawler(crawler)", lambda: cls.from_crawler(crawler)
-        return f"{self.class_name}()", cls
+            source, build = self.author_builds(cls=(self.class_name, cls), crawler=("crawler", crawler), key=key)
+        elif hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
+            source, build = f"{self.class_name}.from_crawler(crawler)", lambda: cls.from_crawler(crawler)
+        else:
+            source, build = f"{self.class_name}()", cls
+        if not self.silent:
+            return source, build
+        if callable(getattr(cls, "__len__", None)):
+            return f"AnswersByLength({source})", lambda: misbehaving.AnswersByLength(build())
+        filters = self.implementation.capabilities.filters
+        expected = misbehaving.AnswersAsExpected
+        return f"AnswersAsExpected({source}, crawler, {filters})", lambda: expected(build(), crawler, filters)
 
-    def build(
-        self,
-        settings: Mapping[str, str] | None = None,
-        *,
-        job: str | None = None,
-        owner: str | None = None,
-        variable: str = "scheduler",
+    def open(  # type: ignore[override]
+        self, settings: Mapping[str, str] | None = None, *, job: str | None = None, owner: str | None = None
     ) -> OpenScheduler:
-        """Build a scheduler, and do not open it.
+        """Build a scheduler and open it.
 
         Args:
             settings: Python expressions of settings, by name, besides those of the author.
             job: the name of its job directory, if it has one.
             owner: the rule that is broken if this raises, if not the one on construction.
-            variable: its name in scripts.
         """
         source, crawler = self.new_crawler(settings or {}, job)
         self.recorder.note(f"crawler = {source}")
         source, build = self.construction(job or "job", crawler=crawler)
-        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
-        if self.silent:
-            from queue_conformance.kinds.scheduler.silent import SilentScheduler
-
-            known = self._enqueued.setdefault(crawler.settings["JOBDIR"], set()) if crawler.settings["JOBDIR"] else set()
-            filters = self.implementation.capabilities.filters
-            return SilentScheduler(raw, variable, self, crawler, known if filters else None)
-        return OpenScheduler(raw, variable, self, crawler)
-
-    def opening(self, settings: Mapping[str, str], job: str | None) -> list[str]:
-        """Return the lines of a script that build and open a scheduler; see ``build``."""
-        source, crawler = self.new_crawler(settings, job)
-        lines = [f"crawler = {source}", f"scheduler = {self.construction(job or 'job', crawler=crawler)[0]}"]
-        can_open = callable(getattr(self.implementation.cls, "open", None))
-        return [*lines, *(["scheduler.open(crawler.spider)"] if can_open else [])]
-
-    def open(  # type: ignore[override]
-        self,
-        settings: Mapping[str, str] | None = None,
-        *,
-        job: str | None = None,
-        owner: str | None = None,
-        variable: str = "scheduler",
-    ) -> OpenScheduler:
-        """Build a scheduler and open it; see ``build``."""
-        scheduler = self.build(settings, job=job, owner=owner, variable=variable)
+        owner = owner or self.constructor_rule
+        scheduler = OpenScheduler(self.recorder.call(f"scheduler = {source}", owner, build), self, crawler)
         if scheduler.raw is not None:
-            scheduler.open(owner or self.constructor_rule)
+            scheduler.open(owner)
         return scheduler
 
     def store_one(self, count: Callable[[], int]) -> bool:

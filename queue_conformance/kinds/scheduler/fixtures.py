@@ -2,34 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
+from scrapy import Request
+from scrapy.settings import default_settings
+from twisted.internet.defer import Deferred
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.subject import Subject
-from queue_conformance.kinds.scheduler.driver import traits
-from queue_conformance.kinds.scheduler.script_support import opened_for
+from queue_conformance.engine.syntax import body_of
+from queue_conformance.engine.writing import Block
+from queue_conformance.environments.engine import settle
+from queue_conformance.faults.serialization import Cause
+from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
+from queue_conformance.kinds.queue.faults import IMPATIENCE
+from queue_conformance.kinds.scheduler import script_support as misbehaving
+from queue_conformance.kinds.scheduler.driver import Drained, traits
+from queue_conformance.kinds.scheduler.layout import settings_of
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, Trouble, opened_for
+from queue_conformance.script_support.support import names_below
+
+TRUE = "scheduler.enqueue.true"
+FALLBACK = "scheduler.enqueue.fallback-serialization"
+
+QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
+"""The settings that name the classes of queues."""
 
 RULES = {
+    "open": "scheduler.ctor.from-crawler",
     "enqueue_request": "scheduler.enqueue.answers",
-    "next_request": "scheduler.enqueue.true",
+    "next_request": TRUE,
     "has_pending_requests": "scheduler.pending.exact",
+    "len": "scheduler.len",
+    "close": "scheduler.close.reason",
 }
 """The rule that is broken if an operation raises, or does not return."""
 
 
+class Scheduler(Subject):
+    """A scheduler, and the crawler that it was built from."""
+
+    __slots__ = ("crawler",)
+    crawler: Any
+
+    def enqueue_request(self, request: Any) -> Any:
+        """Enqueue a request; that the disk queue refuses one is no reason to raise."""
+        refused = isinstance(request, Request) and request.meta.get("refuse")
+        rule = FALLBACK if refused else self.rules["enqueue_request"]
+        source = f"{self.name}.enqueue_request({self.record.written((request,), {})})"
+        return self.record.operate(source, rule, lambda: self.raw.enqueue_request(request))
+
+
 @fixture
-def open_scheduler(context: Context) -> Callable[..., Subject]:
-    """``open_scheduler(settings, job)``: build a scheduler with Python expressions of settings, and open it."""
+def build_scheduler(context: Context) -> Callable[..., Scheduler]:
+    """``build_scheduler("job", SCHEDULER_DEBUG=True)``: build a scheduler with a job directory, or none, and with settings."""
 
-    def made(settings: Mapping[str, str], job: str) -> Subject:
-        driver = context.bench.driver
-        crawler_source, crawler = driver.new_crawler(settings, job)
-        source, build = driver.construction(job, crawler=crawler)
-        source = f"opened_for(crawler := {crawler_source}, lambda: {source})"
-        return context.record.construct(source, driver.constructor_rule, lambda: opened_for(crawler, build), RULES)
+    def built(job: str | None = None, **settings: Any) -> Scheduler:
+        driver, record = context.bench.driver, context.record
+        source, crawler = driver.new_crawler(driver.sources_of(settings), job)
+        record.precede(f"crawler = {source}")
+        source, build = driver.construction(job or "job", crawler=crawler)
+        name = record.target or "scheduler"
+        made: Scheduler = record.make(source, driver.constructor_rule, lambda: Scheduler(build(), name, record, RULES), name)
+        made.crawler = crawler
+        return made
 
-    return made
+    return built
+
+
+@fixture
+def open_scheduler(context: Context) -> Callable[..., Scheduler]:
+    """``open_scheduler("job", SCHEDULER_DEBUG=True)``: build a scheduler, open it, and wait until it is open."""
+    build: Callable[..., Scheduler] = build_scheduler(context)
+
+    def opened(job: str | None = None, **settings: Any) -> Scheduler:
+        scheduler = build(job, **settings)
+        if callable(getattr(scheduler.raw, "open", None)):
+            try:
+                context.record.operate(*_operation(context, scheduler, "open", wait=True))
+            finally:
+                context.record.insert(context.record.recorder.steps[-1].source.strip())
+        return scheduler
+
+    return opened
+
+
+@fixture
+def call_open(context: Context) -> Callable[..., Any]:
+    """``call_open(scheduler)``: open a scheduler, if it can be opened; return what that returned."""
+    return partial(_perform, context, "open")
+
+
+@fixture
+def call_close(context: Context) -> Callable[..., Any]:
+    """``call_close(scheduler)``: close a scheduler, if it can be closed; return what that returned."""
+    return partial(_perform, context, "close")
+
+
+@fixture
+def close(context: Context) -> Callable[..., Any]:
+    """``close(scheduler, reason)``: close a scheduler, if it can be closed, and wait until it is."""
+    return partial(_perform, context, "close", wait=True)
+
+
+def _perform(context: Context, method: str, scheduler: Scheduler, reason: str = "finished", *, wait: bool = False) -> Any:
+    if callable(getattr(scheduler.raw, method, None)):
+        result = context.record.make(*_operation(context, scheduler, method, reason, wait=wait))
+        if inspect.iscoroutine(result):
+            result.close()  # nobody will await it
+        return result
+
+
+def _operation(
+    context: Context, scheduler: Scheduler, method: str, reason: str = "", *, wait: bool
+) -> tuple[str, str, Callable[[], Any]]:
+    """Return how open or close is written, the rule that it breaks if it raises, and what does it, and waits."""
+    written, given = (repr(reason), reason) if method == "close" else ("crawler.spider", scheduler.crawler.spider)
+    source = f"{scheduler.name}.{method}({written})"
+
+    def call() -> Any:
+        result = getattr(scheduler.raw, method)(given)
+        if wait and isinstance(result, Deferred):
+            context.record.amend(f"settle({source})")
+            return settle(result)
+        return result
+
+    return source, scheduler.rules[method], call
+
+
+@fixture
+def remaining(context: Context) -> Callable[[Scheduler], list[str]]:
+    """``remaining(scheduler)``: take out everything; return the URLs."""
+    return _taken_by(context, misbehaving.drain)
+
+
+@fixture
+def requests_left(context: Context) -> Callable[[Scheduler], list[Request]]:
+    """``requests_left(scheduler)``: take out everything; return the requests."""
+    return _taken_by(context, misbehaving.taken)
+
+
+def _taken_by(context: Context, function: Callable[[Any], Any]) -> Callable[[Scheduler], Any]:
+    def taken(scheduler: Scheduler) -> Any:
+        drained = Drained(scheduler.raw, context.bench.driver)
+        return context.record.make(f"{function.__name__}({scheduler.name})", TRUE, lambda: function(drained), "left")
+
+    return taken
+
+
+@fixture
+def enqueue_many(context: Context) -> Callable[[Scheduler, range], list[str]]:
+    """``enqueue_many(scheduler, range(100))``: enqueue plain requests; return the URLs of those that were accepted."""
+
+    def enqueued(scheduler: Scheduler, numbers: range) -> Any:
+        timed = Timed(scheduler.raw, context.bench.flight)
+        source = f"enqueued({scheduler.name}, {numbers})"
+        return context.record.make(source, RULES["enqueue_request"], lambda: misbehaving.enqueued(timed, numbers), "accepted")
+
+    return enqueued
+
+
+@fixture
+def stat(context: Context) -> Callable[[Scheduler, str], Any]:
+    """``stat(scheduler, name)``: what the statistics of its crawler say."""
+
+    def found(scheduler: Scheduler, name: str) -> Any:
+        source = f"crawler.stats.get_value({name!r}, 0)"
+        return context.record.make(source, context.rule, lambda: scheduler.crawler.stats.get_value(name, 0), "count")
+
+    return found
 
 
 @fixture
@@ -51,3 +202,210 @@ def urls(context: Context) -> Callable[..., list[str]]:
         return [context.bench.driver.url(number) for number in numbers if not (on_disk and traits(number).refused)]
 
     return made
+
+
+@fixture
+def faulty_queues(context: Context) -> dict[str, Any]:
+    """The settings that put a queue which can be made to fail over each disk queue of the author's settings."""
+    return {name: context.bench.driver.value(source) for name, source in settings_of(context.bench).items()}
+
+
+@fixture
+def default_queues(context: Context) -> dict[str, str]:
+    """The settings that put Scrapy's default queues in the places of others."""
+    chosen = {name: getattr(default_settings, name) for name in QUEUES}
+    return {name: path for name, path in chosen.items() if context.bench.driver.setting(name) != path}
+
+
+@fixture
+def play_everywhere(context: Context) -> Callable[[str], None]:
+    """``play_everywhere(sequence)``: run commands in lockstep with the model, in memory and, where it can, with a job."""
+
+    def played(sequence: str) -> None:
+        run(context.bench, sequence, job=False)
+        if context.bench.offers("persistent"):
+            run(context.bench, sequence, job=True)
+
+    return played
+
+
+@contextmanager
+def _aside(context: Context) -> Iterator[Any]:
+    """Use the driver for what is no part of the check."""
+    bench = context.bench
+    try:
+        yield bench.driver
+    finally:
+        bench.restart()
+        context.sources.directory = str(bench.driver.directory)
+
+
+@fixture
+def filter_if_used(context: Context) -> dict[str, Any]:
+    """The setting of a filter that notes how it is used, if the scheduler uses that one at all."""
+    used = context.bench.offers("configurable")
+    if not used:
+        with _aside(context) as driver, suppress(OperationRaised):  # it may want a filter of another kind
+            driver.open({"DUPEFILTER_CLASS": "NotedFilter"})
+            used = NotedFilter.built > 0
+    return {"DUPEFILTER_CLASS": NotedFilter} if used else {}
+
+
+@fixture
+def noted_filter(context: Context) -> dict[str, Any]:
+    """The setting of a filter that notes how it is used."""
+    found: dict[str, Any] = filter_if_used(context)
+    if not found:
+        raise NotApplicable("it does not use the filter that DUPEFILTER_CLASS names")
+    return found
+
+
+@fixture
+def without_a_pause(context: Context) -> Callable[..., list[str]]:
+    """``without_a_pause(settings, numbers)``: the URLs of what comes of these requests in one run, but for the first two."""
+
+    def found(settings: Mapping[str, Any], numbers: Iterable[int]) -> list[str]:
+        with _aside(context) as driver:
+            scheduler = driver.open(driver.sources_of(settings), job="job")
+            for number in numbers:
+                scheduler.enqueue(driver.fresh(number))
+            return [*scheduler.drain()[2:]]
+
+    return found
+
+
+@fixture
+def keeps_in_memory(context: Context) -> None:
+    """What the scheduler cannot store, it keeps in memory, in a queue of its own."""
+    if context.bench.offers("configurable"):
+        raise NotApplicable("its queues are those of the settings")
+    with _aside(context) as driver, suppress(OperationRaised):
+        scheduler = driver.open(job="job")
+        scheduler.enqueue(driver.fresh(28))
+        if scheduler.drain():
+            return
+    raise NotApplicable("it keeps nothing in memory that it cannot store")
+
+
+@fixture
+def unless_the_queue_raises(context: Context) -> Callable[[], Block]:
+    """``with unless_the_queue_raises() as raised``: what its disk queue raises is a matter of that queue, but for ValueError."""
+
+    class Unless(Block):
+        raised = False
+
+        def __bool__(self) -> bool:
+            return self.raised
+
+        def __enter__(self) -> Unless:
+            return self
+
+        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+            self.raised = isinstance(error, OperationRaised) and error.error in Trouble.errors
+            if self.raised and isinstance(error.error, ValueError):
+                error.owner = FALLBACK
+                return False
+            return self.raised
+
+    return Unless
+
+
+@fixture
+def class_of(context: Context) -> Callable[[str], Any]:
+    """``class_of(path)``: the class of a path."""
+    return lambda path: context.bench.driver.value(f"load_object({path!r})")
+
+
+@fixture
+def made_here(context: Context) -> Callable[[Callable[..., Any]], Any]:
+    """``made_here(cause)``: what a cause or a lambda makes, for the crawler of the scheduler that was built last."""
+
+    def made(cause: Callable[..., Any]) -> Any:
+        crawler = context.bench.driver.names["crawler"]
+        known = {"crawler": crawler, "spider": crawler.spider}
+        make, source = (cause.make, cause.source) if isinstance(cause, Cause) else (cause, body_of(cause))
+        value = cause(*(known[name] for name in inspect.signature(make).parameters if name in known))
+        return context.sources.give(value, re.sub(r"(?<![\w.])spider\b", "crawler.spider", source))
+
+    return made
+
+
+@fixture
+def numbered(context: Context) -> Callable[[Callable[..., Any]], Any]:
+    """``numbered(lambda)``: the number in the URL of what that makes."""
+    make = made_here(context)
+    return lambda cause: misbehaving.number_of(make(cause))
+
+
+@fixture
+def has_length(context: Context) -> bool:
+    """Whether the scheduler has a length."""
+    return context.bench.offers("length")
+
+
+@fixture
+def traces(context: Context) -> Callable[[], list[str]]:
+    """``traces()``: the files and keys that are there."""
+    bench = context.bench
+
+    def found() -> list[str]:
+        files = [f"the file {path}" for path in names_below(bench.driver.directory)]
+        return [*files, *([f"the key {key}" for key in bench.backend.stored()] if bench.backend else [])]
+
+    return found
+
+
+@fixture
+def in_both(context: Context) -> None:
+    """The scheduler stores in memory and on disk."""
+    if not context.bench.offers("persistent", "configurable"):
+        raise NotApplicable("it does not store in memory and on disk")
+
+
+@fixture
+def scheduler_opener(context: Context) -> Callable[[], Any]:
+    """What another process opens the scheduler with."""
+    driver = context.bench.driver
+
+    def opened() -> Any:
+        crawler = driver.new_crawler({}, "job")[1]
+        return opened_for(crawler, driver.construction("job", crawler=crawler)[1])
+
+    crawler_source, crawler = driver.new_crawler({}, "job")
+    source = driver.construction("job", crawler=crawler)[0]
+    found: Callable[[], Any] = context.sources.give(opened, f"lambda: opened_for(crawler := {crawler_source}, lambda: {source})")
+    return found
+
+
+@fixture
+def drained_at_once(context: Context) -> Callable[..., list[str]]:
+    """``drained_at_once(scheduler_opener, 3)``: what so many processes get that take out everything together."""
+
+    def drained(opener: Callable[[], Any], count: int) -> Any:
+        source = f"drained_at_once({context.record.written((opener, count), {})})"
+        return context.record.make(source, context.rule, partial(misbehaving.drained_at_once, opener, count), "came")
+
+    return drained
+
+
+@fixture
+def patient(context: Context) -> Callable[[Scheduler], Scheduler]:
+    """``scheduler = patient(scheduler)``: a scheduler that is asked again while it raises, as its server is back."""
+    bench = context.bench
+
+    def made(scheduler: Scheduler) -> Scheduler:
+        def build() -> Scheduler:
+            patience = IMPATIENCE if context.rule in bench.broken else bench.patience
+            return Scheduler(Patient(scheduler.raw, patience), scheduler.name, context.record, RULES)
+
+        found: Scheduler = context.record.make(f"Patient({scheduler.name})", "", build)
+        return found
+
+    return made
+
+
+def jobs(bench: Bench, _attempt: Attempt) -> Iterator[str | None]:
+    """Yield no job directory, and one if the scheduler can use it."""
+    yield None
+    if bench.offers("persistent"):
+        yield "job"

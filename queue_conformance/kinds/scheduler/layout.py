@@ -15,6 +15,12 @@ from queue_conformance.specification.applicability import installed_releases
 
 DISK_SETTINGS = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
 
+FIFO = {
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+}
+"""Settings that name queues whose order is first in, first out."""
+
 
 def layout_of(bench: Bench) -> Layout:
     """Return how the scheduler of a bench is made up, as its settings say."""

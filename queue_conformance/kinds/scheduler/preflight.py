@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-
-from scrapy.core.scheduler import BaseScheduler
-from twisted.internet.defer import Deferred
-
 from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.kinds.scheduler.driver import OpenScheduler
+from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
+from queue_conformance.kinds.scheduler.fixtures import TRUE
+from queue_conformance.kinds.scheduler.script_support import kind_of, stored
+from queue_conformance.script_support.support import names_below
 
 RULES = (
     "scheduler.ctor.from-crawler",
@@ -21,7 +20,8 @@ RULES = (
     "scheduler.enqueue.true",
     "scheduler.enqueue.bool",
 )
-METHODS = ("has_pending_requests", "enqueue_request", "next_request")
+METHODS = ["has_pending_requests", "enqueue_request", "next_request"]
+SHOWN = ("persistent", "filesystem", "configurable", "filters", "length")
 
 
 def preflight(bench: Bench) -> None:
@@ -30,69 +30,67 @@ def preflight(bench: Bench) -> None:
     Raises:
         RuleBroken: for the first thing that fails.
     """
-    driver = bench.driver
-    cls = bench.implementation.cls
-    missing = [name for name in METHODS if not callable(getattr(cls, name, None))]
-    if missing or not issubclass(cls, BaseScheduler):
-        driver.build()
-        names = f"the methods {', '.join(METHODS)}"
-        assertion = f"all(callable(getattr(scheduler, name, None)) for name in {missing!r})"
-        bench.expect("scheduler.iface", False, names, f"no {', '.join(missing)}", assertion)
-    bench.examined["scheduler.iface"] += 1
-    scheduler = driver.build()
-    bench.expect(driver.constructor_rule, scheduler.raw is not None, "a scheduler", scheduler.raw, "scheduler is not None")
-    expect_result(bench, "opened", scheduler.open(settled=False))
-    _expect_nothing(bench, scheduler)
-    accepted = scheduler.enqueue(driver.item(0))
-    left = scheduler.drain()
-    bench.expect("scheduler.enqueue.true", left == [driver.url(0)], f"[{driver.url(0)!r}]", left, f"left == {[driver.url(0)]!r}")
+    run_case(bench, bench.driver.constructor_rule, instrument(_it_can_be_used), {})
     with bench.collecting():
-        bench.expect("scheduler.enqueue.bool", bool(accepted), "a true result for what was stored", accepted, "accepted")
-    expect_result(bench, "closed", scheduler.close(settled=False))
-
-
-def _expect_nothing(bench: Bench, scheduler: OpenScheduler) -> None:
-    """Take out what is not there; a scheduler that waits for it breaks another rule than one that raises."""
-    rule = "scheduler.next.none-empty"
-    try:
-        popped = scheduler.next("scheduler.next.bounded-time")
-    except OperationRaised as raised:
-        raised.owner = rule
-        raise
-    bench.expect(rule, popped is None, "None", popped, "popped is None")
-
-
-def expect_result(bench: Bench, name: str, result: Any) -> None:
-    """Examine what ``open`` or ``close`` returned."""
-    if inspect.iscoroutine(result):
-        result.close()
-    ok = result is None or isinstance(result, Deferred)
-    assertion = f"{name} is None or isinstance({name}, Deferred)"
-    bench.expect("scheduler.open.result", ok, "None or a Deferred", result, assertion)
-
-
-SHOWN = ("persistent", "filesystem", "configurable", "filters", "length")
+        run_case(bench, "scheduler.enqueue.bool", instrument(_it_says_what_it_stored), {})
 
 
 def show_absence(bench: Bench, rule: str, name: str) -> None:
     """Show in a few operations what probing found: that a claimed capability is not there."""
-    driver, expected = bench.driver, f"{name}, as claimed"
-    noted = {"SCHEDULER_MEMORY_QUEUE": 'misbehaving("scrapy.squeues.FifoMemoryQueue")'}
-    scheduler = driver.open(noted if name == "configurable" else {}, job="job" if name in ("persistent", "filesystem") else None)
+    run_case(bench, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(build_scheduler, call_open, call_close, missing_methods, fresh, remaining, urls, about):
+    scheduler = build_scheduler()
+    assert scheduler is not None, "a scheduler"
+    with about("scheduler.iface"):
+        assert missing_methods(scheduler, METHODS) == [], f"the methods {', '.join(METHODS)}"
+    opened = call_open(scheduler)
+    with about("scheduler.open.result"):
+        assert kind_of(opened) in DEFERRED
+    try:
+        with about("scheduler.next.bounded-time"):
+            popped = scheduler.next_request()
+    except OperationRaised as raised:
+        raised.owner = "scheduler.next.none-empty"
+        raise
+    with about("scheduler.next.none-empty"):
+        assert popped is None
+    scheduler.enqueue_request(fresh(0))
+    left = remaining(scheduler)
+    with about(TRUE):
+        assert left == urls([0])
+    closed = call_close(scheduler)
+    with about("scheduler.open.result"):
+        assert kind_of(closed) in DEFERRED
+
+
+def _it_says_what_it_stored(open_scheduler, fresh, close):
+    scheduler = open_scheduler()
+    accepted = scheduler.enqueue_request(fresh(1))
+    assert accepted, "a true result for what was stored"
+    close(scheduler)
+
+
+def _it_is_there(bench, open_scheduler, fresh, close, remaining, directory, about, rule, name):
+    claimed = f"{name}, as claimed"
+    noted = {"SCHEDULER_MEMORY_QUEUE": bench.driver.value('misbehaving("scrapy.squeues.FifoMemoryQueue")')}
+    scheduler = open_scheduler(
+        "job" if name in ("persistent", "filesystem") else None, **(noted if name == "configurable" else {})
+    )
     if name == "length":
-        with bench.recorder.blame(rule):
-            scheduler.length()
-    scheduler.enqueue(driver.fresh(0))
+        with about(rule):
+            len(scheduler)
+    scheduler.enqueue_request(fresh(0))
     if name == "filters":
-        accepted = scheduler.enqueue(driver.fresh(0))
-        bench.expect(rule, not accepted, f"{expected}: a false result", accepted, "not accepted")
+        accepted = scheduler.enqueue_request(fresh(0))
+        assert not accepted, f"{claimed}: a false result"
     if name == "configurable":
-        bench.fail(rule, expected, "the queue of the settings is not used", ["assert Trouble.stored, 'not used'"])
-    scheduler.close()
+        assert stored() != [], f"{claimed}: the queue of the settings is used"
+    close(scheduler)
     if name == "persistent":
-        scheduler = driver.open(job="job")
-        left = scheduler.drain()
-        bench.expect(rule, bool(left), f"{expected}: 1 request after close and reopen", left, "left")
+        scheduler = open_scheduler("job")
+        left = remaining(scheduler)
+        assert left != [], f"{claimed}: 1 request after close and reopen"
     if name == "filesystem":
-        bench.recorder.note("left = [path for path in Path(directory).rglob('*') if path.is_file()]")
-        bench.fail(rule, expected, "no file below the job directory", ["assert left, 'no file'"])
+        assert names_below(f"{directory}/job") != [], f"{claimed}: a file below the job directory"

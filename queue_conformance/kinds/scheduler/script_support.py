@@ -3,17 +3,24 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import datetime
 import logging
+import pickle
+import re
 import time
+from pathlib import Path
 
 from scrapy import Request
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.request import fingerprint
 from twisted.internet.defer import Deferred
 
 from queue_conformance.environments.engine import settle, turn
+from queue_conformance.faults.fault import Fault
 from queue_conformance.script_support.example import same
+from queue_conformance.script_support.processes import in_processes
 
 
 def opened_for(crawler, build):
@@ -53,6 +60,58 @@ def drain(scheduler, patience=3.0):
     return [request.url for request in taken(scheduler, patience)]
 
 
+class AnswersByLength:
+    """A scheduler whose answers do not say what it stored; its length does."""
+
+    def __init__(self, scheduler):
+        self.scheduler = scheduler
+
+    def __getattr__(self, name):
+        return getattr(self.scheduler, name)
+
+    def __len__(self):
+        return len(self.scheduler)
+
+    def enqueue_request(self, request):
+        before = len(self)
+        return self.scheduler.enqueue_request(request) or len(self) > before
+
+
+class AnswersAsExpected:
+    """A scheduler whose answers do not say what it stored; None stands for what may be stored or not."""
+
+    seen = {}  # by job, the fingerprints of what was enqueued
+
+    def __init__(self, scheduler, crawler, filters):
+        self.scheduler, self.spider, self.filters = scheduler, crawler.spider, filters
+        self.seen = self.seen.setdefault(crawler.settings["JOBDIR"], set()) if crawler.settings["JOBDIR"] else set()
+
+    def __getattr__(self, name):
+        return getattr(self.scheduler, name)
+
+    def enqueue_request(self, request):
+        if answer := self.scheduler.enqueue_request(request):
+            return answer
+        try:
+            pickle.dumps(request.to_dict(spider=self.spider))
+        except Exception:
+            return None
+        again = self.filters and not request.dont_filter and fingerprint(request) in self.seen
+        self.seen.add(fingerprint(request))
+        return not again
+
+
+def drained_at_once(open_scheduler, count):
+    """Let so many processes take out of a scheduler at once what they get; return the URLs."""
+
+    def work(barrier):
+        scheduler = open_scheduler()
+        barrier.wait()
+        return drain(scheduler)
+
+    return [url for urls in in_processes([work] * count) for url in urls]
+
+
 class Patient:
     """Asks a scheduler again while it raises: it may take a moment to find out that its server is back."""
 
@@ -75,6 +134,17 @@ class Patient:
         return ask
 
 
+def number_of(request):
+    """Return the number that the URL of a request begins with, or None."""
+    found = re.match(r"https://example\.com/(\d+)", request.url)
+    return int(found[1]) if found else None
+
+
+def ordinary():
+    """Return a value of every type that documents name."""
+    return [None, True, 7, 0.5, "é", b"\xff", (1, "a"), {1, 2}, {"a": {1: ()}}, datetime.datetime(2026, 1, 2, 3, 4, 5)]
+
+
 def changed(before, after):
     """Return the names of what differs between two requests; a scheduler may add to meta what it needs itself."""
     if type(before) is not type(after):
@@ -82,6 +152,49 @@ def changed(before, after):
     values = {name: (getattr(before, name), getattr(after, name)) for name in before.attributes}
     values["meta"] = before.meta, {key: value for key, value in after.meta.items() if key in before.meta}
     return [name for name, (old, new) in values.items() if not same(old, new)]
+
+
+class PushRaises(Fault):
+    """The next push into a misbehaving queue raises.
+
+    ``error`` is what it raises, ``written`` how that is made in scripts.
+    """
+
+    name = "push that raises"
+    place = ""
+
+    def __init__(self, error, written=""):
+        super().__init__()
+        self.error, self.written = error, written or repr(error)
+
+    @property
+    def source(self):
+        return f"PushRaises({self.written})"
+
+    def begin(self):
+        Trouble.pushes.append(self.error)
+
+    def end(self):
+        self.hit = not Trouble.pushes
+        Trouble.pushes.clear()
+
+
+class EmptyPops(Fault):
+    """Misbehaving queues return nothing although they hold something."""
+
+    name = "pops that return nothing"
+    place = ""
+
+    @property
+    def source(self):
+        return "EmptyPops()"
+
+    def begin(self):
+        Trouble.silences = 1000
+
+    def end(self):
+        self.hit = Trouble.silences < 1000
+        Trouble.silences = 0
 
 
 class Trouble:
@@ -119,7 +232,18 @@ def misbehaving(path):
                 return None
             return super().pop()
 
+    MisbehavingQueue.__qualname__ = f'misbehaving("{path}")'
     return MisbehavingQueue
+
+
+def stored():
+    """Return the URLs of what was pushed into misbehaving queues."""
+    return list(Trouble.stored)
+
+
+def refusals():
+    """Return how many requests misbehaving queues could not serialize."""
+    return Trouble.refusals
 
 
 class Shelf:
@@ -219,6 +343,24 @@ class NotedFilter(BaseDupeFilter):
 
     def log(self, request, spider):
         self.calls.append(f"log {request.url} {spider.name}")
+
+
+def filter_calls():
+    """Return how noted filters were used."""
+    return list(NotedFilter.calls)
+
+
+def kind_of(result):
+    """Say what open or close returned."""
+    if isinstance(result, Deferred):
+        return "a Deferred that fired" if result.called else "a Deferred"
+    return "None" if result is None else type(result).__name__
+
+
+def overwrite(path, url):
+    """Damage a URL in a file."""
+    content = Path(path).read_bytes()
+    Path(path).write_bytes(content.replace(url, url.replace(b"example", b"\xff" * 7)))
 
 
 class Records(logging.Handler):

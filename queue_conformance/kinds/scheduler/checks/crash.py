@@ -3,9 +3,7 @@
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.killpoints import When
 from queue_conformance.kinds.scheduler.driver import traits
-from queue_conformance.kinds.scheduler.layout import settings_of
-from queue_conformance.kinds.scheduler.scenes import SCHEDULERS
-from queue_conformance.kinds.scheduler.script_support import drain
+from queue_conformance.kinds.scheduler.script_support import LastingFilter
 
 SAFE = "scheduler.crash.safe"
 NO_LIMBO = "scheduler.crash.no-limbo"
@@ -21,19 +19,18 @@ WORKLOADS = (
 @crash_sweep(
     SAFE,
     NO_LIMBO,
-    kinds=SCHEDULERS,
     workloads=lambda bench: WORKLOADS,
     ways={When.AFTER, When.LINE},
     points=lambda bench: 120,
     masked={NO_LIMBO: SAFE},
 )
-def sigkill_costs_no_request(crash, open_scheduler, fresh, urls, about, bench):
+def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, remaining, urls, about, bench):
     # Queues that can refuse a request, and a filter that forgets nothing.
-    settings = {**settings_of(bench), "DUPEFILTER_CLASS": "LastingFilter"} if bench.offers("configurable") else {}
+    settings = {**faulty_queues, "DUPEFILTER_CLASS": LastingFilter} if bench.offers("configurable") else {}
 
     @crash.child
     def died():
-        scheduler = open_scheduler(settings, "job")
+        scheduler = open_scheduler("job", **settings)
         for operation in crash:
             if operation.name == "enqueue":
                 scheduler.enqueue_request(fresh(operation.number))
@@ -41,8 +38,8 @@ def sigkill_costs_no_request(crash, open_scheduler, fresh, urls, about, bench):
                 scheduler.next_request()
 
     with about(SAFE):
-        scheduler = open_scheduler(settings, "job")
-        left = drain(scheduler)
+        scheduler = open_scheduler("job", **settings)
+        left = remaining(scheduler)
     stored = urls([number for number in died.stored if number not in died.refused], on_disk=True)
     lost = [each for each in stored if each not in left]
     assert lost[died.spared :] == [], "every stored request pending"

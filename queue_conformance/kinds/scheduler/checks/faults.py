@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
-
-from scrapy import Request
+from collections.abc import Iterator
 
 from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
 from queue_conformance.engine.killpoints import evenly
 from queue_conformance.engine.outcomes import NotApplicable, NotExercised
-from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.registry import check
 from queue_conformance.faults import disk
-from queue_conformance.faults.outages import CutBetween
-from queue_conformance.kinds.queue.faults import IMPATIENCE, backend_of
-from queue_conformance.kinds.scheduler.checks.resuming import expect_resumable
-from queue_conformance.kinds.scheduler.driver import OpenScheduler
-from queue_conformance.kinds.scheduler.scenes import SCHEDULERS, case, fill, short
-from queue_conformance.kinds.scheduler.script_support import Patient
+from queue_conformance.faults.outages import CutBetween, Turns
+from queue_conformance.kinds.queue.faults import backend_of
+from queue_conformance.kinds.scheduler.checks.resuming import RESUMABLE
 
 KEEPS = "scheduler.fault.keeps"
 UNSEEN = "scheduler.enqueue.failed-not-seen"
@@ -37,132 +29,97 @@ DRAWN = 2
 MOST = 24
 """Limits on the size of files that are tried at most for one operation."""
 
-ENQUEUE, NEXT = "enqueue", "next"
+
+def cuts_between_commands(bench: Bench, attempt: Attempt) -> Iterator[CutBetween]:
+    """Yield a server that is gone after each number of the commands that an operation takes."""
+    if not bench.offers("server"):
+        raise NotApplicable("it uses no server")
+    backend = backend_of(bench)
+    usual = Turns(backend)
+    attempt(usual)
+    for number in range(usual.turns):
+        yield CutBetween(backend, number)
 
 
-@check(KEEPS, UNSEEN, kinds=SCHEDULERS)
-def a_fault_loses_nothing_that_was_accepted(bench: Bench) -> None:
+@check(KEEPS, UNSEEN, operation=("enqueue", "next"), fault=[cuts_between_commands])
+def a_server_gone_between_commands_loses_nothing(
+    bench, open_scheduler, patient, fresh, remaining, urls, uncertain, about, operation, fault
+):
+    scheduler = open_scheduler("job")
+    for number in STORED:
+        scheduler.enqueue_request(fresh(number))
+    accepted, popped = False, None
+    with about(KEEPS), uncertain() as _, fault:
+        if operation == "enqueue":
+            accepted = scheduler.enqueue_request(fresh(LAST))
+        else:
+            popped = scheduler.next_request()
+    fault.must_hit()
+    with about(KEEPS):
+        scheduler = patient(scheduler)
+        if operation == "enqueue" and not accepted:
+            accepted = scheduler.enqueue_request(fresh(LAST))
+        left = remaining(scheduler)
+    if operation == "enqueue" and bench.offers("filters"):
+        with about(UNSEEN):
+            assert accepted or urls([LAST])[0] in left, f"pending, or accepted again: {fault.number} commands were answered"
+    wanted = urls([*STORED, LAST] if operation == "enqueue" else STORED)
+    lost = [url for url in wanted if url not in left and url != getattr(popped, "url", None)]
+    assert lost == [], f"no request lost: the server was gone after {fault.number} commands of {operation}"
+
+
+def disk_faults(bench: Bench, attempt: Attempt) -> Iterator[disk.DiskFault]:
+    """Yield limits on the size of files, around what storing a request adds, and no descriptors."""
     if bench.offers("server"):
-        backend_of(bench)
-        for operation in (ENQUEUE, NEXT):
-            for number in range(_turns(bench, operation)):
-                with case(bench):
-                    _between_commands(bench, operation, number)
-    elif bench.offers("configurable"):
+        raise NotApplicable("it stores in a server")
+    if bench.offers("configurable"):
         raise NotApplicable("what it stores in are the queues of its settings, which are examined by themselves")
-    elif not bench.offers("filesystem"):
+    if not bench.offers("filesystem"):
         raise NotApplicable("it uses neither files nor a server")
-    elif not disk.AVAILABLE or not bench.isolated:
+    if not disk.AVAILABLE or not bench.isolated:
         raise NotExercised("this process cannot limit its files")
-    else:
-        if bench.offers("persistent"):
-            expect_resumable(bench)
-        for fault in _disk_faults(bench):
-            for reopen in (False, True) if bench.offers("persistent") else (False,):
-                with case(bench):
-                    _on_a_bad_disk(bench, fault(bench.driver.directory), reopen=reopen)
-
-
-# --- The server ------------------------------------------------------------------------------------------------------
-
-
-def _turns(bench: Bench, operation: str) -> int:
-    """Return how often an operation asks the server, and waits for its answer."""
     bench.restart()
-    scheduler = bench.open(job="job")
-    fill(bench, scheduler, *STORED)
-    proxy = backend_of(bench).proxy
-    before = proxy.turns
-    _operate(bench, scheduler, operation)
-    return proxy.turns - before
-
-
-def _operate(bench: Bench, scheduler: OpenScheduler, operation: str) -> object:
-    return scheduler.enqueue(bench.driver.fresh(LAST), KEEPS) if operation == ENQUEUE else scheduler.next(KEEPS)
-
-
-def _between_commands(bench: Bench, operation: str, number: int) -> None:
-    """Let the server answer some commands of an operation, and be gone for the others; then it is there again."""
-    scheduler = bench.open(job="job")
-    fill(bench, scheduler, *STORED)
-    bench.recorder.note("accepted, popped = False, None")
-    result = None
-    with suppress(OperationRaised), bench.under(CutBetween(backend_of(bench), number)) as fault:
-        result = _operate(bench, scheduler, operation)
-    bench.recorder.steps[-1].tolerated = True
-    if not fault.hit:
-        return
-    bench.recorder.note("patient = Patient(scheduler)")
-    patient = OpenScheduler(Patient(scheduler.raw, bench.patience), "patient", bench.driver, scheduler.crawler)
-    why = f"the server was gone after {number} commands of {operation}_request"
-    try:
-        _account(bench, patient, operation, result, why)
-    except OperationRaised:
-        bench.patience = IMPATIENCE
-        raise
-
-
-# --- Files -----------------------------------------------------------------------------------------------------------
-
-
-def _disk_faults(bench: Bench) -> Iterator[Callable[[Path], disk.DiskFault]]:
-    """Yield what makes each fault: limits on the size of files, around what storing a request adds, and no descriptors."""
-    bench.restart()
-    scheduler = bench.open(job="job")
-    fill(bench, scheduler, *STORED)
-    with disk.Sizes(bench.driver.directory) as usual:
-        scheduler.enqueue(bench.driver.fresh(LAST))
+    usual = disk.Sizes(bench.driver.directory)
+    attempt(usual)
     limits = disk.places(usual.before, usual.after, DRAWN, bench.seed)
     for limit in {*limits[:2], *evenly(limits, MOST, bench.seed), *limits[-2:]}:
-        yield partial(disk.SizeLimit, number=limit)
-    yield disk.NoDescriptors
+        bench.restart()
+        yield disk.SizeLimit(bench.driver.directory, limit)
+    bench.restart()
+    yield disk.NoDescriptors(bench.driver.directory)
 
 
-def _on_a_bad_disk(bench: Bench, fault: disk.DiskFault, *, reopen: bool) -> None:
-    """Enqueue a request during a fault, and look for it and for others, in this run or in the next."""
-    scheduler = bench.open(job="job")
-    fill(bench, scheduler, *STORED)
-    bench.recorder.note("accepted, popped = False, None")
-    accepted = None
-    with suppress(OperationRaised), bench.under(fault):
-        accepted = scheduler.enqueue(bench.driver.fresh(LAST), KEEPS)
-    bench.recorder.steps[-1].tolerated = True
-    if reopen:
-        scheduler.close(owner=KEEPS)
-        scheduler = bench.open(job="job", owner=KEEPS)
-        _account(bench, scheduler, NEXT, None, f"{fault.name} before a pause")
-    else:
-        _account(bench, scheduler, ENQUEUE, accepted, fault.name)
-
-
-# --- Afterwards ------------------------------------------------------------------------------------------------------
-
-
-def _account(bench: Bench, scheduler: OpenScheduler, operation: str, result: object, why: str) -> None:
-    """Enqueue again what was refused, take out everything, and compare.
-
-    Args:
-        bench: where the check works.
-        scheduler: the scheduler, after the fault.
-        operation: what was tried during the fault.
-        result: what it returned, or ``None`` if it raised.
-        why: what the fault was.
-    """
-    expected = list(STORED)
-    accepted = bool(result)
-    if operation == ENQUEUE:
-        expected.append(LAST)
+@check(KEEPS, UNSEEN, name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults])
+def a_bad_disk_loses_nothing(bench, open_scheduler, fresh, remaining, urls, tolerated, about, fault):
+    scheduler = open_scheduler("job")
+    for number in STORED:
+        scheduler.enqueue_request(fresh(number))
+    accepted = False
+    with about(KEEPS), tolerated(), fault:
+        accepted = scheduler.enqueue_request(fresh(LAST))
+    with about(KEEPS):
         if not accepted:
-            item = bench.driver.fresh(LAST)
-            source = f"accepted = accepted or {scheduler.variable}.enqueue_request({item.source})"
-            accepted = bool(bench.recorder.call(source, KEEPS, lambda: scheduler.raw.enqueue_request(item.value)))
-    left = scheduler.drain(KEEPS)
-    last = bench.driver.url(LAST)
-    if operation == ENQUEUE and bench.offers("filters"):
-        text = f"{short([last])} pending, or accepted again: {why}"
-        bench.expect(UNSEEN, accepted or last in left, text, "rejected, as if it were stored", f"accepted or {last!r} in left")
-    came = [*left, *([result.url] if isinstance(result, Request) else [])]
-    missing = [url for url in map(bench.driver.url, expected) if url not in came]
-    bench.recorder.note("came = left + ([popped.url] if popped else [])")
-    urls = list(map(bench.driver.url, expected))
-    bench.expect(KEEPS, not missing, f"{short(urls)}: {why}", f"{short(missing)} lost", f"set(came) >= {set(urls)!r}", final=True)
+            accepted = scheduler.enqueue_request(fresh(LAST))
+        left = remaining(scheduler)
+    if bench.offers("filters"):
+        with about(UNSEEN):
+            assert accepted or urls([LAST])[0] in left, f"pending, or accepted again: {fault.name}"
+    lost = [url for url in urls([*STORED, LAST]) if url not in left]
+    assert lost == [], f"no request lost: {fault.name}"
+
+
+@check(KEEPS, name="fault.pause", presupposes=RESUMABLE, fault=[disk_faults])
+def a_bad_disk_before_a_pause_loses_nothing(bench, open_scheduler, fresh, close, remaining, urls, tolerated, about, fault):
+    if not bench.offers("persistent"):
+        raise NotApplicable("it keeps nothing")
+    scheduler = open_scheduler("job")
+    for number in STORED:
+        scheduler.enqueue_request(fresh(number))
+    with about(KEEPS), tolerated(), fault:
+        scheduler.enqueue_request(fresh(LAST))
+    with about(KEEPS):
+        close(scheduler)
+        scheduler = open_scheduler("job")
+        left = remaining(scheduler)
+    lost = [url for url in urls(STORED) if url not in left]
+    assert lost == [], f"no request lost: {fault.name} before a pause"

@@ -2,71 +2,81 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.registry import check
-from queue_conformance.kinds.scheduler.checks.storing import opened
-from queue_conformance.kinds.scheduler.commands import run_everywhere
-from queue_conformance.kinds.scheduler.scenes import FIFO, SCHEDULERS, case, defaults, expect_left, fill, jobs
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.scheduler.fixtures import TRUE, jobs
+from queue_conformance.kinds.scheduler.layout import FIFO
 
 
-@check("scheduler.enqueue.stats", kinds=SCHEDULERS)
-def what_is_stored_is_counted(bench: Bench) -> None:
-    run_everywhere(bench, "enqueue:0 enqueue:0 enqueue:15 enqueue:8 enqueue:13 next enqueue:0")
+@check("scheduler.enqueue.stats")
+def what_is_stored_is_counted(play_everywhere):
+    play_everywhere("enqueue:0 enqueue:0 enqueue:15 enqueue:8 enqueue:13 next enqueue:0")
 
 
-@check("scheduler.next.stats", kinds=SCHEDULERS)
-def what_is_returned_is_counted(bench: Bench) -> None:
-    run_everywhere(bench, "next enqueue:0 enqueue:0 enqueue:15 enqueue:8 next next next next")
+@check("scheduler.next.stats")
+def what_is_returned_is_counted(play_everywhere):
+    play_everywhere("next enqueue:0 enqueue:0 enqueue:15 enqueue:8 next next next next")
 
 
-@check("scheduler.next.no-spurious-none", kinds=SCHEDULERS)
-def something_comes_while_something_is_pending(bench: Bench) -> None:
+@check(
+    "scheduler.next.no-spurious-none",
+    sequence=("enqueue:0 enqueue:24 next next", "enqueue:8 enqueue:15 next next", "enqueue:0 enqueue:17 next next"),
+)
+def something_comes_while_something_is_pending(play, sequence):
     # A request that the disk queue refuses: on a slot, a priority, and among start requests, where there is nothing else.
-    for text in ("enqueue:0 enqueue:24 next next", "enqueue:8 enqueue:15 next next", "enqueue:0 enqueue:17 next next"):
-        run(bench, text)
+    play(sequence)
 
 
-@check("scheduler.next.memory-first", kinds=SCHEDULERS)
-def memory_comes_before_disk(bench: Bench) -> None:
-    for on_disk, in_memory in ((0, 15), (3, 17), (8, 18)):
-        with case(bench):
-            scheduler = opened(bench)
-            fill(bench, scheduler, on_disk, in_memory)
-            expect_left(bench, "scheduler.next.memory-first", scheduler, [in_memory, on_disk])
+@check("scheduler.next.memory-first", numbers=((0, 15), (3, 17), (8, 18)))
+def memory_comes_before_disk(open_scheduler, faulty_queues, fresh, remaining, urls, about, numbers):
+    on_disk, in_memory = numbers
+    scheduler = open_scheduler("job", **faulty_queues)
+    scheduler.enqueue_request(fresh(on_disk))
+    scheduler.enqueue_request(fresh(in_memory))
+    left = remaining(scheduler)
+    with about(TRUE):
+        assert sorted(left) == sorted(urls(numbers))
+    assert left == urls([in_memory, on_disk])
 
 
-@check("scheduler.next.priority-across", kinds=SCHEDULERS)
-def priority_counts_across_memory_and_disk(bench: Bench) -> None:
-    scheduler = opened(bench)
-    fill(bench, scheduler, 15, 3)
-    expect_left(bench, "scheduler.next.priority-across", scheduler, [3, 15])
+@check("scheduler.next.priority-across")
+def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues, fresh, remaining, urls, about):
+    scheduler = open_scheduler("job", **faulty_queues)
+    scheduler.enqueue_request(fresh(15))  # in memory
+    scheduler.enqueue_request(fresh(3))  # on disk, and of a higher priority
+    left = remaining(scheduler)
+    with about(TRUE):
+        assert sorted(left) == sorted(urls([3, 15]))
+    assert left == urls([3, 15])
 
 
-@check("scheduler.next.default-order", kinds=SCHEDULERS)
-def start_requests_come_last_and_in_order(bench: Bench) -> None:
-    for job in jobs(bench):
-        with case(bench):
-            scheduler = bench.open(defaults(bench), job=job)
-            fill(bench, scheduler, 0, 8, 1, 9, 2, 10)
-            expect_left(bench, "scheduler.next.default-order", scheduler, [2, 1, 0, 8, 9, 10])
+@check("scheduler.next.default-order", job=[jobs])
+def start_requests_come_last_and_in_order(open_scheduler, default_queues, fresh, remaining, urls, about, job):
+    scheduler = open_scheduler(job, **default_queues)
+    for number in (0, 8, 1, 9, 2, 10):
+        scheduler.enqueue_request(fresh(number))
+    left = remaining(scheduler)
+    with about(TRUE):
+        assert sorted(left) == sorted(urls([0, 1, 2, 8, 9, 10]))
+    assert left == urls([2, 1, 0, 8, 9, 10])
 
 
-@check("scheduler.next.fifo-settings", kinds=SCHEDULERS)
-def fifo_queues_give_fifo_order(bench: Bench) -> None:
-    for job in jobs(bench):
-        with case(bench):
-            scheduler = bench.open({**defaults(bench), **FIFO}, job=job)
-            fill(bench, scheduler, 0, 1, 2)
-            expect_left(bench, "scheduler.next.fifo-settings", scheduler, [0, 1, 2])
+@check("scheduler.next.fifo-settings", job=[jobs])
+def fifo_queues_give_fifo_order(open_scheduler, default_queues, fresh, remaining, urls, about, job):
+    scheduler = open_scheduler(job, **{**default_queues, **FIFO})
+    for number in (0, 1, 2):
+        scheduler.enqueue_request(fresh(number))
+    left = remaining(scheduler)
+    with about(TRUE):
+        assert sorted(left) == urls([0, 1, 2])
+    assert left == urls([0, 1, 2])
 
 
-@check("scheduler.next.start-none", kinds=SCHEDULERS)
-def start_requests_can_be_like_all_others(bench: Bench) -> None:
-    names = ("SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
-    for job in jobs(bench):
-        for nothing in ("None", '""'):
-            with case(bench), bench.recorder.blame("scheduler.next.start-none"):
-                scheduler = bench.open({**defaults(bench), **dict.fromkeys(names, nothing)}, job=job)
-                fill(bench, scheduler, 0, 8, 1)
-                expect_left(bench, "scheduler.next.start-none", scheduler, [1, 8, 0])
+@check("scheduler.next.start-none", job=[jobs], nothing=(None, ""))
+def start_requests_can_be_like_all_others(open_scheduler, default_queues, fresh, remaining, urls, about, rule, job, nothing):
+    settings = {**default_queues, "SCHEDULER_START_DISK_QUEUE": nothing, "SCHEDULER_START_MEMORY_QUEUE": nothing}
+    with about(rule):
+        scheduler = open_scheduler(job, **settings)
+        for number in (0, 8, 1):
+            scheduler.enqueue_request(fresh(number))
+        left = remaining(scheduler)
+        assert left == urls([1, 8, 0])

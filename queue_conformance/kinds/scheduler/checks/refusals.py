@@ -2,109 +2,89 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any
+
+from scrapy import Request
 
 from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.driver import Item
+from queue_conformance.engine.cases import Attempt, FaultMissed
+from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.registry import check
-from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL
-from queue_conformance.kinds.scheduler.driver import OpenScheduler
-from queue_conformance.kinds.scheduler.layout import settings_of
-from queue_conformance.kinds.scheduler.scenes import SCHEDULERS, UNLESS_ACCEPTED, case, jobs
-from queue_conformance.kinds.scheduler.script_support import Trouble
+from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
+from queue_conformance.kinds.scheduler.fixtures import TRUE, jobs
+from queue_conformance.script_support.support import exit_if
 
 ANSWERS = "scheduler.enqueue.answers"
 UNSEEN = "scheduler.enqueue.refused-not-seen"
 
-NUMBER = 1
-"""The number in the URL of each cause."""
+
+class Refused(Cause):
+    """A request that may be refused, for what a cause makes is one of its arguments."""
+
+    def __init__(self, argument: str, cause: Cause) -> None:
+        super().__init__(f"{cause.name} as {argument}", cause.make)
+        self.argument = argument
+
+    def __call__(self, *arguments: Any) -> Request:
+        value = super().__call__(*arguments)
+        given: dict[str, Any] = {self.argument: {"value": value} if self.argument == "meta" else value}
+        return Request("https://example.com/1", **given)
+
+    @property
+    def source(self) -> str:
+        value = super().source
+        value = f"{{'value': {value}}}" if self.argument == "meta" else value
+        return f"Request('https://example.com/1', {self.argument}={value})"
 
 
-class Refused(NamedTuple):
-    """A request that may be refused.
-
-    Attributes:
-        name: why, for messages.
-        source: a Python expression for the request.
-    """
-
-    name: str
-    source: str
-
-
-def _with(name: str, arguments: str) -> Refused:
-    return Refused(name, f"Request('https://example.com/{NUMBER}', {arguments})")
-
-
-VALUES = tuple(_with(f"{cause.name} in meta", f"meta={{'value': {cause.source}}}") for cause in (*COMMON, *UNUSUAL))
-CALLBACKS = tuple(
-    _with(f"{cause.name} as {argument}", f"{argument}={cause.source}")
-    for cause in FOREIGN_CALLBACKS
-    for argument in ("callback", "errback")
+VALUES = [Refused("meta", cause) for cause in (*COMMON, *UNUSUAL)]
+CALLBACKS = [Refused(argument, cause) for cause in FOREIGN_CALLBACKS for argument in ("callback", "errback")]
+CAUSES = (
+    *VALUES,
+    Refused("cb_kwargs", Cause("a lambda", lambda: {"value": lambda: None})),
+    *CALLBACKS,
+    Refused("body", Cause("1 MB", lambda: b"x" * 1_000_000)),  # nothing is wrong with it, but some stores refuse it
 )
 
-LARGE = _with("a body of 1 MB", "method='POST', body=b'x' * 1_000_000")
-"""Nothing is wrong with it, but some stores refuse it."""
 
-CAUSES = (*VALUES, _with("a lambda in cb_kwargs", "cb_kwargs={'value': lambda: None}"), *CALLBACKS, LARGE)
-
-
-@check(ANSWERS, kinds=SCHEDULERS)
-def there_is_an_answer_to_every_request(bench: Bench) -> None:
-    for job in jobs(bench):
-        for cause in CAUSES:
-            with case(bench):
-                _answers(bench, cause, job)
-
-
-def _answers(bench: Bench, cause: Refused, job: str | None) -> None:
-    """Enqueue a request beside an ordinary one: what is accepted comes out, and what is rejected does not."""
-    scheduler = bench.open(settings_of(bench) if job and bench.offers("configurable") else {}, job=job)
-    scheduler.enqueue(bench.driver.fresh(0))
-    try:
-        accepted = scheduler.enqueue(bench.driver.evaluate(cause.source))
-    except OperationRaised as raised:
-        if raised.error not in Trouble.errors:
-            raise
-        if isinstance(raised.error, ValueError):
-            raised.owner = "scheduler.enqueue.fallback-serialization"
-            raise
-        return  # what its disk queue raises so is a matter of the queue: queue.push.serialization-all-causes
-    bench.examined[ANSWERS] += 1
-    if accepted is None and bench.driver.silent:
+@check(ANSWERS, job=[jobs], refused=CAUSES)
+def there_is_an_answer_to_every_request(
+    bench, open_scheduler, faulty_queues, fresh, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
+):
+    scheduler = open_scheduler(job, **(faulty_queues if job else {}))
+    scheduler.enqueue_request(fresh(0))
+    with unless_the_queue_raises() as raised:
+        accepted = scheduler.enqueue_request(made_here(refused))
+    if raised or (accepted is None and bench.driver.silent):
         return
     if not accepted:
-        bench.recorder.note(UNLESS_ACCEPTED)
-    left = scheduler.drain()
-    expected = sorted(bench.driver.url(number) for number in (0, NUMBER)[: 1 + bool(accepted)])
-    rule = "scheduler.enqueue.true" if accepted or bench.driver.url(0) not in left else "scheduler.enqueue.false"
-    text = f"{' and '.join(expected)}: {cause.name}, {'accepted' if accepted else 'rejected'}"
-    bench.expect(rule, sorted(left) == expected, text, left, f"sorted(left) == {expected!r}")
-    scheduler.close()
+        exit_if(accepted)
+    left = remaining(scheduler)
+    with about(TRUE if accepted or urls([0])[0] not in left else "scheduler.enqueue.false"):
+        wanted = urls([0, 1] if accepted else [0])
+        answer = "accepted" if accepted else "rejected"
+        assert sorted(left) == wanted, f"{' and '.join(wanted)}: {refused.name}, {answer}"
+    close(scheduler)
 
 
-@check(UNSEEN, kinds=SCHEDULERS)
-def what_was_refused_is_not_remembered(bench: Bench) -> None:
-    refused = 0
-    for job in jobs(bench):
-        for cause in (VALUES[0], CALLBACKS[0]):
-            with case(bench):
-                scheduler = bench.open(job=job)
-                bench.recorder.note("accepted = False")
-                if _refuses(scheduler, bench.driver.evaluate(cause.source)):
-                    refused += 1
-                    bench.recorder.note("refused = not accepted")
-                    accepted = scheduler.enqueue(bench.driver.fresh(NUMBER), UNSEEN)
-                    text = "a true result: nothing with this fingerprint was stored before"
-                    bench.expect(UNSEEN, bool(accepted), text, accepted, "accepted or not refused", final=True)
-    if not refused:
+def some(bench: Bench, _attempt: Attempt) -> Iterator[Refused]:
+    """Yield two requests that a scheduler may refuse; it may refuse none."""
+    yield VALUES[0]
+    yield CALLBACKS[0]
+    if not bench.examined[UNSEEN] and UNSEEN not in bench.broken:
         raise NotApplicable("it refuses no request")
 
 
-def _refuses(scheduler: OpenScheduler, item: Item) -> bool:
-    try:
-        return not scheduler.enqueue(item)
-    except OperationRaised:
-        return True
+@check(UNSEEN, request=[some], job=[jobs])
+def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, uncertain, about, request, job):
+    scheduler = open_scheduler(job)
+    with uncertain() as refused:
+        accepted = scheduler.enqueue_request(made_here(request))
+    if not refused:
+        if accepted:
+            raise FaultMissed("it refuses no request")
+        exit_if(accepted)
+    with about(UNSEEN):
+        accepted = scheduler.enqueue_request(fresh(1))
+        assert accepted, "a true result: nothing with this fingerprint was stored before"

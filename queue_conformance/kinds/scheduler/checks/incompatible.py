@@ -1,0 +1,145 @@
+"""Checks of a crawl that continues with other settings, or with files that are damaged: everything comes, or something raises."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.cases import Attempt, FaultMissed
+from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, ShelfQueue, filter_calls, overwrite
+
+
+@check(
+    "scheduler.resume.settings-changed",
+    presupposes=RESUMABLE,
+    change=(
+        {"SCHEDULER_START_DISK_QUEUE": None},
+        {"SCHEDULER_DISK_QUEUE": "scrapy.squeues.MarshalLifoDiskQueue"},
+        {"SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue"},
+        {"SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue"},
+    ),
+)
+def other_settings_hide_nothing(open_scheduler, default_queues, fresh, close, remaining, urls, tolerated, change):
+    scheduler = open_scheduler("job", **default_queues)
+    for number in (0, 3, 8, 11):
+        scheduler.enqueue_request(fresh(number))
+    close(scheduler)
+    with tolerated() as refused:
+        scheduler = open_scheduler("job", **{**default_queues, **change})
+        left = remaining(scheduler)
+    if not refused:
+        assert sorted(left) == sorted(urls([0, 3, 8, 11])), "all 4 requests, or an exception"
+
+
+class Damage(NamedTuple):
+    """What happens to the state of a job.
+
+    Attributes:
+        before: the settings of the run that stored it.
+        after: those of the next run.
+        file: the path below the scratch directory of a file that is damaged, if one is.
+        size: its new size; ``None`` if it keeps its size, and a URL in it becomes none.
+    """
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    file: str = ""
+    size: int | None = None
+
+
+SHELVES = {"SCHEDULER_DISK_QUEUE": ShelfQueue, "SCHEDULER_START_DISK_QUEUE": ShelfQueue, "DUPEFILTER_CLASS": NotedFilter}
+"""With these no file holds a request, so that all files are about them."""
+
+URL = b"https://example.com/3"
+
+
+def damages(bench: Bench, _attempt: Attempt) -> Iterator[Damage]:
+    """Yield priority queues that read what others wrote, where settings name them, and damage to each file."""
+    configurable = bench.offers("configurable")
+    if configurable:
+        for one, other in permutations(PRIORITY_QUEUES, 2):
+            yield Damage({"SCHEDULER_PRIORITY_QUEUE": one}, {"SCHEDULER_PRIORITY_QUEUE": other})
+    settings = SHELVES if configurable else {}
+    bench.restart()
+    scheduler = bench.driver.open(bench.driver.sources_of(settings), job="job")
+    for number in (0, 3, 20):
+        scheduler.enqueue(bench.driver.fresh(number))
+    scheduler.close()
+    found = sorted(path for path in bench.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
+    files = {str(path.relative_to(bench.driver.directory)): path.read_bytes() for path in found}
+    for name, content in files.items():
+        yield Damage(settings, settings, name, len(content) // 2)
+        if configurable:
+            yield Damage(settings, settings, name, 0)
+        elif URL in content:
+            yield Damage(settings, settings, name)
+
+
+@check("scheduler.open.incompatible", presupposes=RESUMABLE, damage=[damages])
+def state_that_cannot_be_used_is_not_ignored(
+    open_scheduler, default_queues, fresh, close, remaining, urls, directory, tolerated, damage
+):
+    scheduler = open_scheduler("job", **{**default_queues, **damage.before})
+    for number in (0, 3, 20):
+        scheduler.enqueue_request(fresh(number))
+    close(scheduler)
+    if damage.size is not None:
+        os.truncate(f"{directory}/{damage.file}", damage.size)
+    elif damage.file:
+        overwrite(f"{directory}/{damage.file}", URL)
+    with tolerated() as refused:
+        scheduler = open_scheduler("job", **{**default_queues, **damage.after})
+        left = remaining(scheduler)
+    if not refused:
+        assert sorted(left) == urls([0, 3, 20]), "all 3 requests, or an exception"
+
+
+CLOSED = "scheduler.close.after-failed-open"
+
+
+def refused_damages(bench: Bench, attempt: Attempt) -> Iterator[Damage]:
+    """Yield damages; that none of its own files hurts a scheduler is fine."""
+    yield from damages(bench, attempt)
+    if not bench.offers("configurable") and not bench.examined[CLOSED] and CLOSED not in bench.broken:
+        raise NotApplicable("there is no damage to its files for which open raises")
+
+
+@check(CLOSED, damage=[refused_damages])
+def close_works_after_an_open_that_failed(
+    build_scheduler,
+    open_scheduler,
+    default_queues,
+    filter_if_used,
+    fresh,
+    call_open,
+    close,
+    directory,
+    tolerated,
+    about,
+    rule,
+    damage,
+):
+    scheduler = open_scheduler("job", **{**default_queues, **damage.before})
+    for number in (0, 3, 20):
+        scheduler.enqueue_request(fresh(number))
+    close(scheduler)
+    if damage.size is not None:
+        os.truncate(f"{directory}/{damage.file}", damage.size)
+    elif damage.file:
+        overwrite(f"{directory}/{damage.file}", URL)
+    scheduler = build_scheduler("job", **{**default_queues, **damage.after, **filter_if_used})
+    NotedFilter.calls.clear()
+    with tolerated() as failed:
+        call_open(scheduler, wait=True)
+    if not failed:
+        raise FaultMissed("open never raised")
+    with about(rule):
+        close(scheduler, "shutdown")
+    if filter_if_used:
+        assert filter_calls()[-1:] == ["close shutdown"], "close is called on the filter"
