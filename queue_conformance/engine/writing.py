@@ -212,7 +212,7 @@ class Writer:
         """Whether a call is one of a fixture."""
         while isinstance(node, (ast.Call, ast.Attribute)):
             node = node.func if isinstance(node, ast.Call) else node.value
-        return isinstance(node, ast.Name) and id(frame.names.get(node.id)) in self._silent
+        return isinstance(node, ast.Name) and node.id in frame.names and id(frame.names[node.id]) in self._silent
 
     def looks_around(self, frame: Frame, node: ast.AST) -> bool:
         """Whether an expression calls something whose result another run may not see, such as a function that lists files."""
