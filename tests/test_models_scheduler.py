@@ -1,8 +1,8 @@
 """The model of a scheduler allows what the rules permit, and nothing else."""
 
 from queue_conformance.discovery.capabilities import Order
-from queue_conformance.kinds.scheduler.driver import traits
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
+from queue_conformance.kinds.scheduler.pool import traits
 
 PLAIN, URGENT, START, ELSEWHERE, REFUSED = 0, 3, 8, 20, 15
 """Numbers of requests in the pool of the scheduler's driver."""

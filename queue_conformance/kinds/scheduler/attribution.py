@@ -5,7 +5,7 @@ from __future__ import annotations
 from queue_conformance.engine.ablation import Ablation, drop, replace, returned
 from queue_conformance.engine.runner import Run
 from queue_conformance.engine.sequences import Commands
-from queue_conformance.kinds.scheduler.driver import traits
+from queue_conformance.kinds.scheduler.pool import traits
 
 
 def _without_fallbacks(run: Run) -> Commands:

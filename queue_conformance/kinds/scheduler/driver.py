@@ -6,8 +6,6 @@ import copy
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -34,88 +32,13 @@ from queue_conformance.engine.scripts import (
 from queue_conformance.environments import engine, site, world
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.errors import SerializationError, TransientError
-from queue_conformance.kinds.scheduler import plain
+from queue_conformance.kinds.scheduler import faulty, plain
 from queue_conformance.kinds.scheduler import script_support as misbehaving
+from queue_conformance.kinds.scheduler.pool import RETRIED, traits
 from queue_conformance.script_support import example, kills, processes, support
 
 _URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
-
-REDIRECTED = 1000
-"""What is added to the number of a request for a copy of it with another URL."""
-
-RETRIED = 100_000
-"""What is added to the number of a request for a copy of it that must not be filtered."""
-
-RICH = (
-    "method='POST', headers={'Accept': ['text/html', 'text/plain']}, body=b'\\x00\\xff', cookies={'a': 'b'}, "
-    "encoding='cp1252', flags=['flag'], cb_kwargs={'item': (1, None)}, callback=spider.parse_item, errback=spider.handle_error"
-)
-"""A value in every field that the others leave as it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What a scheduler looks at in a request.
-
-    Attributes:
-        priority: its priority.
-        start: whether it is a start request.
-        dont_filter: whether it may come again.
-        refused: whether the disk queue of the kit says that it cannot be serialized.
-        elsewhere: whether it belongs to another slot of the downloader.
-        cls: the name of its class.
-        further: the source of further arguments.
-        volatile: whether these are what nobody can be asked to serialize, so that it may end with the process.
-    """
-
-    priority: int = 0
-    start: bool = False
-    dont_filter: bool = False
-    refused: bool = False
-    elsewhere: bool = False
-    cls: str = "Request"
-    further: str = ""
-    volatile: bool = False
-
-    @property
-    def slot(self) -> str:
-        """The slot of the downloader that it belongs to."""
-        return "example.org" if self.elsewhere else "example.com"
-
-
-POOL: Sequence[Traits] = (
-    *[Traits()] * 3,
-    *[Traits(5)] * 3,
-    *[Traits(-3)] * 2,
-    *[Traits(start=True)] * 3,
-    *[Traits(5, start=True)] * 2,
-    Traits(dont_filter=True),
-    Traits(5, start=True, dont_filter=True),
-    *[Traits(refused=True)] * 2,
-    Traits(5, refused=True),
-    Traits(start=True, refused=True),
-    Traits(dont_filter=True, refused=True),
-    *[Traits(elsewhere=True)] * 2,
-    Traits(5, elsewhere=True),
-    Traits(start=True, elsewhere=True),
-    Traits(refused=True, elsewhere=True),
-    Traits(further=RICH),
-    Traits(5, cls="CustomRequest", further="depth=3, callback=spider.parse"),
-    Traits(cls="JsonRequest", further="data={'a': [1]}", dont_filter=True),
-    Traits(further="cb_kwargs={'value': lambda: None}", volatile=True),
-    Traits(5, further="callback=lambda response: None", volatile=True),
-    Traits(further="cb_kwargs={'value': threading.Lock()}", dont_filter=True, volatile=True),
-)
-"""The requests with the lowest numbers; all others are like the first one."""
-
-
-@lru_cache(maxsize=1024)
-def traits(number: int) -> Traits:
-    """Return what is special about the request of a number, or about a redirected or retried copy of one."""
-    base = number % REDIRECTED
-    found = POOL[base] if base < len(POOL) else POOL[0]
-    return replace(found, dont_filter=True) if number >= RETRIED else found
 
 
 class Drained(Timed):
@@ -208,12 +131,15 @@ class SchedulerDriver(CrawlerDriver):
     interface_rule: ClassVar[str] = "scheduler.iface"
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
-    imported: ClassVar[tuple[ModuleType, ...]] = (engine, misbehaving, processes, site)
+    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, misbehaving, processes, site)
     """Modules from which scripts import."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.names |= namespace(misbehaving) | {"TransientError": TransientError, "SerializationError": SerializationError}
+        self.names |= namespace(misbehaving, faulty) | {
+            "TransientError": TransientError,
+            "SerializationError": SerializationError,
+        }
         self._values: dict[str, Any] = {}
         self._name = ""
         self._jobs = count(1)
@@ -224,8 +150,8 @@ class SchedulerDriver(CrawlerDriver):
         super().renew(directory)
         # What is stored outside the directory is found by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
-        misbehaving.Trouble.pushes, misbehaving.Trouble.silences = [], 0
-        misbehaving.Trouble.stored, misbehaving.Trouble.refusals, misbehaving.Trouble.errors = [], 0, []
+        faulty.Trouble.pushes, faulty.Trouble.silences = [], 0
+        faulty.Trouble.stored, faulty.Trouble.refusals, faulty.Trouble.errors = [], 0, []
         misbehaving.Shelf.requests = {}
         misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer, misbehaving.NotedFilter.built = [], None, 0
 
@@ -440,6 +366,3 @@ def _with(settings: Settings, values: Mapping[str, Any]) -> Settings:
         changed.attributes.pop(name, None)  # set() would change the value that both have
         changed.set(name, value, "cmdline")
     return changed
-
-
-__all__ = ["POOL", "REDIRECTED", "RETRIED", "OpenScheduler", "SchedulerDriver", "Traits", "source_of_backend", "traits"]

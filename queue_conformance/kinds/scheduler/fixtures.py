@@ -13,8 +13,6 @@ from scrapy import Request
 from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import Context, fixture
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import NotApplicable
@@ -27,16 +25,15 @@ from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
 from queue_conformance.kinds.queue.faults import IMPATIENCE
 from queue_conformance.kinds.scheduler import script_support as misbehaving
-from queue_conformance.kinds.scheduler.driver import Drained, traits
-from queue_conformance.kinds.scheduler.layout import settings_of
-from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, Trouble, opened_for
+from queue_conformance.kinds.scheduler.driver import Drained
+from queue_conformance.kinds.scheduler.faulty import Trouble
+from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
+from queue_conformance.kinds.scheduler.pool import traits
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, opened_for
 from queue_conformance.script_support.support import names_below
 
 TRUE = "scheduler.enqueue.true"
 FALLBACK = "scheduler.enqueue.fallback-serialization"
-
-QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
-"""The settings that name the classes of queues."""
 
 RULES = {
     "open": "scheduler.ctor.from-crawler",
@@ -338,12 +335,6 @@ def numbered(context: Context) -> Callable[[Callable[..., Any]], Any]:
 
 
 @fixture
-def has_length(context: Context) -> bool:
-    """Whether the scheduler has a length."""
-    return context.bench.offers("length")
-
-
-@fixture
 def traces(context: Context) -> Callable[[], list[str]]:
     """``traces()``: the files and keys that are there."""
     bench = context.bench
@@ -402,10 +393,3 @@ def patient(context: Context) -> Callable[[Scheduler], Scheduler]:
         return found
 
     return made
-
-
-def jobs(bench: Bench, _attempt: Attempt) -> Iterator[str | None]:
-    """Yield no job directory, and one if the scheduler can use it."""
-    yield None
-    if bench.offers("persistent"):
-        yield "job"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from packaging.version import Version
@@ -9,11 +10,15 @@ from scrapy.utils.misc import load_object
 
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.bench import Bench
-from queue_conformance.kinds.scheduler.driver import traits
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
+from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.specification.applicability import installed_releases
 
 DISK_SETTINGS = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
+
+QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
+"""The settings that name the classes of queues."""
 
 FIFO = {
     "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
@@ -77,3 +82,10 @@ def order_rule(bench: Bench, model: SchedulerModel, number: int, allowed: list[i
         return "scheduler.next.start-none"
     fifo = order_of(bench.driver.setting(f"SCHEDULER_{place.upper()}_QUEUE")) is Order.FIFO
     return "scheduler.next.fifo-settings" if fifo and not first.start else "scheduler.next.default-order"
+
+
+def jobs(bench: Bench, _attempt: Attempt) -> Iterator[str | None]:
+    """Yield no job directory, and one if the scheduler can use it."""
+    yield None
+    if bench.offers("persistent"):
+        yield "job"

@@ -7,8 +7,9 @@ from queue_conformance.engine.check import run_case
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
+from queue_conformance.kinds.scheduler.faulty import stored
 from queue_conformance.kinds.scheduler.fixtures import TRUE
-from queue_conformance.kinds.scheduler.script_support import kind_of, stored
+from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import names_below
 
 RULES = (

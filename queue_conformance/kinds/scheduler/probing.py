@@ -12,7 +12,7 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine import process
 from queue_conformance.environments.engine import occupy
-from queue_conformance.kinds.scheduler.script_support import Trouble
+from queue_conformance.kinds.scheduler.faulty import Trouble
 
 NOTED = 'misbehaving("scrapy.squeues.FifoMemoryQueue")'
 """A queue that notes what is pushed."""

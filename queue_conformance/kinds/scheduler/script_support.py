@@ -18,7 +18,6 @@ from scrapy.utils.request import fingerprint
 from twisted.internet.defer import Deferred
 
 from queue_conformance.environments.engine import settle, turn
-from queue_conformance.faults.fault import Fault
 from queue_conformance.script_support.example import same
 from queue_conformance.script_support.processes import in_processes
 
@@ -152,98 +151,6 @@ def changed(before, after):
     values = {name: (getattr(before, name), getattr(after, name)) for name in before.attributes}
     values["meta"] = before.meta, {key: value for key, value in after.meta.items() if key in before.meta}
     return [name for name, (old, new) in values.items() if not same(old, new)]
-
-
-class PushRaises(Fault):
-    """The next push into a misbehaving queue raises.
-
-    ``error`` is what it raises, ``written`` how that is made in scripts.
-    """
-
-    name = "push that raises"
-    place = ""
-
-    def __init__(self, error, written=""):
-        super().__init__()
-        self.error, self.written = error, written or repr(error)
-
-    @property
-    def source(self):
-        return f"PushRaises({self.written})"
-
-    def begin(self):
-        Trouble.pushes.append(self.error)
-
-    def end(self):
-        self.hit = not Trouble.pushes
-        Trouble.pushes.clear()
-
-
-class EmptyPops(Fault):
-    """Misbehaving queues return nothing although they hold something."""
-
-    name = "pops that return nothing"
-    place = ""
-
-    @property
-    def source(self):
-        return "EmptyPops()"
-
-    def begin(self):
-        Trouble.silences = 1000
-
-    def end(self):
-        self.hit = Trouble.silences < 1000
-        Trouble.silences = 0
-
-
-class Trouble:
-    """What misbehaving queues do wrong, and what they saw."""
-
-    pushes = []  # the errors of the next pushes
-    silences = 0  # how many pops return None while there is something
-    stored = []  # the URLs of what was pushed
-    refusals = 0  # how many requests could not be serialized
-    errors = []  # what the queues themselves raised
-
-
-def misbehaving(path):
-    """Return a queue class like the one of that path, which does what Trouble says."""
-    base = load_object(path)
-
-    class MisbehavingQueue(base):
-        def push(self, request):
-            if request.meta.get("refuse"):
-                Trouble.refusals += 1
-                raise ValueError("cannot be serialized")
-            if Trouble.pushes:
-                raise Trouble.pushes.pop(0)
-            try:
-                super().push(request)
-            except Exception as error:
-                Trouble.refusals += isinstance(error, ValueError)
-                Trouble.errors.append(error)
-                raise
-            Trouble.stored.append(request.url)
-
-        def pop(self):
-            if Trouble.silences and len(self):
-                Trouble.silences -= 1
-                return None
-            return super().pop()
-
-    MisbehavingQueue.__qualname__ = f'misbehaving("{path}")'
-    return MisbehavingQueue
-
-
-def stored():
-    """Return the URLs of what was pushed into misbehaving queues."""
-    return list(Trouble.stored)
-
-
-def refusals():
-    """Return how many requests misbehaving queues could not serialize."""
-    return Trouble.refusals
 
 
 class Shelf:

@@ -2,7 +2,7 @@
 
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.killpoints import When
-from queue_conformance.kinds.scheduler.driver import traits
+from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.kinds.scheduler.script_support import LastingFilter
 
 SAFE = "scheduler.crash.safe"

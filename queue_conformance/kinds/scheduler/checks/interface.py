@@ -10,7 +10,8 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.kinds.scheduler.fixtures import TRUE, jobs
+from queue_conformance.kinds.scheduler.fixtures import TRUE
+from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import seconds
 

@@ -8,9 +8,9 @@ from contextlib import chdir
 from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.scheduler.fixtures import jobs
-from queue_conformance.kinds.scheduler.layout import FIFO
-from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter_calls, kind_of, stored
+from queue_conformance.kinds.scheduler.faulty import stored
+from queue_conformance.kinds.scheduler.layout import FIFO, jobs
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter_calls, kind_of
 
 
 @check("scheduler.open.dupefilter", deferred=(False, True))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.scheduler.fixtures import TRUE, jobs
-from queue_conformance.kinds.scheduler.layout import FIFO
+from queue_conformance.kinds.scheduler.fixtures import TRUE
+from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 
 
 @check("scheduler.enqueue.stats")

@@ -12,7 +12,8 @@ from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
-from queue_conformance.kinds.scheduler.fixtures import TRUE, jobs
+from queue_conformance.kinds.scheduler.fixtures import TRUE
+from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.script_support.support import exit_if
 
 ANSWERS = "scheduler.enqueue.answers"

@@ -33,7 +33,7 @@ def everything_comes_back(play):
     settings=[*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"SCHEDULER_START_DISK_QUEUE": None}],
 )
 def everything_comes_back_in_order(
-    in_both, without_a_pause, open_scheduler, fresh, remaining, close, has_length, about, rule, settings
+    bench, in_both, without_a_pause, open_scheduler, fresh, remaining, close, about, rule, settings
 ):
     expected = without_a_pause(settings, STORED)
     scheduler = open_scheduler("job", **settings)
@@ -43,13 +43,13 @@ def everything_comes_back_in_order(
     close(scheduler)
     with about(rule):
         scheduler = open_scheduler("job", **settings)
-        if has_length:
+        if bench.offers("length"):
             length = len(scheduler)
         left = remaining(scheduler)
     if any(getattr(each, "url", None) in left for each in popped):
         return  # that is a matter of scheduler.resume.no-dup
     assert left == expected
-    if has_length:
+    if bench.offers("length"):
         assert length == len(expected)
 
 

@@ -8,26 +8,23 @@ from collections.abc import Iterator
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.faults.fault import Fault
 from queue_conformance.faults.outages import Refused
 from queue_conformance.kinds.queue.faults import backend_of, stalled
-from queue_conformance.kinds.scheduler.script_support import EmptyPops
-
-OUTAGE = "scheduler.next.outage"
+from queue_conformance.kinds.scheduler.faulty import EmptyPops
 
 
 def unreachable(bench: Bench, _attempt: Attempt) -> Iterator[Refused]:
     """Yield a server that cannot be reached."""
-    if bench.backend is None and bench.offers("configurable"):
-        raise NotApplicable("its queues are those of the settings")
     yield Refused(backend_of(bench))
 
 
-def silent_queues(bench: Bench, _attempt: Attempt) -> Iterator[EmptyPops]:
-    """Yield disk queues that have nothing to give for a moment."""
-    if not bench.offers("configurable"):
-        raise NotApplicable("its queues are its own")
-    yield EmptyPops()
+def outages(bench: Bench, attempt: Attempt) -> Iterator[Fault]:
+    """Yield what has nothing to give for a moment: disk queues of the settings, and a server of its own."""
+    if bench.offers("configurable"):
+        yield EmptyPops()
+    if bench.backend is not None or not bench.offers("configurable"):
+        yield from unreachable(bench, attempt)
 
 
 @check("scheduler.ctor.fail-early", fault=[unreachable])
@@ -36,9 +33,9 @@ def an_unreachable_server_is_found_early(open_scheduler, raises, fault):
         scheduler = open_scheduler("job")  # noqa: F841
 
 
-@check(OUTAGE, fault=[silent_queues], numbers=((0, 1), (0, 3, 8, 20), (8, 9)))
-def silent_queues_are_no_end(open_scheduler, faulty_queues, fresh, remaining, urls, about, rule, fault, numbers):
-    scheduler = open_scheduler("job", **faulty_queues)
+@check("scheduler.next.outage", fault=[outages], numbers=((0, 1), (0, 3, 8, 20), (8, 9)))
+def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, fresh, remaining, urls, about, rule, fault, numbers):
+    scheduler = open_scheduler("job", **(faulty_queues if isinstance(fault, EmptyPops) else {}))
     for number in numbers:
         scheduler.enqueue_request(fresh(number))
     with about(rule):
@@ -47,21 +44,8 @@ def silent_queues_are_no_end(open_scheduler, faulty_queues, fresh, remaining, ur
                 assert scheduler.next_request() is None
                 assert scheduler.has_pending_requests(), "has_pending_requests() true"
         left = remaining(scheduler)
+    fault.must_hit()
     assert sorted(left) == sorted(urls(numbers))
-
-
-@check(OUTAGE, name="outage.server", fault=[unreachable])
-def a_server_that_is_away_is_no_end(open_scheduler, fresh, remaining, urls, about, rule, fault):
-    scheduler = open_scheduler("job")
-    for number in (0, 3, 8):
-        scheduler.enqueue_request(fresh(number))
-    with about(rule):
-        with fault:
-            for _ in range(3):
-                assert scheduler.next_request() is None
-                assert scheduler.has_pending_requests(), "has_pending_requests() true"
-        left = remaining(scheduler)
-    assert sorted(left) == urls([0, 3, 8])
 
 
 @check("scheduler.next.frozen", operation=("next", "pending", "enqueue"), fault=[stalled])

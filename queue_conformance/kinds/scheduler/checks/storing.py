@@ -11,8 +11,9 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
+from queue_conformance.kinds.scheduler.faulty import PushRaises, refusals, stored
 from queue_conformance.kinds.scheduler.fixtures import FALLBACK
-from queue_conformance.kinds.scheduler.script_support import PushRaises, Records, refusals, stored
+from queue_conformance.kinds.scheduler.script_support import Records
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 TRANSIENT = "scheduler.enqueue.fallback-transient"

@@ -1,0 +1,213 @@
+"""What schedulers do, compared with their model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.lockstep import Lockstep
+from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.kinds.scheduler.attribution import ABLATIONS
+from queue_conformance.kinds.scheduler.driver import OpenScheduler
+from queue_conformance.kinds.scheduler.faulty import Trouble
+from queue_conformance.kinds.scheduler.layout import layout_of, order_rule, settings_of
+from queue_conformance.kinds.scheduler.model import Place, SchedulerModel
+from queue_conformance.kinds.scheduler.pool import RETRIED, traits
+
+ENQUEUED = ("scheduler/enqueued", "scheduler/enqueued/disk", "scheduler/enqueued/memory")
+DEQUEUED = ("scheduler/dequeued", "scheduler/dequeued/disk", "scheduler/dequeued/memory")
+
+
+class Comparing(Lockstep):
+    """One scheduler and its model, without commands.
+
+    Args:
+        bench: where the check works.
+        number: which of the schedulers that are open side by side this is; only one is used.
+        job: whether there is a job directory; if not given, where the scheduler can use one.
+
+    Attributes:
+        on_disk: the scheduler uses queues in memory and on disk, which the settings name.
+        keeps_all: it stores everything in one place that outlives it, whatever the settings say.
+    """
+
+    needed = ("enqueue", "next")
+    ablations = ABLATIONS
+
+    def __init__(self, bench: Bench, number: int, *, job: bool | None = None) -> None:
+        super().__init__(bench, number)
+        self.job = "job" if (bench.offers("persistent") if job is None else job) else None
+        self.configurable = bench.offers("configurable")
+        persistent = bool(self.job) and bench.offers("persistent")
+        self.on_disk = persistent and self.configurable
+        self.keeps_all = persistent and not self.configurable
+        self.model = SchedulerModel(traits, layout_of(bench))
+        self.settings = settings_of(bench) if self.on_disk else {}
+        self._rejected: set[int] = set()
+        self._failed: set[int] = set()
+        self._before: set[int] = set()
+        self._lost_sight = False
+        self._last: tuple[int, Any] | None = None
+        self._disorder: RuleBroken | None = None
+        self.scheduler: OpenScheduler = bench.open(self.settings, job=self.job)
+
+    def _judge_answer(self, number: int, result: Any, error: BaseException | None) -> None:
+        """Compare what ``enqueue_request`` returned with what it should."""
+        accepted, either = self.model.accepts(number), number in self.model.unsure and not traits(number).dont_filter
+        if either:
+            return
+        again = number in self.model.seen
+        if accepted and not result and traits(number).volatile:
+            return  # it says that it cannot store this one
+        if accepted and not result:
+            self.bench.fail(self._rule_of_rejection(number, error), "a true result", result, ["assert accepted, accepted"])
+        if not accepted and result:
+            self.bench.fail("scheduler.enqueue.duplicate", "a false result", result, ["assert not accepted, accepted"])
+        for rule, ok in {
+            "scheduler.enqueue.bool": True,
+            "scheduler.enqueue.duplicate": again,
+            "scheduler.enqueue.dont-filter": traits(number).dont_filter,
+            "scheduler.enqueue.false": not accepted,
+            "scheduler.resume.seen": not accepted and number in self._before,
+            "scheduler.enqueue.fallback-transient": error is not None,
+        }.items():
+            self.covered[rule] += ok
+
+    @property
+    def _resumed(self) -> bool:
+        return any(step.source.startswith("closed = ") for step in self.bench.recorder.steps)
+
+    def _rule_of_rejection(self, number: int, error: BaseException | None) -> str:
+        url = self.bench.driver.url(number)
+        count = self.model.items.count(number)
+        with self.aside():
+            stored = self.scheduler.drain().count(url) > count
+        if stored:
+            return "scheduler.enqueue.bool"
+        if number >= RETRIED:  # it was stored before, when it could be filtered
+            return "scheduler.enqueue.dont-filter"
+        if rule := self._rule_of_fallback(number, error, None):
+            return rule
+        return "scheduler.enqueue.dont-filter" if traits(number).dont_filter else "scheduler.enqueue.duplicate"
+
+    def _rule_of_fallback(self, number: int, error: BaseException | None, raised: BaseException | None) -> str:
+        if error is not None:
+            return "scheduler.enqueue.fallback-transient"
+        unstorable = traits(number).refused or (traits(number).volatile and isinstance(raised, ValueError))
+        return "scheduler.enqueue.fallback-serialization" if self.on_disk and unstorable else ""
+
+    def _judge_fields(self, number: int, value: Any) -> None:
+        """Compare what came with the request that went in."""
+        rule = "scheduler.next.roundtrip"
+        source = self.bench.driver.item(number).source
+        names = self.bench.driver.changes(value, number)
+        own = ' - {"callback", "meta", "cb_kwargs"}' if traits(number).volatile else ""
+        assertion = f"not set(changed({source}, popped)){own}"
+        self.bench.expect(rule, not names, f"{source} as it was", f"another {', '.join(names)}", assertion, final=True)
+
+    def _judge_none(self, *, silent: bool) -> None:
+        """Decide what it means that nothing came."""
+        if not self.model.items:
+            self.covered["scheduler.next.none-empty"] += 1
+            return
+        if silent:
+            self.covered["scheduler.next.outage"] += 1
+            return
+        self._expect_on_disk()
+        steps = list(self.bench.recorder.steps)
+        left = self.scheduler.drain()
+        expected = Counter(map(self.bench.driver.url, self.model.items))
+        doubtful = Counter(map(self.bench.driver.url, self.model.doubtful.elements()))
+        if not expected - Counter(left) and not Counter(left) - expected - doubtful:
+            self.bench.recorder.steps[:] = steps
+            if self.configurable:
+                tail = ["assert popped is not None, popped"]
+                rule = "scheduler.next.no-spurious-none"
+                self.bench.fail(rule, f"one of {len(left)} pending requests", "None", tail, final=True)
+            self._lost_sight = True  # that is permitted, and everything was taken out now
+            return
+        del self.bench.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
+        missing = next((n for n in self.model.items if self.bench.driver.url(n) not in left), self.model.items[0])
+        literal = f'"{self.bench.driver.url(missing)}"'
+        tail = [f"assert {literal} in left, left"]
+        if len(left) < len(self.model):  # in another order, which is right too, others may be left
+            tail = [f"assert len(left) >= {len(self.model)}, left"]
+        self.bench.fail("scheduler.enqueue.true", f"{literal} among what is left", str(left), tail)
+
+    def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> int:
+        """Report a request that should not have come now.
+
+        Where Scrapy promises no order, a wrong one is reported when the sequence has ended: all else can be judged without it.
+        Then the number of the request is returned.
+        """
+        self._expect_on_disk()
+        driver = self.bench.driver
+        rule = "scheduler.enqueue.true"
+        if number in self.model.items:
+            rule = order_rule(self.bench, self.model, number, allowed)
+            if self.configurable and self._lost(number):
+                rule = "scheduler.enqueue.true"
+        elif number in self._before and self._resumed:
+            rule = "scheduler.resume.no-dup"
+        elif number in self._failed:
+            rule = "scheduler.enqueue.other-propagates"
+        elif number in self._rejected:
+            rule = "scheduler.enqueue.false"
+        condition = driver.among_source("popped", [driver.item(n) for n in allowed])
+        expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
+        tail = [f"assert {condition}, f'got {{popped!r}}'"]
+        try:
+            self.bench.fail(rule, expected, value, tail)
+        except RuleBroken as failure:
+            if self.configurable or number is None or number not in self.model.items:
+                raise
+            failure.survived = True
+            self._disorder = failure
+            self.model.ignore_priorities()
+            return number
+
+    def _lost(self, came: int) -> bool:
+        """Whether not everything else comes: then this one came too early only because others are gone."""
+        with self.aside():
+            left = Counter(self.scheduler.drain())
+        return bool(Counter(map(self.bench.driver.url, self.model.items)) - left - Counter([self.bench.driver.url(came)]))
+
+    def _credit(self, number: int, allowed: list[int]) -> None:
+        """Credit the rules that this one showed to be kept."""
+        others = [n for n in self.model.items if n != number]
+        mine = traits(number)
+        equal = [n for n in others if traits(n).priority == mine.priority]
+        self.covered["scheduler.enqueue.true"] += 1
+        self.covered["scheduler.next.priority"] += any(traits(n).priority < mine.priority for n in others)
+        self.covered["scheduler.resume.no-dup"] += self._resumed
+        if not self.configurable:
+            return
+        self.covered["scheduler.next.no-spurious-none"] += 1
+        in_memory = set(self.model.stored(Place.MEMORY))
+        self.covered["scheduler.next.memory-first"] += number in in_memory and any(n not in in_memory for n in equal)
+
+    def _count(self) -> None:
+        """Compare the statistics of this run."""
+        if not self.configurable:
+            return
+        stats = self.scheduler.crawler.stats
+        if self.on_disk:
+            rule, name = "scheduler.enqueue.unserializable-stat", "scheduler/unserializable"
+            self._expect_stat(rule, name, stats.get_value(name, 0), Trouble.refusals)
+            self._expect_on_disk()
+        for rule, names in {"scheduler.enqueue.stats": ENQUEUED, "scheduler.next.stats": DEQUEUED}.items():
+            for name in names:
+                self._expect_stat(rule, name, stats.get_value(name, 0), self.model.stats[name])
+
+    def _expect_on_disk(self) -> None:
+        """Compare how many requests went to disk in this run."""
+        if self.on_disk:
+            rule = "scheduler.enqueue.disk-first"
+            pushed, expected = len(Trouble.stored), self.model.stats["scheduler/enqueued/disk"]
+            assertion = f"len(Trouble.stored) == {expected}"
+            self.bench.expect(rule, pushed == expected, f"{expected} requests on disk", str(pushed), assertion)
+
+    def _expect_stat(self, rule: str, name: str, actual: Any, expected: int) -> None:
+        text = f"{name} {expected}"
+        self.bench.expect(rule, actual == expected, text, actual, f'crawler.stats.get_value("{name}", 0) == {expected}')
