@@ -82,8 +82,9 @@ class Job:
         """Open it, enqueue requests, and close it cleanly."""
         scheduler = self.bench.driver.open(job="job")
         if content.loop:
-            scheduler.call(
-                content.loop, "scheduler.enqueue.true", lambda: [scheduler.raw.enqueue_request(i.value) for i in content.items]
+            enqueue = scheduler.raw.enqueue_request
+            self.bench.recorder.call(
+                content.loop, "scheduler.enqueue.true", lambda: [enqueue(item.value) for item in content.items]
             )
         else:
             for item in content.items:
