@@ -21,12 +21,12 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, is_unsupported
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
-from queue_conformance.engine.scripts import namespace, quoted
+from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.model import Place
-from queue_conformance.script_support import example, kills
+from queue_conformance.script_support import example
 
 _URL = re.compile(r"https://[^/]*/(\d+)")
 
@@ -74,11 +74,10 @@ class PriorityQueueDriver(CrawlerDriver):
         "bool": "pq.len.truth",
         "close": "pq.close.closes-all",
     }
-    definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine, kills)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.names.update(namespace(example, downstreams))
         self.renew(directory)
 
     def renew(self, directory: Path) -> None:
