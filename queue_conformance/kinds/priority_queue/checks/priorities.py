@@ -67,7 +67,7 @@ def the_priority_at_the_push_counts(queue, pop_urls):
     assert pop_urls(queue, 3) == ["https://a.example/1", "https://a.example/2", "https://a.example/3"]
 
 
-@check("pq.scale.buckets")
+@check("pq.scale.buckets", presupposes="push:0 push:0 length pop pop")
 def many_buckets_need_few_descriptors(bench, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")
