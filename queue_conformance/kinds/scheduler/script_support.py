@@ -5,6 +5,7 @@ Scripts quote the definitions that they need from this file word by word; they h
 
 import datetime
 import logging
+import os
 import pickle
 import re
 import time
@@ -264,10 +265,13 @@ def kind_of(result):
     return "None" if result is None else type(result).__name__
 
 
-def overwrite(path, url):
-    """Damage a URL in a file."""
-    content = Path(path).read_bytes()
-    Path(path).write_bytes(content.replace(url, url.replace(b"example", b"\xff" * 7)))
+def damage_file(path, size=None):
+    """Give a file another size; without one, damage a URL in it."""
+    if size is not None:
+        os.truncate(path, size)
+    else:
+        content = Path(path).read_bytes()
+        Path(path).write_bytes(content.replace(b"://example.com/3", b"://" + b"\xff" * 7 + b".com/3"))
 
 
 class Records(logging.Handler):

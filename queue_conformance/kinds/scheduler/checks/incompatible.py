@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
-from queue_conformance.kinds.scheduler.script_support import NotedFilter, ShelfQueue, filter_calls, overwrite
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, ShelfQueue, damage_file, filter_calls
 
 
 @check(
@@ -56,8 +55,6 @@ class Damage(NamedTuple):
 SHELVES = {"SCHEDULER_DISK_QUEUE": ShelfQueue, "SCHEDULER_START_DISK_QUEUE": ShelfQueue, "DUPEFILTER_CLASS": NotedFilter}
 """With these no file holds a request, so that all files are about them."""
 
-URL = b"https://example.com/3"
-
 
 def damages(bench: Bench, _attempt: Attempt) -> Iterator[Damage]:
     """Yield priority queues that read what others wrote, where settings name them, and damage to each file."""
@@ -77,7 +74,7 @@ def damages(bench: Bench, _attempt: Attempt) -> Iterator[Damage]:
         yield Damage(settings, settings, name, len(content) // 2)
         if configurable:
             yield Damage(settings, settings, name, 0)
-        elif URL in content:
+        elif b"://example.com/3" in content:
             yield Damage(settings, settings, name)
 
 
@@ -89,10 +86,8 @@ def state_that_cannot_be_used_is_not_ignored(
     for number in (0, 3, 20):
         scheduler.enqueue_request(fresh(number))
     close(scheduler)
-    if damage.size is not None:
-        os.truncate(f"{directory}/{damage.file}", damage.size)
-    elif damage.file:
-        overwrite(f"{directory}/{damage.file}", URL)
+    if damage.file:
+        damage_file(f"{directory}/{damage.file}", damage.size)
     with tolerated() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **damage.after})
         left = remaining(scheduler)
@@ -129,10 +124,8 @@ def close_works_after_an_open_that_failed(
     for number in (0, 3, 20):
         scheduler.enqueue_request(fresh(number))
     close(scheduler)
-    if damage.size is not None:
-        os.truncate(f"{directory}/{damage.file}", damage.size)
-    elif damage.file:
-        overwrite(f"{directory}/{damage.file}", URL)
+    if damage.file:
+        damage_file(f"{directory}/{damage.file}", damage.size)
     scheduler = build_scheduler("job", **{**default_queues, **damage.after, **filter_if_used})
     NotedFilter.calls.clear()
     with tolerated() as failed:
