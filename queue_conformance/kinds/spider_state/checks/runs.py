@@ -79,7 +79,7 @@ def every_clean_close_saves(start_fresh, start, change, finish, state_of, about,
         assert state_of(spider) == {"count": 1}
 
 
-@check("state.saved", name="state.crash")
+@check("state.saved", name="state.saved.crash")
 def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, state_of, note):
     spider = start_fresh()
     change(spider, {"count": 1})
