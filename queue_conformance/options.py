@@ -412,8 +412,8 @@ def _hidden(given: Any) -> Any:
     """Return what was given as messages show it, without what looks like a secret."""
     import re
 
-    from queue_conformance.reports.secret_values import is_secret
-    from queue_conformance.reports.secrets import HIDDEN, Secrets
+    from queue_conformance.secrets import HIDDEN, Secrets
+    from queue_conformance.secrets.values import is_secret
 
     if isinstance(given, Mapping):
         return Secrets(given).settings({str(name): value for name, value in given.items()})

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.process import run_script
-from queue_conformance.reports.secrets import HIDDEN, Secrets, needed
+from queue_conformance.secrets import HIDDEN, Secrets, needed
 
 SCRIPT = "script.py"
 

@@ -31,10 +31,10 @@ from queue_conformance.entrances.printing import WithoutSecrets, told
 from queue_conformance.options import settings_of
 from queue_conformance.replay import ReplayError, State, replay
 from queue_conformance.reports import Report, files, jsonl, report_on
-from queue_conformance.reports.secret_values import is_ordinary, is_secret
-from queue_conformance.reports.secrets import Secrets
 from queue_conformance.running.execution import Conditions
 from queue_conformance.running.survey import Survey, survey
+from queue_conformance.secrets import Secrets
+from queue_conformance.secrets.values import is_ordinary, is_secret
 
 NAMES = (
     *("PASSWORD_REDIS", "API-KEY", "AUTHORIZATION", "COOKIE", "SESSION_ID", "ENCRYPTION_KEY", "redisPassword", "DSN"),

@@ -12,8 +12,8 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.entrances.runs import Run
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Target, UsageError
-from queue_conformance.reports.secrets import Secrets
 from queue_conformance.running.examination import Examination
+from queue_conformance.secrets import Secrets
 
 
 @dataclass(frozen=True, eq=False)

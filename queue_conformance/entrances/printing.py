@@ -14,7 +14,7 @@ from _pytest._io import TerminalWriter
 from queue_conformance.replay import REPLAY, last
 from queue_conformance.reports import ImplementationReport, Report, failure
 from queue_conformance.reports.placement import Shown
-from queue_conformance.reports.secrets import Secrets
+from queue_conformance.secrets import Secrets
 from queue_conformance.verdicts import RuleVerdict
 
 _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bold"}

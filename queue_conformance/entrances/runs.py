@@ -17,11 +17,11 @@ from queue_conformance.faults.leftovers import Keys, keys_of, note_on
 from queue_conformance.isolation import FlightRecorder, IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
-from queue_conformance.reports.secrets import Secrets
 from queue_conformance.running.examination import Examination
 from queue_conformance.running.execution import Conditions
 from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.running.survey import Survey, survey
+from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
 

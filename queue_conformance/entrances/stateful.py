@@ -32,9 +32,9 @@ from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import Command
 from queue_conformance.isolation import FlightRecorder
 from queue_conformance.options import Common, UsageError
-from queue_conformance.reports.secrets import Secrets
 from queue_conformance.running.execution import Conditions, served
 from queue_conformance.running.survey import survey
+from queue_conformance.secrets import Secrets
 
 
 class QueueMachine(RuleBasedStateMachine):

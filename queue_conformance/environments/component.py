@@ -24,8 +24,9 @@ from queue_conformance.engine.scripts import (
     source_of_settings,
 )
 from queue_conformance.environments import engine, world
+from queue_conformance.environments import runs as running
 from queue_conformance.environments.crawling import CrawlerDriver
-from queue_conformance.script_support import example, kills, processes, running
+from queue_conformance.script_support import example, kills, processes
 
 PRIORITY = 20
 """The priority of settings of a project."""

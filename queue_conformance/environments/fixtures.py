@@ -7,7 +7,7 @@ from typing import Any
 from queue_conformance.engine.context import Context, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.environments import engine
-from queue_conformance.script_support import running
+from queue_conformance.environments import runs as running
 
 operation(engine.change_settings)
 operation(engine.occupy)

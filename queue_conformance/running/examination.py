@@ -10,11 +10,11 @@ from typing import Any
 from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check, checks_of
-from queue_conformance.reports.secrets import Secrets
 from queue_conformance.running.execution import Conditions, blocked, execute
 from queue_conformance.running.preflight import claims_of, preflight_of
 from queue_conformance.running.spawning import execute_in_spawned
 from queue_conformance.running.survey import Survey
+from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.specification.kinds import Kind, Profile

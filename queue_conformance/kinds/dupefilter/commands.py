@@ -13,11 +13,11 @@ from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
+from queue_conformance.environments import runs as running
 from queue_conformance.environments.component import files_in
 from queue_conformance.kinds.dupefilter import FILTERS
 from queue_conformance.kinds.dupefilter.driver import OpenFilter
 from queue_conformance.kinds.dupefilter.model import DupeFilterModel
-from queue_conformance.script_support import running
 
 VARIABLES = ("dupefilter", "other")
 

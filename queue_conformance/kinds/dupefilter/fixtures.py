@@ -11,14 +11,15 @@ from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import ScrapyDeprecationWarning
 
 from queue_conformance.engine import process
+from queue_conformance.engine.accidents import ACCIDENTS, is_accident
 from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.fixtures import Uncertain, operation
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import NOTHING, OperationRaised, TakesTooLong
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
-from queue_conformance.running.accidents import ACCIDENTS, is_accident
-from queue_conformance.script_support import processes, running
+from queue_conformance.environments import runs as running
+from queue_conformance.script_support import processes
 
 RULES = {"request_seen": "dupefilter.seen.first", "close": "dupefilter.close.releases"}
 """The rule that is broken if an operation raises, or does not return."""

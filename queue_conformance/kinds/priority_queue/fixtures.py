@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from queue_conformance.engine.accidents import ACCIDENTS, is_accident
 from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable
@@ -15,7 +16,6 @@ from queue_conformance.engine.writing import INDENT, Block
 from queue_conformance.environments import fixtures as components  # noqa: F401  registers those of components
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
-from queue_conformance.running.accidents import ACCIDENTS, is_accident
 
 START = {"is_start_request": True}
 """The meta of a start request."""

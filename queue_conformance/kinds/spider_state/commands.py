@@ -6,9 +6,9 @@ from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.environments import runs as running
 from queue_conformance.kinds.spider_state.driver import Run
 from queue_conformance.kinds.spider_state.model import StateModel
-from queue_conformance.script_support import running
 from queue_conformance.script_support.example import same
 
 FRESH = "state.fresh"

@@ -12,8 +12,8 @@ from scrapy.utils.misc import build_from_crawler
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine.recording import NOTHING, OperationRaised
+from queue_conformance.environments import runs as running
 from queue_conformance.environments.component import ComponentDriver, files_in
-from queue_conformance.script_support import running
 
 
 class Run:

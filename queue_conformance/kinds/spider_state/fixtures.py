@@ -8,7 +8,7 @@ from typing import Any
 from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
-from queue_conformance.script_support import running
+from queue_conformance.environments import runs as running
 
 operation(running.change, "state.fresh")
 operation(running.count_page)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_queue.common import ASYNC
-from queue_conformance.running.processes import expect_kept_for_another_process
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""

@@ -11,8 +11,8 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
 from queue_conformance.kinds.dupefilter import FILTERS
-from queue_conformance.script_support.running import ByURL, FingerprintFromMeta
 
 LENGTHS = (0, 1, 19, 20, 21, 255, 256, 65535, 65536)
 """Bytes of a fingerprint; the last one is more than every format must hold."""

@@ -2,8 +2,8 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
+from queue_conformance.environments.runs import Records
 from queue_conformance.kinds.dupefilter import FILTERS
-from queue_conformance.script_support.running import Records
 
 FILTERED = (1, 1, 2)
 """The duplicates."""

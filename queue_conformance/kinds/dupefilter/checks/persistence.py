@@ -6,10 +6,10 @@ import logging
 
 from scrapy import Request
 
+from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
+from queue_conformance.environments.runs import Records, foreign_content
 from queue_conformance.kinds.dupefilter import FILTERS
-from queue_conformance.running.processes import expect_kept_for_another_process
-from queue_conformance.script_support.running import Records, foreign_content
 
 RESUME = "dupefilter.persist.resume"
 

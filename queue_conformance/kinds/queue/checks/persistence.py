@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
-from queue_conformance.running.processes import expect_kept_for_another_process
 
 
 @check("queue.persist.reopen")

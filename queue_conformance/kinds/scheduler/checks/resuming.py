@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.another_process import expect_in_another_process
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue
-from queue_conformance.running.processes import expect_in_another_process
 
 ALL = "scheduler.resume.all"
 

@@ -11,7 +11,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.environments.component import files_in
-from queue_conformance.script_support.running import Records, contents_below
+from queue_conformance.environments.runs import Records, contents_below
 
 UNSTORABLE = (
     lambda: lambda: None,

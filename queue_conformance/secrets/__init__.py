@@ -15,7 +15,7 @@ from typing import Any
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Violation
 from queue_conformance.engine.scripts import source_of_setting
-from queue_conformance.reports.secret_values import (
+from queue_conformance.secrets.values import (
     SLASH,
     cut_off,
     encoded,
