@@ -10,7 +10,7 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Remark
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
-from queue_conformance.kinds.async_queue.common import ASYNC, REAL
+from queue_conformance.kinds.async_queue.common import REAL
 from queue_conformance.kinds.async_queue.driver import PRIORITIES, Pending
 from queue_conformance.kinds.async_queue.judgement import MOMENT, Judge
 from queue_conformance.loops import table_of
@@ -265,4 +265,4 @@ def not_run(loop: Any) -> bool:
 
 LOCKSTEP = AsyncQueueLockstep
 
-machine(AsyncQueueLockstep, ASYNC)
+machine(AsyncQueueLockstep)

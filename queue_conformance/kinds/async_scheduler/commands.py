@@ -9,7 +9,7 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS, LOST
 from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel
-from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, request
+from queue_conformance.kinds.async_scheduler.scene import Scene, request
 from queue_conformance.loops import outcome_of
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
@@ -370,4 +370,4 @@ class AsyncSchedulerLockstep(Lockstep):
 
 LOCKSTEP = AsyncSchedulerLockstep
 
-machine(AsyncSchedulerLockstep, KINDS)
+machine(AsyncSchedulerLockstep)

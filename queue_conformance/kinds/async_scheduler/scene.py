@@ -11,10 +11,7 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import NotExercised, RuleBroken
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.scripts import quoted
-from queue_conformance.kinds.async_scheduler.kind import ASYNC_SCHEDULER
 from queue_conformance.loops import NeverAtRest, NeverReturns, outcome_of, place_of
-
-KINDS = frozenset({ASYNC_SCHEDULER})
 
 OWNERS = {
     "add": "ascheduler.add.forms",

@@ -1,7 +1,5 @@
 """All of duplicates filters."""
 
-from queue_conformance.kinds.dupefilter.kind import DUPEFILTER
-
 MODULES = (
     "fixtures",
     "preflight",
@@ -15,6 +13,3 @@ MODULES = (
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""
-
-FILTERS = frozenset({DUPEFILTER})
-"""What the checks of this suite drive."""

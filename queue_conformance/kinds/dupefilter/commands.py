@@ -15,7 +15,6 @@ from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.environments import runs as running
 from queue_conformance.environments.component import files_in
-from queue_conformance.kinds.dupefilter import FILTERS
 from queue_conformance.kinds.dupefilter.driver import OpenFilter
 from queue_conformance.kinds.dupefilter.model import DupeFilterModel
 
@@ -228,4 +227,4 @@ class FilterLockstep(Lockstep):
 
 LOCKSTEP = FilterLockstep
 
-machine(FilterLockstep, FILTERS)
+machine(FilterLockstep)

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.instrument import instrument
-from queue_conformance.kinds.dupefilter import FILTERS, fixtures  # noqa: F401  registers those of dupefilters
+from queue_conformance.kinds.dupefilter import fixtures  # noqa: F401  registers those of dupefilters
 from queue_conformance.script_support.support import names_below
 
 RULES = ("dupefilter.iface", "dupefilter.open.result", "dupefilter.seen.bool")
@@ -65,13 +65,13 @@ def _it_is_there(open_filter, request_of, job, about, rule, name):
             assert names_below(job) != [], claimed
 
 
-@check("dupefilter.iface", kinds=FILTERS)
+@check("dupefilter.iface")
 def what_is_filtered_can_be_logged(build_filter, missing_methods):
     dupefilter = build_filter()
     assert missing_methods(dupefilter, ["log"]) == []
 
 
-@check("dupefilter.open.result", kinds=FILTERS)
+@check("dupefilter.open.result")
 def open_and_close_return_none_or_a_deferred(build_filter, wait):
     dupefilter = build_filter()
     for method in ("open", "close"):

@@ -4,10 +4,9 @@ import asyncio
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
-from queue_conformance.kinds.async_queue.common import ASYNC
 
 
-@check("aqueue.bound.limit", kinds=ASYNC)
+@check("aqueue.bound.limit")
 def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
     queue = open_async_queue(maxsize=2)
     for request in map(prioritized, (4, 8, 12, 16)):
@@ -18,7 +17,6 @@ def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
 
 @check(
     "aqueue.bound.limit",
-    kinds=ASYNC,
     name="bound.at-once",
     steps=("", "tick", "tick run_job:0 deliver:0", "tick run_job:0 run_job:0 deliver:0 deliver:0 tick"),
 )
@@ -29,13 +27,13 @@ def puts_at_once_do_not_exceed_the_limit(bench, play, steps):
     play(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
 
 
-@check("aqueue.bound.full-signal", kinds=ASYNC)
+@check("aqueue.bound.full-signal")
 def puts_on_a_full_queue_raise(play):
     play("limit:1 put:0 put:0 size")
     play("limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size")
 
 
-@check("aqueue.bound.usable", kinds=ASYNC)
+@check("aqueue.bound.usable")
 def a_bounded_queue_can_be_filled(bench, play):
     play("limit:1 put:0 size get put:0 get put:0")
     play("limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size")
@@ -43,12 +41,12 @@ def a_bounded_queue_can_be_filled(bench, play):
         play("limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0")
 
 
-@check("aqueue.size", kinds=ASYNC)
+@check("aqueue.size")
 def size_counts_what_is_stored(play):
     play("size put:0 size put:0 size get size put:0 size get get size put:0 size")
 
 
-@check("aqueue.maxsize", kinds=ASYNC, options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
+@check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
 def maxsize_tells_the_limit(bench, open_async_queue, options):
     if options and not bench.offers("bounded"):
         raise NotCovered("it has no bound")
@@ -59,7 +57,7 @@ def maxsize_tells_the_limit(bench, open_async_queue, options):
     assert type(limit) is int
 
 
-@check("aqueue.clear", kinds=ASYNC)
+@check("aqueue.clear")
 def clear_removes_everything(bench, play):
     play("clear put:0 put:0 clear size put:0 size get put:0 clear")
     if bench.offers("persistent"):
@@ -69,7 +67,7 @@ def clear_removes_everything(bench, play):
             play("limit:2 put:0 put:0 clear put:0 put:0 size")
 
 
-@check("aqueue.clear", kinds=ASYNC, name="clear.dedupe")
+@check("aqueue.clear", name="clear.dedupe")
 def clear_removes_the_memory_of_duplicates(bench, open_async_queue, put, loop):
     if not bench.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
@@ -80,7 +78,7 @@ def clear_removes_the_memory_of_duplicates(bench, open_async_queue, put, loop):
     assert loop.run(queue.size()) == 1
 
 
-@check("aqueue.close.twice", kinds=ASYNC, stored=((), (4,)))
+@check("aqueue.close.twice", stored=((), (4,)))
 def closing_twice_is_harmless(open_async_queue, put, loop, stored, about, rule):
     queue = open_async_queue()
     for number in stored:
@@ -90,7 +88,7 @@ def closing_twice_is_harmless(open_async_queue, put, loop, stored, about, rule):
         loop.run(queue.close())
 
 
-@check("aqueue.close.releases", kinds=ASYNC)
+@check("aqueue.close.releases")
 def close_ends_all_tasks(open_async_queue, put, loop):
     queue = open_async_queue()
     put(queue, 4)
@@ -102,7 +100,7 @@ def close_ends_all_tasks(open_async_queue, put, loop):
     assert left == [], "no task of the queue"
 
 
-@check("aqueue.close.releases", kinds=ASYNC, name="close.connections")
+@check("aqueue.close.releases", name="close.connections")
 def close_ends_all_connections(async_backend, connections_left, open_async_queue, put, loop):
     queue = open_async_queue()
     put(queue, 4)

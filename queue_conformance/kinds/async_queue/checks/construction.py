@@ -2,23 +2,22 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
-from queue_conformance.kinds.async_queue.common import ASYNC
 
 
-@check("aqueue.iface", kinds=ASYNC)
+@check("aqueue.iface")
 def the_factory_accepts_the_class(builds_itself, from_factory):
     queue = from_factory()
     assert queue is not None
 
 
-@check("aqueue.ctor.errors", kinds=ASYNC)
+@check("aqueue.ctor.errors")
 def unknown_keywords_are_refused(builds_itself, open_async_queue, put, raises):
     with raises(TypeError, because=": the keyword is unknown"):  # at once, or at the first use
         queue = open_async_queue(no_such_option=1)
         put(queue, 1)
 
 
-@check("aqueue.ctor.errors", kinds=ASYNC, name="ctor.negative-bound")
+@check("aqueue.ctor.errors", name="ctor.negative-bound")
 def negative_bounds_are_refused(bench, builds_itself, open_async_queue, raises):
     if not bench.offers("bounded"):
         raise NotCovered("it has no bound")
@@ -26,7 +25,7 @@ def negative_bounds_are_refused(bench, builds_itself, open_async_queue, raises):
         open_async_queue(maxsize=-1)
 
 
-@check("aqueue.ctor.shipped-config", kinds=ASYNC)
+@check("aqueue.ctor.shipped-config")
 def the_shipped_configuration_works(
     builds_itself, shipped_config, default_place, open_async_queue, put, loop, prioritized, about, rule
 ):

@@ -2,16 +2,14 @@
 
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.killpoints import When
-from queue_conformance.kinds.async_queue.common import ASYNC
 
 CRASH = "aqueue.persist.crash"
 TORN = "aqueue.persist.torn"
 
 
-@crash_sweep(TORN, kinds=ASYNC, workloads=lambda bench: ["put:4 put:8 put:12"], ways={When.TORN}, points=lambda bench: 12)
+@crash_sweep(TORN, workloads=lambda bench: ["put:4 put:8 put:12"], ways={When.TORN}, points=lambda bench: 12)
 @crash_sweep(
     CRASH,
-    kinds=ASYNC,
     workloads=lambda bench: ["put:4 put:8 put:12 put:16"],
     ways={When.AFTER, When.LINE},
     points=lambda bench: 48 if bench.driver.simulated else 8,  # the stock loop has to wait in earnest

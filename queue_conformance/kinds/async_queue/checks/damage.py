@@ -5,7 +5,6 @@ from pathlib import Path
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.kinds.async_queue.common import ASYNC
 from queue_conformance.script_support.support import names_below
 
 ITEMS = (4, 8, 12)
@@ -18,7 +17,7 @@ MOST = 12
 """Gets after which a queue that never comes to an end is given up."""
 
 
-@check("aqueue.get.bad-item", kinds=ASYNC)
+@check("aqueue.get.bad-item")
 def a_damaged_request_is_reported_once(open_async_queue, put, loop, make_unreadable, drained, directory, urls_of, about, rule):
     queue = open_async_queue()
     for number in ITEMS:
@@ -42,7 +41,7 @@ def a_damaged_request_is_reported_once(open_async_queue, put, loop, make_unreada
 FOREIGN = ("README.txt", ".hidden", "notes.req.bak", "x_y.req", "1_2_3.req", "core")
 
 
-@check("aqueue.persist.foreign-files", kinds=ASYNC)
+@check("aqueue.persist.foreign-files")
 def files_of_others_are_left_alone(open_async_queue, put, loop, directory, prioritized, about, rule):
     queue = open_async_queue()
     for number in ITEMS:

@@ -11,7 +11,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import commands
-from queue_conformance.kinds.async_queue.common import ASYNC, REAL
+from queue_conformance.kinds.async_queue.common import REAL
 from queue_conformance.loops import outcome_of
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
@@ -21,26 +21,26 @@ MOMENTS = 20
 """How many moments a task gets at most on the stock loop, which is long enough for a few answers of a server."""
 
 
-@check("aqueue.get.blocks", kinds=ASYNC)
+@check("aqueue.get.blocks")
 def get_waits_for_a_request(play):
     play("start_get settle put:0 get")
     play("start_get start_get settle put:0 settle put:0 size")
     play("put:0 get start_get settle start_put:0 start_put:0 settle size")
 
 
-@check("aqueue.get.close-wakes", kinds=ASYNC)
+@check("aqueue.get.close-wakes")
 def close_ends_waiting_gets(play):
     play("start_get settle close")
     play("put:0 get start_get start_get settle close")
 
 
-@check("aqueue.get.closed-drains", kinds=ASYNC)
+@check("aqueue.get.closed-drains")
 def what_is_left_is_returned_after_close(play):
     play("put:0 close get get")
     play("put:0 put:0 put:0 close get get get get get")
 
 
-@check("aqueue.get.cancel-safe", kinds=ASYNC)
+@check("aqueue.get.cancel-safe")
 def cancelled_gets_lose_nothing(bench, play, note):
     simulated = bench.driver.simulated
     for before, after in (
@@ -59,7 +59,7 @@ def cancelled_gets_lose_nothing(bench, play, note):
         note(*REAL.format("gets were cancelled").split(": ", 1))
 
 
-@check("aqueue.get.concurrent", kinds=ASYNC)
+@check("aqueue.get.concurrent")
 def each_request_goes_to_one_getter(play):
     play("put:0 put:0 put:0 start_get start_get start_get settle size")
     play("start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size")
@@ -78,7 +78,7 @@ def where(sequence: str, *values: Any) -> Callable[[Bench, Attempt], Iterator[An
     return yielding
 
 
-@check("aqueue.iter", kinds=ASYNC, numbers=[where("put:0 put:0 close get get get", (4, 8))])
+@check("aqueue.iter", numbers=[where("put:0 put:0 close get get get", (4, 8))])
 def async_for_yields_what_is_left(open_async_queue, put, loop, each, urls_of, numbers, about, rule):
     with about(rule):
         queue = open_async_queue()
@@ -94,7 +94,6 @@ def async_for_yields_what_is_left(open_async_queue, put, loop, each, urls_of, nu
 
 @check(
     "aqueue.iter",
-    kinds=ASYNC,
     name="iter.waits",
     numbers=[where("put:0 get start_get start_get settle put:0 settle close", ((4, 8), ()), ((), (4, 8)), ((4,), (8,)))],
 )
@@ -118,7 +117,7 @@ def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers
         assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(before + later))
 
 
-@check("aqueue.iter.cancel", kinds=ASYNC)
+@check("aqueue.iter.cancel")
 def cancelling_async_for_ends_the_task(open_async_queue, put, loop, each):
     queue = open_async_queue()
     put(queue, 4)

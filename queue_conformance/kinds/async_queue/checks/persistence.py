@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_queue.common import ASYNC
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
@@ -12,7 +11,7 @@ STORED = (4, 8, 12)
 MANY = 20
 
 
-@check("aqueue.close.keeps", kinds=ASYNC)
+@check("aqueue.close.keeps")
 def close_keeps_the_requests(open_async_queue, put, loop):
     queue = open_async_queue()
     for number in range(MANY):
@@ -24,7 +23,6 @@ def close_keeps_the_requests(open_async_queue, put, loop):
 
 @check(
     "aqueue.persist.reopen",
-    kinds=ASYNC,
     sequence=(
         "put:0 put:0 put:0 reopen size reopen put:0 reopen get get get get",
         "put:0 put:0 get reopen put:0 get reopen get reopen size put:0",
@@ -35,7 +33,7 @@ def requests_survive_reopening(play, sequence):
     play(sequence)
 
 
-@check("aqueue.persist.reopen", kinds=ASYNC, name="reopen.new-process")
+@check("aqueue.persist.reopen", name="reopen.new-process")
 def requests_survive_in_another_process(bench, open_async_queue, put, loop, urls_of, rule):
     queue = open_async_queue()
     for number in STORED:

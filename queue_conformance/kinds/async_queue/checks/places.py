@@ -2,10 +2,9 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.kinds.async_queue.common import ASYNC
 
 
-@check("aqueue.persist.isolated", kinds=ASYNC)
+@check("aqueue.persist.isolated")
 def default_places_are_not_shared(bench, default_place, child, open_async_queue, put, loop):
     if bench.driver.place is None or bench.driver.requires(bench.driver.place):
         raise NotApplicable("the place of storage has no default")

@@ -18,17 +18,16 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
-from queue_conformance.kinds.async_queue.common import ASYNC
 from queue_conformance.script_support.example import Exactly
 from queue_conformance.strategies import TEXT
 
 
-@check("aqueue.put.accept", kinds=ASYNC)
+@check("aqueue.put.accept")
 def put_stores(play):
     play("size put:0 size put:0 size get size put:0 get get size")
 
 
-@check("aqueue.put.result", kinds=ASYNC, options=({}, {"dedupe": True}))
+@check("aqueue.put.result", options=({}, {"dedupe": True}))
 def put_tells_at_most_whether_it_stored(bench, open_async_queue, put, loop, options):
     if options and not bench.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
@@ -50,7 +49,7 @@ FULL: dict[str, object] = {}
 """What is refused because there is no room for it."""
 
 
-@check("aqueue.put.failed-no-trace", kinds=ASYNC, fields=(*HARMFUL, FULL))
+@check("aqueue.put.failed-no-trace", fields=(*HARMFUL, FULL))
 def failed_puts_leave_no_trace(bench, play, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
     if fields is FULL:
         if not bench.offers("bounded"):
@@ -79,7 +78,7 @@ def failed_puts_leave_no_trace(bench, play, open_async_queue, put, loop, request
 STEPS = ("tick", "run_job:0", "deliver:0") * 8
 
 
-@check("aqueue.put.cancelled-no-trace", kinds=ASYNC, count=range(len(STEPS) + 1))
+@check("aqueue.put.cancelled-no-trace", count=range(len(STEPS) + 1))
 def cancelled_puts_leave_no_trace(bench, play, count):
     if not bench.driver.simulated:
         raise NotCovered(STOCK)
@@ -90,7 +89,7 @@ def cancelled_puts_leave_no_trace(bench, play, count):
         play(f"{cancelled} put:0 reopen size put:0 get reopen")
 
 
-@check("aqueue.put.closed", kinds=ASYNC)
+@check("aqueue.put.closed")
 def puts_on_a_closed_queue_do_nothing(bench, play):
     play("close put:0 put:0 get")
     play("put:0 close put:0 get get")
@@ -100,12 +99,12 @@ def puts_on_a_closed_queue_do_nothing(bench, play):
         play("limit:1 put:0 close put:0 get")
 
 
-@check("aqueue.order.priority", kinds=ASYNC)
+@check("aqueue.order.priority")
 def requests_come_by_priority(play):
     play("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get")
 
 
-@check("aqueue.order.priority", kinds=ASYNC, name="no-priority", order=((1, 0, -1), (-1, 0, 1)))
+@check("aqueue.order.priority", name="no-priority", order=((1, 0, -1), (-1, 0, 1)))
 def a_request_without_a_priority_has_0(open_async_queue, put, loop, prioritized, order):
     queue = open_async_queue()
     if not _has_default(queue.raw.put):
@@ -127,7 +126,7 @@ def _has_default(put: Callable[..., object]) -> bool:
     return parameter is not None and parameter.default is not inspect.Parameter.empty
 
 
-@check("aqueue.order.fifo", kinds=ASYNC)
+@check("aqueue.order.fifo")
 def equal_priorities_come_in_order(bench, play):
     short = "put:0 put:0 put:0 get put:0 put:0 get get get get"
     with bench.collecting():
@@ -145,7 +144,7 @@ UNORDERED = "put:0 put:1 put:3 get get get"
 """Without order, the sign does not matter."""
 
 
-@check("aqueue.order.negative", kinds=ASYNC, presupposes=UNORDERED, reopen=(False, True))
+@check("aqueue.order.negative", presupposes=UNORDERED, reopen=(False, True))
 def negative_priorities_work(bench, open_async_queue, put, loop, drained, about, rule, reopen):
     if reopen and not bench.offers("persistent"):
         raise NotCovered("it is not persistent")
@@ -163,7 +162,7 @@ def negative_priorities_work(bench, open_async_queue, put, loop, drained, about,
         assert came in (sorted(NEGATIVE), sorted(NEGATIVE, reverse=True)), "priorities in their order"
 
 
-@check("aqueue.order.non-int", kinds=ASYNC, priority=(1.5, None, "5", True))
+@check("aqueue.order.non-int", priority=(1.5, None, "5", True))
 def priorities_that_are_no_int_are_refused(open_async_queue, loop, prioritized, raises, priority):
     queue = open_async_queue()
     with raises(Exception, because=f", as the priority is {priority!r}"):
@@ -207,8 +206,8 @@ ODD: tuple[dict[str, object], ...] = (
 REBUILDABLE = "aqueue.put.rebuildable"
 
 
-@check("aqueue.put.rebuildable-rare", kinds=ASYNC, fields=ODD)
-@check(REBUILDABLE, kinds=ASYNC, fields=BARE)
+@check("aqueue.put.rebuildable-rare", fields=ODD)
+@check(REBUILDABLE, fields=BARE)
 def requests_come_back_as_they_were(bench, open_async_queue, loop, requested, tolerated, about, rule, fields):
     request = requested(**fields)
     queue = open_async_queue()
@@ -223,7 +222,7 @@ def requests_come_back_as_they_were(bench, open_async_queue, loop, requested, to
             assert Exactly(getattr(got, name, None)) == getattr(request, name, None), f"{name}={getattr(request, name, None)!r}"
 
 
-@registry.check(REBUILDABLE, kinds=ASYNC, name="rebuildable.drawn")
+@registry.check(REBUILDABLE, name="rebuildable.drawn")
 def drawn_requests_come_back_as_they_were(bench: Bench) -> None:
     known = inspect.signature(bench.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}

@@ -13,12 +13,11 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import describe
 from queue_conformance.faults.outages import Refused
 from queue_conformance.faults.servers import ask
-from queue_conformance.kinds.async_queue.common import ASYNC
 from queue_conformance.kinds.async_queue.driver import PLACES
 from queue_conformance.loops import NeverReturns, RealLoop, outcome_of
 
 
-@check("aqueue.redis.namespace", kinds=ASYNC)
+@check("aqueue.redis.namespace")
 def namespaces_are_independent(bench, open_async_queue, put, loop, prioritized, about, rule):
     if bench.driver.place is None:
         raise NotApplicable(f"the constructor takes none of {', '.join(PLACES)}")
@@ -33,7 +32,7 @@ def namespaces_are_independent(bench, open_async_queue, put, loop, prioritized, 
         assert loop.run(other.get()) == prioritized(8)
 
 
-@check("aqueue.redis.shared", kinds=ASYNC)
+@check("aqueue.redis.shared")
 def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about, rule):
     numbers = [4 * number for number in range(1, 13)]
     queue = open_async_queue()
@@ -50,7 +49,7 @@ def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about
         assert sorted(came) == sorted(urls_of(numbers)), "12 requests, each for one of two crawlers"
 
 
-@check("aqueue.redis.dedupe", kinds=ASYNC)
+@check("aqueue.redis.dedupe")
 def what_is_queued_is_not_stored_again(open_async_queue, put, loop, prioritized, about, rule):
     with about(rule):
         queue = open_async_queue(dedupe=True)
@@ -61,7 +60,7 @@ def what_is_queued_is_not_stored_again(open_async_queue, put, loop, prioritized,
             assert loop.run(queue.get()) in [prioritized(4), prioritized(8)]
 
 
-@check("aqueue.redis.dedupe", kinds=ASYNC, name="redis.update-priority", update=(True, False))
+@check("aqueue.redis.dedupe", name="redis.update-priority", update=(True, False))
 def a_better_priority_counts_if_it_is_to_be_updated(bench, open_async_queue, put, loop, prioritized, about, rule, update):
     if "update_priority" not in bench.driver.parameters:
         raise NotCovered("the constructor takes no update_priority")
@@ -81,7 +80,7 @@ NEW = (7, 4)
 """The release of Redis from which a field of a hash can expire."""
 
 
-@check("aqueue.redis.ttl", kinds=ASYNC, options=({}, {"dedupe": True}))
+@check("aqueue.redis.ttl", options=({}, {"dedupe": True}))
 def requests_disappear_in_time(bench, open_async_queue, put, loop, tolerated, about, rule, options):
     if options and not bench.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
@@ -119,7 +118,7 @@ def _is_old(bench: Bench) -> bool:
     return False
 
 
-@check("aqueue.redis.timeout", kinds=ASYNC)
+@check("aqueue.redis.timeout")
 def a_time_out_of_zero_does_not_wait(bench, open_async_queue, loop, about, rule):
     if "timeout" not in inspect.signature(bench.implementation.cls.get).parameters:
         raise NotApplicable("get has no parameter timeout")
@@ -135,7 +134,7 @@ ANSWER = 8.0
 """Seconds that a client gets to give up."""
 
 
-@check("aqueue.redis.outage", kinds=ASYNC, operation=("put", "get", "size"))
+@check("aqueue.redis.outage", operation=("put", "get", "size"))
 def outages_are_reported_and_survived(
     bench, async_backend, open_async_queue, put, loop, size_again, raises, note, about, rule, operation
 ):
@@ -154,7 +153,7 @@ def outages_are_reported_and_survived(
         assert size in {"put": (1, 2), "get": (0, 1), "size": (1,)}[operation], "the requests, when the server is back"
 
 
-@check("aqueue.redis.orphans", kinds=ASYNC)
+@check("aqueue.redis.orphans")
 def entries_without_request_are_skipped(async_backend, open_async_queue, put, loop, drop_hashes, prioritized, about, rule):
     if not async_backend.server.ours:
         raise NotCovered("only a server of the kit's own may be damaged: --queue-server=redis starts one")

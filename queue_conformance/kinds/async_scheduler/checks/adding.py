@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, add, request
+from queue_conformance.kinds.async_scheduler.scene import Scene, add, request
 
 STATS = "loop.run(scheduler.stats())"
 
 
-@check("ascheduler.ctor.none", kinds=KINDS)
+@check("ascheduler.ctor.none")
 def both_parts_are_required(bench: Bench) -> None:
     rule, name, fingerprinter = "ascheduler.ctor.none", bench.driver.class_name, bench.driver.fingerprinter
     for parts in (f"queue=None, fingerprinter={fingerprinter}()", "queue=MemoryQueue(), fingerprinter=None"):
@@ -19,7 +19,7 @@ def both_parts_are_required(bench: Bench) -> None:
             bench.expect_raises(rule, (ValueError,), lambda source=source: bench.driver.do(source, rule))  # type: ignore[misc]
 
 
-@check("ascheduler.add.forms", kinds=KINDS)
+@check("ascheduler.add.forms")
 def add_takes_urls_and_requests(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.add.forms")
     for line in ('"https://example.com/1"', request(2, priority=5)):
@@ -33,7 +33,7 @@ def add_takes_urls_and_requests(bench: Bench) -> None:
         )
 
 
-@check("ascheduler.add.dedupe", kinds=KINDS)
+@check("ascheduler.add.dedupe")
 def what_was_seen_is_ignored(bench: Bench) -> None:
     rule = "ascheduler.add.dedupe"
     for another in (add(1), add(1, priority=7), 'loop.run(scheduler.add("HTTPS://EXAMPLE.com:443/./1"))'):
@@ -61,7 +61,7 @@ def _changes_nothing(scene: Scene, line: str, expected: str) -> None:
     scene.expect(f"{expected}, so stats() as before", "after == before", "f'{after}, before {before}'")
 
 
-@check("ascheduler.add.closed", kinds=KINDS)
+@check("ascheduler.add.closed")
 def add_does_nothing_after_close(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.add.closed")
     scene.steps(add(1), "loop.run(scheduler.close())")
@@ -77,7 +77,7 @@ def add_does_nothing_after_close(bench: Bench) -> None:
     )
 
 
-@check("ascheduler.add.direct", kinds=KINDS)
+@check("ascheduler.add.direct")
 def a_waiting_consumer_gets_a_request_at_once(bench: Bench) -> None:
     for consumers in (1, 2):
         with bench.collecting():
@@ -93,7 +93,7 @@ def a_waiting_consumer_gets_a_request_at_once(bench: Bench) -> None:
             scene.expect("an empty queue", "not queue.items", "f'{len(queue.items)} in it'")
 
 
-@check("ascheduler.add.direct-fifo", kinds=KINDS)
+@check("ascheduler.add.direct-fifo")
 def consumers_are_served_in_turn(bench: Bench) -> None:
     rule = "ascheduler.add.direct-fifo"
     for cancelled in ("", "consumer1"):
@@ -113,7 +113,7 @@ def consumers_are_served_in_turn(bench: Bench) -> None:
             scene.expect(f"requests {', '.join(wanted)} in the order of the consumers", f"{got} == {wanted}", got)
 
 
-@check("ascheduler.add.direct-cancel", kinds=KINDS)
+@check("ascheduler.add.direct-cancel")
 def a_request_for_a_cancelled_consumer_is_not_lost(bench: Bench) -> None:
     rule = "ascheduler.add.direct-cancel"
     Scene(bench, rule).works()
@@ -145,7 +145,7 @@ def _cancel_after(scene: Scene, others: int, ticks: int) -> None:
     scene.expect_done("joining", "join ends, as nothing is left to do")
 
 
-@check("ascheduler.retry", kinds=KINDS)
+@check("ascheduler.retry")
 def a_retry_is_scheduled_again(bench: Bench) -> None:
     rule = "ascheduler.retry"
     for waiting in (False, True):
@@ -165,7 +165,7 @@ def a_retry_is_scheduled_again(bench: Bench) -> None:
             scene.blamed("loop.call(scheduler.task_done)")
 
 
-@check("ascheduler.idle-running", kinds=KINDS)
+@check("ascheduler.idle-running")
 def an_idle_scheduler_works_on(bench: Bench) -> None:
     rule = "ascheduler.idle-running"
     scene = Scene(bench, rule)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, add, unless_explained
+from queue_conformance.kinds.async_scheduler.scene import Scene, add, unless_explained
 
 
-@check("ascheduler.close.waiters", kinds=KINDS)
+@check("ascheduler.close.waiters")
 def close_ends_whoever_waits(bench: Bench) -> None:
     rule = "ascheduler.close.waiters"
     for queue, step in (
@@ -34,14 +34,14 @@ def _close_after(scene: Scene, requests: int, between: list[str]) -> None:
         scene.expect_done(name, f"{name} ends")
 
 
-@check("ascheduler.close.queue", kinds=KINDS)
+@check("ascheduler.close.queue")
 def close_closes_the_queue(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.close.queue")
     scene.steps(add(1), "loop.run(scheduler.close())")
     scene.expect("the queue is closed", "queue.closed > 0", "'it is open'")
 
 
-@check("ascheduler.close.twice", kinds=KINDS)
+@check("ascheduler.close.twice")
 def a_second_close_does_nothing(bench: Bench) -> None:
     rule = "ascheduler.close.twice"
     scene = Scene(bench, rule)
@@ -52,7 +52,7 @@ def a_second_close_does_nothing(bench: Bench) -> None:
     scene.expect("what is left in the queue stays there", "size == 1", "f'{size} left'")
 
 
-@check("ascheduler.close.join", kinds=KINDS)
+@check("ascheduler.close.join")
 def join_ends_after_close(bench: Bench) -> None:
     rule = "ascheduler.close.join"
     Scene(bench, rule).works()
@@ -69,7 +69,7 @@ def join_ends_after_close(bench: Bench) -> None:
             scene.expect_done("joining", f"join ends, with {2 - handed} left in the queue")
 
 
-@check("ascheduler.context", kinds=KINDS)
+@check("ascheduler.context")
 def a_context_ends(bench: Bench) -> None:
     rule = "ascheduler.context"
     Scene(bench, rule).works()

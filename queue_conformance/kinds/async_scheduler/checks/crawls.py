@@ -12,7 +12,7 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.registry import check
 from queue_conformance.kinds.async_scheduler.checks import adding, getting, joining, refusals
-from queue_conformance.kinds.async_scheduler.scene import KINDS, unless_explained
+from queue_conformance.kinds.async_scheduler.scene import unless_explained
 
 USUAL = (
     adding.add_takes_urls_and_requests,
@@ -79,13 +79,13 @@ def _everything(bench: Bench) -> None:
         crawl.expect(f"{', '.join(pages)} requested, each once", f"sorted(site.requested) == {pages}")
 
 
-@check("e2e.q.all", kinds=KINDS)
+@check("e2e.q.all")
 def everything_is_downloaded(bench: Bench) -> None:
     with unless_explained(bench, *USUAL):
         _everything(bench)
 
 
-@check("e2e.q.bounded", kinds=KINDS)
+@check("e2e.q.bounded")
 def a_crawl_over_a_bounded_queue_ends(bench: Bench) -> None:
     rule = "e2e.q.bounded"
     with unless_explained(
@@ -98,7 +98,7 @@ def a_crawl_over_a_bounded_queue_ends(bench: Bench) -> None:
         crawl.expect("2 warnings «Queue full, dropping request: …»", f"len({dropped}) == 2", "logs.messages")
 
 
-@check("e2e.q.resume", kinds=KINDS)
+@check("e2e.q.resume")
 def a_crawl_goes_on_with_what_is_stored(bench: Bench) -> None:
     rule = "e2e.q.resume"
     with suppress(NotExercised):
@@ -111,7 +111,7 @@ def a_crawl_goes_on_with_what_is_stored(bench: Bench) -> None:
             crawl.expect(f"{', '.join(pages)} requested", f"sorted(site.requested) == {pages}")
 
 
-@check("e2e.q.bad-item", kinds=KINDS)
+@check("e2e.q.bad-item")
 def a_request_that_cannot_be_read_is_passed_over(bench: Bench) -> None:
     rule = "e2e.q.bad-item"
     with unless_explained(bench, everything_is_downloaded):
@@ -121,7 +121,7 @@ def a_request_that_cannot_be_read_is_passed_over(bench: Bench) -> None:
             crawl.expect("2 of the 3 pages requested", "len(site.requested) == 2 and len(set(site.requested)) == 2")
 
 
-@check("e2e.q.retry", kinds=KINDS)
+@check("e2e.q.retry")
 def a_failure_is_retried(bench: Bench) -> None:
     rule = "e2e.q.retry"
     with unless_explained(bench, adding.a_retry_is_scheduled_again, everything_is_downloaded):
@@ -129,7 +129,7 @@ def a_failure_is_retried(bench: Bench) -> None:
         crawl.expect("/1 requested twice, as it answered 503 first", "sorted(site.requested) == ['/1', '/1', '/2']")
 
 
-@check("e2e.q.priority", kinds=KINDS)
+@check("e2e.q.priority")
 def the_most_urgent_is_downloaded_first(bench: Bench) -> None:
     rule = "e2e.q.priority"
     pages = [f"/{number}" for number in sorted(range(4), reverse=bench.driver.higher_first)]
@@ -138,7 +138,7 @@ def the_most_urgent_is_downloaded_first(bench: Bench) -> None:
         crawl.expect(f"{', '.join(pages)} requested, in this order", f"site.requested == {pages}")
 
 
-@check("e2e.q.stats-access", kinds=KINDS)
+@check("e2e.q.stats-access")
 def the_scheduler_can_be_asked_during_a_crawl(bench: Bench) -> None:
     rule = "e2e.q.stats-access"
     with unless_explained(bench, everything_is_downloaded):

@@ -1,7 +1,6 @@
 """Checks of the fingerprints by which a scheduler knows requests again."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.scene import KINDS
 
 Part = tuple[str, dict[str, object]]
 
@@ -33,7 +32,7 @@ ORDERS = (
 )
 
 
-@check("afingerprint.parts", kinds=KINDS, requests=OTHERS + EQUALS)
+@check("afingerprint.parts", requests=OTHERS + EQUALS)
 def url_method_and_body_count_and_nothing_else(new_fingerprinter, request_for, requests):
     (url, arguments), (other_url, other_arguments) = requests
     fingerprinter = new_fingerprinter()
@@ -45,7 +44,7 @@ def url_method_and_body_count_and_nothing_else(new_fingerprinter, request_for, r
         assert other != one, "different fingerprints"
 
 
-@check("afingerprint.query-order", kinds=KINDS, urls=ORDERS)
+@check("afingerprint.query-order", urls=ORDERS)
 def the_order_of_parameters_does_not_matter(new_fingerprinter, request_for, urls):
     fingerprinter = new_fingerprinter()
     one = fingerprinter.fingerprint_bytes(request_for(urls[0]))
@@ -59,7 +58,6 @@ KEEP = {"keep_query_params": {"id"}}
 
 @check(
     "afingerprint.ignore",
-    kinds=KINDS,
     case=(
         (IGNORE, "id=1&session_id=7", True),
         (IGNORE, "utm_source=a&id=1", True),
@@ -80,13 +78,13 @@ def parameters_are_filtered(new_fingerprinter, request_for, case):
         assert other != one, "different fingerprints"
 
 
-@check("afingerprint.exclusive", kinds=KINDS)
+@check("afingerprint.exclusive")
 def both_filters_at_once_are_refused(new_fingerprinter, raises):
     with raises(ValueError):
         new_fingerprinter(ignore_query_params={"a"}, keep_query_params={"b"})
 
 
-@check("afingerprint.fragment", kinds=KINDS)
+@check("afingerprint.fragment")
 def fragments_do_not_matter(new_fingerprinter, request_for):
     fingerprinter = new_fingerprinter()
     one = fingerprinter.fingerprint_bytes(request_for("https://example.com/page"))
@@ -94,7 +92,7 @@ def fragments_do_not_matter(new_fingerprinter, request_for):
     assert other == one, "equal fingerprints"
 
 
-@check("afingerprint.fragment", kinds=KINDS, name="fingerprint.changed-url")
+@check("afingerprint.fragment", name="fingerprint.changed-url")
 def fragments_that_are_set_later_do_not_matter(new_fingerprinter, requested):
     fingerprinter = new_fingerprinter()
     request = requested()

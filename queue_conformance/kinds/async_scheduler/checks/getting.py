@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, add, request
+from queue_conformance.kinds.async_scheduler.scene import Scene, add, request
 
 
-@check("ascheduler.get.order", kinds=KINDS)
+@check("ascheduler.get.order")
 def the_highest_priority_comes_first(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.get.order")
     priorities = (0, 10, -5, 3, 10, -10)
@@ -18,7 +18,7 @@ def the_highest_priority_comes_first(bench: Bench) -> None:
         scene.expect(f"priority {priority}", f"got.priority == {priority}", "f'priority {got.priority}'")
 
 
-@check("ascheduler.get.waits", kinds=KINDS)
+@check("ascheduler.get.waits")
 def get_waits_for_a_request(bench: Bench) -> None:
     scene = Scene(bench, "ascheduler.get.waits")
     for number in (1, 2):
@@ -28,7 +28,7 @@ def get_waits_for_a_request(bench: Bench) -> None:
         scene.expect_got("getting", number)
 
 
-@check("ascheduler.get.no-lost-wakeup", kinds=KINDS)
+@check("ascheduler.get.no-lost-wakeup")
 def no_request_waits_beside_a_consumer(bench: Bench) -> None:
     rule = "ascheduler.get.no-lost-wakeup"
     for queue, step in (("SuspendingQueue()", "loop.tick()"), ("SlowQueue()", "loop.advance(0.05)")):
@@ -55,7 +55,7 @@ def _meet(scene: Scene, consumers: int, between: list[str]) -> None:
         )
 
 
-@check("ascheduler.get.closed", kinds=KINDS)
+@check("ascheduler.get.closed")
 def a_closed_scheduler_is_emptied_first(bench: Bench) -> None:
     rule = "ascheduler.get.closed"
     for left in (0, 2):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, add, request, url_of
+from queue_conformance.kinds.async_scheduler.scene import Scene, add, request, url_of
 
 
-@check("ascheduler.join", kinds=KINDS)
+@check("ascheduler.join")
 def join_waits_until_all_is_done(bench: Bench) -> None:
     rule = "ascheduler.join"
     scene = Scene(bench, rule)
@@ -33,7 +33,7 @@ def join_waits_until_all_is_done(bench: Bench) -> None:
     scene.expect_waiting("joining")
 
 
-@check("ascheduler.join.recovered", kinds=KINDS)
+@check("ascheduler.join.recovered")
 def recovered_requests_count(bench: Bench) -> None:
     rule = "ascheduler.join.recovered"
     Scene(bench, rule).works()
@@ -50,7 +50,7 @@ def recovered_requests_count(bench: Bench) -> None:
             scene.expect_done("joining", "join ends, as the request is done")
 
 
-@check("ascheduler.join.shared", kinds=KINDS)
+@check("ascheduler.join.shared")
 def crawlers_share_a_queue(bench: Bench) -> None:
     rule = "ascheduler.join.shared"
     Scene(bench, rule).works()
@@ -65,7 +65,7 @@ def crawlers_share_a_queue(bench: Bench) -> None:
             scene.expect_done("joining", f"the join of {'the one that added' if first == 'scheduler' else 'the other one'} ends")
 
 
-@check("ascheduler.task-done.extra", kinds=KINDS)
+@check("ascheduler.task-done.extra")
 def one_task_done_too_many_is_refused(bench: Bench) -> None:
     rule = "ascheduler.task-done.extra"
     for before in ((), (add(1), "loop.run(scheduler.get())", "loop.call(scheduler.task_done)")):
@@ -78,7 +78,7 @@ def one_task_done_too_many_is_refused(bench: Bench) -> None:
     scene.blamed("loop.call(scheduler.task_done)")
 
 
-@check("ascheduler.task-done.early", kinds=KINDS)
+@check("ascheduler.task-done.early")
 def task_done_without_get_is_refused(bench: Bench) -> None:
     rule = "ascheduler.task-done.early"
     scene = Scene(bench, rule)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.registry import check
 from queue_conformance.kinds.async_scheduler.checks.adding import STATS
-from queue_conformance.kinds.async_scheduler.scene import KINDS, Scene, add, request, url_of
+from queue_conformance.kinds.async_scheduler.scene import Scene, add, request, url_of
 
 DISK = 'DiskQueue(directory + "/queue", maxsize=1)'
 
 
-@check("ascheduler.add.put-failure", kinds=KINDS)
+@check("ascheduler.add.put-failure")
 def a_failed_put_leaves_no_trace(bench: Bench) -> None:
     rule = "ascheduler.add.put-failure"
     Scene(bench, rule).works()
@@ -31,7 +31,7 @@ def a_failed_put_leaves_no_trace(bench: Bench) -> None:
     scene.blamed("loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
 
 
-@check("ascheduler.add.put-duplicate", kinds=KINDS)
+@check("ascheduler.add.put-duplicate")
 def a_duplicate_of_the_queue_is_not_counted(bench: Bench) -> None:
     rule = "ascheduler.add.put-duplicate"
     Scene(bench, rule).works()
@@ -47,7 +47,7 @@ def a_duplicate_of_the_queue_is_not_counted(bench: Bench) -> None:
     scene.blamed("loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
 
 
-@check("ascheduler.add.full", kinds=KINDS)
+@check("ascheduler.add.full")
 def what_finds_no_room_is_dropped(bench: Bench) -> None:
     rule = "ascheduler.add.full"
     Scene(bench, rule).works()
@@ -66,7 +66,7 @@ def what_finds_no_room_is_dropped(bench: Bench) -> None:
             scene.blamed("loop.call(scheduler.task_done)", "loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
 
 
-@check("ascheduler.add.full-signal", kinds=KINDS)
+@check("ascheduler.add.full-signal")
 def what_finds_no_room_is_announced(bench: Bench) -> None:
     rule = "ascheduler.add.full-signal"
     Scene(bench, rule).works()
@@ -78,7 +78,7 @@ def what_finds_no_room_is_announced(bench: Bench) -> None:
             scene.expect("request_dropped sent for it once", f"dropped.urls == ['{url_of(2)}']", "f'sent for {dropped.urls}'")
 
 
-@check("ascheduler.add.full-no-hang", kinds=KINDS)
+@check("ascheduler.add.full-no-hang")
 def nobody_waits_for_room(bench: Bench) -> None:
     rule = "ascheduler.add.full-no-hang"
     Scene(bench, rule).works()
@@ -93,7 +93,7 @@ def nobody_waits_for_room(bench: Bench) -> None:
             scene.expect_done("joining", "join ends, as the other request was dropped")
 
 
-@check("ascheduler.add.signals", kinds=KINDS)
+@check("ascheduler.add.signals")
 def accepted_requests_are_announced(bench: Bench) -> None:
     rule = "ascheduler.add.signals"
     for queue, lines, accepted in (

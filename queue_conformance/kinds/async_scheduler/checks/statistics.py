@@ -1,14 +1,14 @@
 """Checks of what a scheduler says of itself."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.scene import KINDS, NUMBERS
+from queue_conformance.kinds.async_scheduler.scene import NUMBERS
 from queue_conformance.loops import outcome_of
 from queue_conformance.script_support.support import values_of
 
 IDLE = {"queued": 0, "pending": 0}
 
 
-@check("ascheduler.stats.keys", kinds=KINDS)
+@check("ascheduler.stats.keys")
 def stats_are_numbers(new_scheduler, page, loop, about):
     scheduler = new_scheduler()
     assert values_of(loop.run(scheduler.stats()), NUMBERS) == dict.fromkeys(NUMBERS, 0)
@@ -28,7 +28,7 @@ def stats_are_numbers(new_scheduler, page, loop, about):
     assert values_of(loop.run(scheduler.stats()), ["closed"]) == {"closed": 1}
 
 
-@check("ascheduler.stats.pending", kinds=KINDS)
+@check("ascheduler.stats.pending")
 def pending_requests_are_being_processed(new_scheduler, page, loop):
     scheduler = new_scheduler()
     steps = (("add", 1, 0), ("add", 2, 0), ("get", 1, 1), ("get", 0, 2), ("task_done", 0, 1), ("task_done", 0, 0))
@@ -42,7 +42,7 @@ def pending_requests_are_being_processed(new_scheduler, page, loop):
         assert values_of(loop.run(scheduler.stats()), IDLE) == {"queued": queued, "pending": pending}
 
 
-@check("ascheduler.stats.idle", kinds=KINDS, consumer=(False, True))
+@check("ascheduler.stats.idle", consumer=(False, True))
 def idle_means_nothing_to_do(new_scheduler, page, loop, about, consumer):
     scheduler = new_scheduler()
     if consumer:
@@ -62,7 +62,7 @@ def idle_means_nothing_to_do(new_scheduler, page, loop, about, consumer):
     assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
 
 
-@check("ascheduler.qsize", kinds=KINDS)
+@check("ascheduler.qsize")
 def qsize_counts_the_queue(new_scheduler, page, loop):
     scheduler = new_scheduler()
     assert loop.run(scheduler.qsize()) == 0

@@ -10,7 +10,6 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
-from queue_conformance.kinds.dupefilter import FILTERS
 from queue_conformance.script_support.support import StoppedClock
 
 FIRST = "dupefilter.seen.first"
@@ -25,12 +24,12 @@ MISTAKEN = 30
 """How many of 300 new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
 
 
-@check(FIRST, kinds=FILTERS)
+@check(FIRST)
 def the_second_is_a_duplicate(play):
     play("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0")
 
 
-@check(FIRST, kinds=FILTERS, name="seen.many", job=(None, "job"))
+@check(FIRST, name="seen.many", job=(None, "job"))
 def many_are_remembered(bench, open_filter, count_seen, job):
     dupefilter = open_filter(job)
     new = count_seen(dupefilter, range(300))
@@ -39,7 +38,7 @@ def many_are_remembered(bench, open_filter, count_seen, job):
     assert count_seen(dupefilter, range(300)) == 300
 
 
-@check(FRESH, kinds=FILTERS)
+@check(FRESH)
 def what_was_never_seen_is_not_rejected(bench, play):
     if bench.offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
@@ -52,7 +51,7 @@ def unless_meant(_bench: Bench, attempt: Attempt) -> Iterator[int]:
     yield 0
 
 
-@check(FRESH, kinds=FILTERS, name="seen.by-another-spider", later=[unless_meant])
+@check(FRESH, name="seen.by-another-spider", later=[unless_meant])
 def what_another_spider_has_seen_is_new(bench, open_filter, request_of, later):
     if not bench.offers("server"):
         raise NotCovered("filters that are open side by side are compared with their models")
@@ -64,7 +63,7 @@ def what_another_spider_has_seen_is_new(bench, open_filter, request_of, later):
     assert not other.request_seen(request_of(1)), "False for a spider that never saw it"
 
 
-@check(FRESH, kinds=FILTERS, name="seen.thousands")
+@check(FRESH, name="seen.thousands")
 def thousands_of_new_requests_are_new(bench, open_filter, count_seen, turns, note):
     dupefilter = open_filter(None)
     for turn in turns(max(1, bench.examples // 10), fewest=1):
@@ -104,7 +103,7 @@ USUAL = "seen:0 seen:0 seen:1"
 """Without this, it is wrong about all requests."""
 
 
-@check(EQUIVALENCE, kinds=FILTERS, presupposes=USUAL, urls=SAME_URL + OTHER_URL, order=(1, -1))
+@check(EQUIVALENCE, presupposes=USUAL, urls=SAME_URL + OTHER_URL, order=(1, -1))
 def urls_are_compared_in_their_canonical_form(open_filter, site, urls, order):
     dupefilter = open_filter()
     first, second = urls[::order]
@@ -115,7 +114,6 @@ def urls_are_compared_in_their_canonical_form(open_filter, site, urls, order):
 
 @check(
     EQUIVALENCE,
-    kinds=FILTERS,
     name="seen.arguments",
     presupposes=USUAL,
     arguments=SAME_ARGUMENTS + OTHER_ARGUMENTS,
@@ -129,7 +127,7 @@ def method_and_body_count_and_nothing_else(open_filter, site, arguments, order):
     assert bool(seen) == (arguments in SAME_ARGUMENTS)
 
 
-@check(EQUIVALENCE, kinds=FILTERS, name="seen.callback", presupposes=USUAL)
+@check(EQUIVALENCE, name="seen.callback", presupposes=USUAL)
 def the_callback_does_not_count(begin_crawl, site):
     dupefilter, spider = begin_crawl()
     dupefilter.request_seen(Request(site))
@@ -137,7 +135,7 @@ def the_callback_does_not_count(begin_crawl, site):
     assert seen, "True, for a callback does not count"
 
 
-@check(EQUIVALENCE, kinds=FILTERS, name="seen.host", presupposes=USUAL)
+@check(EQUIVALENCE, name="seen.host", presupposes=USUAL)
 def the_host_counts(open_filter, site):
     dupefilter = open_filter()
     dupefilter.request_seen(Request(site))
@@ -145,7 +143,7 @@ def the_host_counts(open_filter, site):
     assert not seen, "False, for it is another host"
 
 
-@check(NEVER, kinds=FILTERS)
+@check(NEVER)
 def nothing_is_ever_rejected(open_filter, count_seen, about, rule, play):
     with about(rule):
         dupefilter = open_filter()

@@ -15,7 +15,6 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.faults.fault import Missed
-from queue_conformance.kinds.dupefilter import FILTERS
 from queue_conformance.kinds.dupefilter.commands import files_with, size_of_record
 
 MADE_UP = "dupefilter.crash.no-false-positive"
@@ -51,11 +50,10 @@ def losses(sweep: Sweep) -> Iterable[str]:
         yield f"lost after SIGKILL: {', '.join(lost)} fingerprints"
 
 
-@crash_sweep(LOSS, kinds=FILTERS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 60)
+@crash_sweep(LOSS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 60)
 @crash_sweep(
     MADE_UP,
     name="sigkill",
-    kinds=FILTERS,
     workloads=lambda bench: WORKLOADS,
     ways={When.AFTER},
     points=lambda bench: 0,
@@ -97,7 +95,7 @@ def damages(bench: Bench, _attempt: Attempt) -> Iterator[int | bytes]:
         yield bytes(length)
 
 
-@check(MADE_UP, kinds=FILTERS, damage=[damages])
+@check(MADE_UP, damage=[damages])
 def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, tolerated, about, rule, damage):
     dupefilter = open_filter()
     count_seen(dupefilter, range(8))
@@ -134,7 +132,7 @@ def cuts(bench: Bench, attempt: Attempt) -> Iterator[int]:
         raise NotApplicable("it refuses files that are cut")
 
 
-@check(CLEAN, kinds=FILTERS, cut=[cuts])
+@check(CLEAN, cut=[cuts])
 def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
@@ -167,7 +165,7 @@ def full_disks(bench: Bench, attempt: Attempt) -> Iterator[SizeLimit | Sizes]:
         raise NotApplicable("no fault of the disk reached request_seen")
 
 
-@check(CLEAN, kinds=FILTERS, name="full-disk", fault=[full_disks])
+@check(CLEAN, name="full-disk", fault=[full_disks])
 def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, tolerated, about, rule, fault):
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))

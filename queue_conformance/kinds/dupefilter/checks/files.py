@@ -4,14 +4,13 @@ import os
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
-from queue_conformance.kinds.dupefilter import FILTERS
 from queue_conformance.script_support.support import Held, names_below, open_files
 
 TURNS = 30
 """Times that a filter is opened, used and closed to find what close leaves behind."""
 
 
-@check("dupefilter.no-jobdir", kinds=FILTERS, settings=({}, {"JOBDIR": ""}, {"JOBDIR": None}))
+@check("dupefilter.no-jobdir", settings=({}, {"JOBDIR": ""}, {"JOBDIR": None}))
 def nothing_is_written_without_a_job_directory(open_filter, request_of, directory, about, rule, settings):
     os.chdir(directory)
     dupefilter = open_filter(None, **settings)
@@ -23,7 +22,7 @@ def nothing_is_written_without_a_job_directory(open_filter, request_of, director
     assert names_below(directory) == []
 
 
-@check("dupefilter.close.releases", kinds=FILTERS)
+@check("dupefilter.close.releases")
 def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
     if not open_files():
         raise NotCovered("this platform does not tell which files are open")
@@ -39,7 +38,7 @@ def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
         assert held.files() < turn // 2, "no more open files when so many filters were closed"
 
 
-@check("dupefilter.close.twice", kinds=FILTERS, presupposes="seen:0 reopen", job=(None, "job"))
+@check("dupefilter.close.twice", presupposes="seen:0 reopen", job=(None, "job"))
 def a_second_close_is_harmless(bench, open_filter, request_of, about, rule, job):
     dupefilter = open_filter(job)
     dupefilter.request_seen(request_of(1))

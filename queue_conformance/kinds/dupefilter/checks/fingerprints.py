@@ -12,7 +12,6 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
-from queue_conformance.kinds.dupefilter import FILTERS
 
 LENGTHS = (0, 1, 19, 20, 21, 255, 256, 65535, 65536)
 """Bytes of a fingerprint; the last one is more than every format must hold."""
@@ -23,7 +22,7 @@ USUAL = 20
 """Bytes of the fingerprints that Scrapy's own fingerprinter returns."""
 
 
-@check("dupefilter.seen.custom-fingerprinter", kinds=FILTERS, same=(True, False))
+@check("dupefilter.seen.custom-fingerprinter", same=(True, False))
 def the_fingerprinter_of_the_crawler_is_asked(open_filter, about, rule, same):
     with about(rule):
         dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
@@ -42,7 +41,7 @@ def lengths(_bench: Bench, attempt: Attempt) -> Iterator[int]:
     yield from LENGTHS
 
 
-@check("dupefilter.seen.fingerprint-shape", kinds=FILTERS, length=[lengths])
+@check("dupefilter.seen.fingerprint-shape", length=[lengths])
 def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, rule, length):
     stored = []
     with about(rule):
@@ -61,7 +60,7 @@ def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, ru
         assert not seen, "False for another fingerprint"
 
 
-@check("dupefilter.subclass.fingerprint", kinds=FILTERS)
+@check("dupefilter.subclass.fingerprint")
 def a_subclass_may_override_request_fingerprint(bench, open_subclass, about, rule):
     if not callable(getattr(bench.implementation.cls, "request_fingerprint", None)):
         raise NotApplicable("the class has no method request_fingerprint")

@@ -3,7 +3,6 @@
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
 from queue_conformance.environments.runs import Records
-from queue_conformance.kinds.dupefilter import FILTERS
 
 FILTERED = (1, 1, 2)
 """The duplicates."""
@@ -16,7 +15,7 @@ ALL: tuple[dict[str, object], ...] = (
 )
 
 
-@check("dupefilter.log.first", kinds=FILTERS, settings=FEW + ALL)
+@check("dupefilter.log.first", settings=FEW + ALL)
 def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, settings):
     dupefilter, spider = begin_crawl(**settings)
     logged = []
@@ -30,7 +29,7 @@ def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, set
         assert logged == [True, settings in ALL, settings in ALL]
 
 
-@check("dupefilter.log.stat", kinds=FILTERS, settings=({}, {"DUPEFILTER_DEBUG": True}))
+@check("dupefilter.log.stat", settings=({}, {"DUPEFILTER_DEBUG": True}))
 def each_duplicate_is_counted(logs_itself, begin_crawl, request_of, settings):
     dupefilter, spider = begin_crawl(**settings)
     for request in map(request_of, FILTERED):

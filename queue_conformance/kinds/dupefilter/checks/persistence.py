@@ -9,7 +9,6 @@ from scrapy import Request
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.environments.runs import Records, foreign_content
-from queue_conformance.kinds.dupefilter import FILTERS
 
 RESUME = "dupefilter.persist.resume"
 
@@ -17,13 +16,13 @@ SEEN = 20
 """Requests that another process must remember."""
 
 
-@check(RESUME, kinds=FILTERS)
+@check(RESUME)
 def what_was_seen_is_seen_in_the_next_run(play):
     play("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
     play("seen:6 seen:5 reopen seen:4 seen:6")
 
 
-@check(RESUME, kinds=FILTERS, name="resume.new-process", presupposes="seen:0 reopen")
+@check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
 def what_was_seen_is_seen_in_another_process(bench, open_filter, count_seen, rule):
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN))
@@ -37,7 +36,7 @@ def what_was_seen_is_seen_in_another_process(bench, open_filter, count_seen, rul
     )
 
 
-@check("dupefilter.persist.append", kinds=FILTERS)
+@check("dupefilter.persist.append")
 def runs_accumulate(play):
     play("seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
     play("seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
@@ -47,7 +46,7 @@ LISTED = 4
 """Requests whose fingerprints are in the file of another implementation."""
 
 
-@check("dupefilter.format.unknown", kinds=FILTERS, binary=(False, True))
+@check("dupefilter.format.unknown", binary=(False, True))
 def foreign_files_are_not_misread(
     begin_crawl, open_filter, count_seen, site, job, overwrite_files, tolerated, about, rule, binary
 ):

@@ -2,10 +2,9 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import NotCovered
-from queue_conformance.kinds.dupefilter import FILTERS
 
 
-@check("dupefilter.shared.atomic", kinds=FILTERS)
+@check("dupefilter.shared.atomic")
 def one_of_several_processes_is_first(bench, filter_opener, times_new):
     new = times_new(filter_opener, range(max(200, 2 * bench.examples)))
     if isinstance(new, str):

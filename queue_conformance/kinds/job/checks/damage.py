@@ -12,7 +12,6 @@ from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.registry import check
-from queue_conformance.kinds.job.checks.resume import JOBS
 from queue_conformance.kinds.job.job import MARK, Content, Job, metadata, some
 
 TORN = "job.torn-metadata"
@@ -41,7 +40,7 @@ TEARS = (
 )
 
 
-@check(TORN, kinds=JOBS)
+@check(TORN)
 def torn_metadata_is_no_empty_job(bench: Bench) -> None:
     content = some(bench)
     job = Job(bench)

@@ -12,13 +12,12 @@ from queue_conformance.engine.outcomes import NotApplicable, NotExercised
 from queue_conformance.engine.registry import check
 from queue_conformance.environments.crawls import FREELY, Pages
 from queue_conformance.faults.filesystem import obey_modes
-from queue_conformance.kinds.job.checks.resume import JOBS
 from queue_conformance.kinds.job.series import JOB, Plan, Problem, play, report
 
 CREATED, EMPTY, PATHS, UNWRITABLE = "job.created", "job.empty-setting", "job.path-types", "job.unwritable"
 
 
-@check(CREATED, kinds=JOBS)
+@check(CREATED)
 def a_missing_directory_is_created(bench: Bench) -> None:
     with bench.recorder.blame(CREATED):
         # Without the extension for the state of spiders, which would create it, too.
@@ -29,7 +28,7 @@ def a_missing_directory_is_created(bench: Bench) -> None:
     bench.expect(CREATED, made, "a directory a/b/job", "none", "Path(directory, 'a/b/job').is_dir()", final=True)
 
 
-@check(EMPTY, kinds=JOBS)
+@check(EMPTY)
 def no_directory_means_no_persistence(bench: Bench) -> None:
     if bench.driver.has_job and not bench.offers("configurable"):
         raise NotApplicable("it is tested with a job directory only: its settings name one")
@@ -57,7 +56,7 @@ def _working_in(bench: Bench) -> Iterator[Path]:
         os.chdir(before)
 
 
-@check(PATHS, kinds=JOBS)
+@check(PATHS)
 def a_directory_is_text_or_a_path(bench: Bench) -> None:
     bench.driver.names["directory"] = str(bench.driver.directory)
     path = {"JOBDIR": 'Path(directory, "job")'}
@@ -75,7 +74,7 @@ def a_directory_is_text_or_a_path(bench: Bench) -> None:
 # --- What is refused -------------------------------------------------------------------------------------------------
 
 
-@check(UNWRITABLE, kinds=JOBS)
+@check(UNWRITABLE)
 def a_directory_that_cannot_be_used_is_refused(bench: Bench) -> None:
     one_page: Pages = {0: []}
     if play(bench, Plan(one_page, (FREELY,))).hits != [0]:

@@ -13,7 +13,7 @@ from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.registry import check
 from queue_conformance.environments.crawls import FREELY, Crawled, Pages, Stop, draw_pages
-from queue_conformance.kinds.job.checks.resume import JOBS, PER_SERIES
+from queue_conformance.kinds.job.checks.resume import PER_SERIES
 from queue_conformance.kinds.job.series import SMALL, Plan, Problem, Series, play, report
 
 SECOND, KILLED = "job.second-signal", "job.sigkill"
@@ -21,7 +21,7 @@ SECOND, KILLED = "job.second-signal", "job.sigkill"
 TWICE = (signal.SIGINT, signal.SIGINT)
 
 
-@check(SECOND, kinds=JOBS)
+@check(SECOND)
 def a_forced_stop_leaves_a_directory_that_works(bench: Bench) -> None:
     forced = Stop(TWICE, after=1, held=2)
     for stops in ((forced, FREELY), (Stop((signal.SIGINT,), after=1), forced, FREELY)):
@@ -129,7 +129,7 @@ def _note_what_a_pause_leaves(bench: Bench) -> None:
     bench.notes.append(f"job: a request that cannot be serialized {'survives' if left else 'is lost at'} a pause")
 
 
-@check(KILLED, kinds=JOBS)
+@check(KILLED)
 def a_killed_job_is_continued(bench: Bench) -> None:
     draw = random.Random(bench.seed)
     for _ in bench.each("jobs", range(max(2, bench.examples // PER_SERIES))):

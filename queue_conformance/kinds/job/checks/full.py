@@ -19,7 +19,6 @@ from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.registry import check
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import DiskFault, SizeLimit, Sizes
-from queue_conformance.kinds.job.checks.resume import JOBS
 from queue_conformance.kinds.job.job import Content, Job, files, many, metadata, some
 from queue_conformance.script_support.kills import limit_writes
 
@@ -40,7 +39,7 @@ SIZES = (100, 20000)
 # --- Metadata --------------------------------------------------------------------------------------------------------
 
 
-@check(ATOMIC, kinds=JOBS)
+@check(ATOMIC)
 def metadata_is_replaced_atomically(bench: Bench) -> None:
     _need_faults()
     for content in (some(bench), many(bench, MANY, FIRST)):
@@ -151,7 +150,7 @@ def _closing(opening: Sequence[str], limit: int, *, killed: bool) -> list[str]:
 # --- Requests --------------------------------------------------------------------------------------------------------
 
 
-@check(FULL, kinds=JOBS)
+@check(FULL)
 def a_full_disk_does_no_harm_to_what_was_stored(bench: Bench) -> None:
     _need_faults()
     felt = 0

@@ -24,9 +24,6 @@ from queue_conformance.kinds.job.series import (
     problems,
     report,
 )
-from queue_conformance.kinds.scheduler.kind import SCHEDULER
-
-JOBS = {SCHEDULER}
 
 PER_SERIES = 50
 """Programs that cost about as much as one series of crawls."""
@@ -35,7 +32,7 @@ TO_THE_END = (FREELY, FREELY)
 """The crawl that finishes a job, and one after that."""
 
 
-@check(COMMAND, STATE, FINISHED, CONTAINED, kinds=JOBS)
+@check(COMMAND, STATE, FINISHED, CONTAINED)
 def a_stopped_job_is_continued(bench: Bench) -> None:
     interrupt = Stop((signal.SIGINT,), after=2)
     plans = [Plan(SMALL, (interrupt, *TO_THE_END), {"CONCURRENT_REQUESTS": 1})]
@@ -51,7 +48,7 @@ def a_stopped_job_is_continued(bench: Bench) -> None:
         bench.examined[rule] += 1
 
 
-@check(SIGNAL, kinds=JOBS)
+@check(SIGNAL)
 def a_signal_is_a_clean_stop(bench: Bench) -> None:
     for number, plan in enumerate(bench.each("jobs", list(_with_signals(bench)))):
         series = play(bench, plan)
