@@ -98,7 +98,9 @@ def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
     assert broken(report) == {"job.resume.command"}
     violation = verdicts(report)["job.resume.command"].violation
     assert (violation.expected, violation.actual) == ("a crawl that ends", "it was still running when the time was over")
-    assert run_script(violation.script.replace("limit=60", "limit=5"), tmp_path).returncode != 0
+    impatient = violation.script.replace("\nscratch = ", "\nSite.crawl.__defaults__ = ((), 0, 1, 5)\nscratch = ", 1)
+    assert "Site.crawl.__defaults__" in impatient
+    assert run_script(impatient, tmp_path).returncode != 0
     right = violation.script.replace(
         "from test_jobs import NeverEnds", "from queue_reference.scheduler import Scheduler as NeverEnds"
     )
