@@ -10,18 +10,20 @@ from kit import FIFO_MEMORY, broken
 from queue_conformance import examine
 from queue_conformance.engine import registry
 from queue_conformance.engine.registry import checks_of
+from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import jsonl, reading
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 FAILS = """
 from dataclasses import replace
 from queue_conformance.engine import registry
+from queue_conformance.kinds import DOWNSTREAM_QUEUE
 
 def fails(bench):
     raise LookupError("no such\\nplace")
 
 def pytest_configure():
-    registry.checks_of("downstream-queue")
+    registry.checks_of(DOWNSTREAM_QUEUE)
     for key, check in registry._registered.items():
         if check.name == "queue.pop.fifo":
             registry._registered[key] = replace(check, function=fails)
@@ -40,10 +42,10 @@ def failing(monkeypatch):
             raise LookupError("no such place")
 
         for key, check in list(registry._registered.items()):
-            if check.name == name and check in checks_of("downstream-queue"):
+            if check.name == name and check in checks_of(DOWNSTREAM_QUEUE):
                 monkeypatch.setitem(registry._registered, key, replace(check, function=fails))
 
-    checks_of("downstream-queue")
+    checks_of(DOWNSTREAM_QUEUE)
     return let_fail
 
 
@@ -68,7 +70,7 @@ def test_the_implementation_is_not_called_conformant(failing, in_process):
 
 
 def test_what_was_broken_before_is_told(failing):
-    (check,) = (check for check in checks_of("downstream-queue") if check.name == "queue.peek.equals-pop")
+    (check,) = (check for check in checks_of(DOWNSTREAM_QUEUE) if check.name == "queue.peek.equals-pop")
 
     def does_its_work(bench):
         with bench.collecting():
@@ -84,7 +86,7 @@ def test_a_mistake_of_the_survey_is_one_too(monkeypatch):
     def fails(*_arguments):
         raise LookupError("no such place")
 
-    monkeypatch.setattr("queue_conformance.running.survey.probe", fails)
+    monkeypatch.setattr("queue_conformance.kinds.queue.downstream_driver.DownstreamQueueDriver.probe", fails)
     report = examine(FIFO_MEMORY, rules="preflight")
     assert not report.implementations
     assert [line.partition(";")[0] for line in report.mistakes] == [

@@ -69,7 +69,7 @@ def types_of_values_are_restored(start_fresh, start, change, finish, state_of, m
         assert same(state, made(values)), "the same types"
 
 
-@check("state.saved", presupposes="put:0 reopen:1", reason=REASONS)
+@check("state.saved", reason=REASONS)
 def every_clean_close_saves(start_fresh, start, change, finish, state_of, about, rule, reason):
     spider = start_fresh()
     change(spider, {"count": 1})
