@@ -13,7 +13,7 @@ from scrapy import Request
 from queue_conformance.engine import registry
 from queue_conformance.engine.cases import run_cases
 from queue_conformance.engine.check import check, run_case
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import NotCovered, fixture
 from queue_conformance.engine.fixtures import Uncertain
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import RuleBroken
@@ -692,3 +692,12 @@ def test_what_no_fault_hits_is_not_covered(check, why):
         play_cases(made, check, fault=[refusals])
     assert not made.broken
     assert not made.examined.total()
+
+
+def test_no_two_kinds_have_fixtures_of_one_name():
+    def item(context):
+        return context
+
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
+    with pytest.raises(ValueError, match=r"two fixtures are called item: in .*\.queue\.fixtures and in test_engine"):
+        fixture(item)

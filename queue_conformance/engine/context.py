@@ -57,7 +57,14 @@ REGISTERED: dict[str, Fixture] = {}
 
 
 def fixture(function: Fixture) -> Fixture:
-    """Register what gives checks the parameter of its name; a generator goes on after a check that ended well."""
+    """Register what gives checks the parameter of its name; a generator goes on after a check that ended well.
+
+    Raises:
+        ValueError: if another module has one of this name: the checks of all kinds know the same ones.
+    """
+    known = REGISTERED.get(function.__name__, function)
+    if known.__module__ != function.__module__:
+        raise ValueError(f"two fixtures are called {function.__name__}: in {known.__module__} and in {function.__module__}")
     REGISTERED[function.__name__] = function
     return function
 

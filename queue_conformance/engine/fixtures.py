@@ -302,7 +302,7 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
 
         return call
 
-    made.__name__, made.__doc__ = function.__name__, function.__doc__
+    made.__name__, made.__module__, made.__doc__ = function.__name__, function.__module__, function.__doc__
     fixture(made)
 
 
@@ -320,7 +320,7 @@ def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
 
         return enter
 
-    made.__name__, made.__doc__ = function.__name__, function.__doc__
+    made.__name__, made.__module__, made.__doc__ = function.__name__, function.__module__, function.__doc__
     fixture(made)
 
 
