@@ -74,7 +74,7 @@ def test_after_a_failure_the_machine_promises_no_end():
     [
         ("scrapy.squeues.PickleFifoDiskQueue", "queue.pop.roundtrip", "requests"),
         ("queue_reference.disk.FifoDiskQueue", "queue.persist.crash-open", "crashes"),
-        ("queue_reference.dupefilter.DupeFilter", "dupefilter.seen.no-false-positive", "requests"),
+        ("queue_reference.dupefilter.DupeFilter", "seen.thousands", "turns"),
     ],
 )
 def test_other_checks_that_draw_count_too(path, name, unit):

@@ -360,10 +360,11 @@ def test_a_push_without_reply_is_counted_once_the_server_answers(server):
 
 
 @contextmanager
-def at_once(limit):
+def in_time():
+    """Twice the time-out of 0.2 s, and what a busy machine adds; a client without one waits until the server goes on."""
     started = time.monotonic()
     yield
-    assert time.monotonic() - started < limit
+    assert time.monotonic() - started < 3
 
 
 @pytest.mark.parametrize("frozen", ["server", "connection"])
@@ -376,13 +377,13 @@ def test_a_frozen_server_stops_no_operation_for_long(real, frozen):
             real.proxy.stall()
         try:
             for _ in range(2):  # with the connection that there was, and with a new one
-                with at_once(0.55):
+                with in_time():
                     assert queue.pop() is None
-                with at_once(0.55), pytest.raises(TransientError):
+                with in_time(), pytest.raises(TransientError):
                     queue.push(request("c"))
-                with at_once(0.55):
+                with in_time():
                     assert len(queue) == 1
-            with at_once(0.55), pytest.raises(redis.TimeoutError):
+            with in_time(), pytest.raises(redis.TimeoutError):
                 FifoRedisQueue.from_crawler(real.crawler(REDIS_TIMEOUT=0.2), "key")
         finally:
             real.backend.thaw()

@@ -104,7 +104,7 @@ def turns(context: Context) -> Callable[..., Iterator[int]]:
     def counted(count: int, fewest: int = FEWEST) -> Iterator[int]:
         flight, notes = context.bench.flight, context.bench.notes
         end = flight.now + BUDGET
-        for turn in range(count):
+        for turn in context.bench.each("turns", range(count), end):
             if flight.now > end:
                 if turn < fewest:
                     raise NotCovered(f"{fewest} turns take more than {BUDGET:g} s")
