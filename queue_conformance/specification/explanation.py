@@ -112,8 +112,7 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
 
 
 def _must_if(name: str) -> str:
-    is_profile, _, profile = name.rpartition("profile=")
-    return CAPABILITIES[name] if not is_profile and name in CAPABILITIES else f"the profile is {profile}"
+    return CAPABILITIES.get(name) or f"the profile is {name.removeprefix('profile=')}"
 
 
 def _because(rule: Rule) -> str:

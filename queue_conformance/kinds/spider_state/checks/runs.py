@@ -80,9 +80,13 @@ def every_clean_close_saves(start_fresh, start, change, finish, state_of, about,
 
 
 @check("state.saved", name="state.saved.crash")
-def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, state_of, note):
+def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, state_of, note, about, rule):
     spider = start_fresh()
     change(spider, {"count": 1})
+    finish(spider)
+    with about(rule):
+        spider = start()
+        assert state_of(spider) == {"count": 1}
     finish(spider)
 
     @child
