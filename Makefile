@@ -24,7 +24,7 @@ demo: $(STAMP)  ## examine a queue of Scrapy that breaks rules, and one that doe
 test: $(STAMP) browser lint types  ## what must hold before a change lands
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-test-all: $(STAMP) browser lint types  ## what takes long besides: every check on every broken implementation, and further seeds
+test-all: $(STAMP) browser lint types  ## everything: every check on every broken implementation, further seeds, and what else takes long
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --everything
 
 nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of two

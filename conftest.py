@@ -16,6 +16,7 @@ os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no r
 def pytest_configure(config):
     """Declare the marks of the project's own tests."""
     config.addinivalue_line("markers", "interpreter: runs of pytest begin in an interpreter that has imported nothing yet")
+    config.addinivalue_line("markers", "further: another test stands for it, unless --everything is asked for")
 
 
 def pytest_addoption(parser):
@@ -25,20 +26,25 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out further seeds, unless everything is asked for, and let whole crawls come first.
+    """Leave out further tests, unless everything or something by its name is asked for, and let whole crawls come first.
 
     In a process in which another test has imported a reactor each crawl takes a new interpreter.
     """
     items.sort(key=lambda item: "jobs" not in item.nodeid)
-    if not config.getoption("--everything"):
-        config.hook.pytest_deselected(items=[item for item in items if is_further_seed(item)])
-        items[:] = [item for item in items if not is_further_seed(item)]
+    named = config.getoption("keyword") or any("::" in argument for argument in config.args)
+    if not (named or config.getoption("--everything")):
+        further = set(further_of(items))
+        config.hook.pytest_deselected(items=[item for item in items if item in further])
+        items[:] = [item for item in items if item not in further]
 
 
-def is_further_seed(item):
-    """Whether a test is one that another seed stands for: of its ``seed`` only the first is tried in each run."""
-    parameters = getattr(item, "callspec", None)
-    return parameters is not None and parameters.indices.get("seed", 0) > 0
+def further_of(items):
+    """Yield those for which others stand: they are marked so, or their ``seed`` is not the first of their function."""
+    first = {}
+    for item in items:
+        seed = item.callspec.params.get("seed") if hasattr(item, "callspec") else None
+        if item.get_closest_marker("further") or first.setdefault(item.function, seed) != seed:
+            yield item
 
 
 @pytest.fixture(scope="session", autouse=True)
