@@ -1,12 +1,15 @@
 """Requests are drawn as sources, over all attributes, and every source makes a request."""
 
 import collections
+import importlib
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
 from kit import FIFO_DISK, bench
 from scrapy import Request
 
+from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.kinds.queue.equality import difference
 from queue_conformance.script_support.example import Point, same
@@ -86,3 +89,24 @@ def test_the_first_difference_of_two_requests_is_named():
     assert difference(one, None).name == "__class__"
     assert difference(one, one.replace(meta={"a": [1]})).name == "meta"
     assert difference(one, one.replace(priority=4)).name == "priority"
+
+
+def test_a_seed_draws_the_same_whatever_else_is_imported(tmp_path, monkeypatch):
+    def drawn():
+        numbers = []
+
+        @seed(0)
+        @our_settings(100)
+        @given(st.integers())
+        def draw(number):
+            numbers.append(number)
+
+        with repeatable():
+            draw()
+        return numbers
+
+    before = drawn()
+    (tmp_path / "of_an_author.py").write_text("".join(f"NUMBER_{number} = {number}\n" for number in range(1000, 1040)))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("of_an_author")
+    assert drawn() == before

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, settings
-from hypothesis.internal.conjecture import engine
 
 
 def our_settings(examples: int) -> settings:
@@ -39,22 +40,14 @@ def repeatable() -> Iterator[None]:
     clock stands still, and whoever draws counts. There are no settings for these; a release of Hypothesis that does them
     in another way, or not yet, is left alone.
     """
-    with ExitStack() as stack:
-        if (clock := getattr(engine, "time", None)) is not None:
-            stack.callback(setattr, engine, "time", clock)
-            engine.time = _STOPPED  # type: ignore[attr-defined, assignment]
-        try:
-            from hypothesis.internal.conjecture import providers
-        except ImportError:  # before 6.128
-            found = None
-        else:
-            found = getattr(providers, "_get_local_constants", None)
-        if found is not None:
-            nothing = type(providers._local_constants)()
-            stack.callback(providers.CONSTANTS_CACHE.cache.clear)
-            stack.callback(setattr, providers, "_get_local_constants", found)
-            providers._get_local_constants = lambda: nothing
-            providers.CONSTANTS_CACHE.cache.clear()
+    with pytest.MonkeyPatch.context() as patched:
+        with suppress(ImportError, AttributeError):
+            patched.setattr("hypothesis.internal.conjecture.engine.time", _STOPPED)
+        with suppress(ImportError, AttributeError):
+            providers = import_module("hypothesis.internal.conjecture.providers")
+            nothing, cache = type(providers._local_constants)(), type(providers.CONSTANTS_CACHE)(1024)
+            patched.setattr(providers, "_get_local_constants", lambda: nothing)
+            patched.setattr(providers, "CONSTANTS_CACHE", cache)
         yield
 
 
