@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
-from queue_conformance.specification.selection import UnknownRuleError, matching, nearest, select
+from queue_conformance.specification.selection import UnknownRuleError, matching, select
+from queue_conformance.suggestion import did_you_mean
 
 # Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
 if TYPE_CHECKING:
@@ -318,12 +319,12 @@ def _that_broke(command: str, report: Report, rule: str, name: str | None) -> li
     """Return the implementations that broke a rule, or the one of them that has a name, with the verdict on it."""
     examined = {found.name: found for found in report.implementations}
     if name is not None and name not in examined:
-        raise CommandError(f"{command}: the report has no implementation {name!r}{nearest(name, examined)}")
+        raise CommandError(f"{command}: the report has no implementation {name!r}{did_you_mean(name, examined)}")
     chosen = [found for found in examined.values() if name in (None, found.name)]
     verdicts = {v.rule.id: v.verdict for found in chosen for v in found.verdicts}
     broke = [(found, v) for found in chosen for v in found.verdicts if v.rule.id == rule and v.violation]
     if rule not in verdicts:
-        raise CommandError(f"{command}: the report has no rule {rule!r}{nearest(rule, verdicts)}")
+        raise CommandError(f"{command}: the report has no rule {rule!r}{did_you_mean(rule, verdicts, most=3)}")
     if not broke:
         raise CommandError(
             f"{command}: {rule} is not broken in the report but {verdicts[rule]}; there is nothing to {_VERBS[command]}"

@@ -20,9 +20,9 @@ from queue_conformance.options import (
     UsageError,
     claims_of,
     converted,
-    meant,
     settings_of,
 )
+from queue_conformance.suggestion import did_you_mean
 
 _CLAIMED = ("kind", "profile")
 """Keys that stand for a claim."""
@@ -101,8 +101,7 @@ def chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
     known = {target.name: target for target in targets}
     for name in names:
         if name not in known:
-            near = meant(name, known) or (f"; there is {', '.join(known)}" if known else "")
-            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{near}")
+            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{did_you_mean(name, known)}")
     return [known[name] for name in names] if names else list(known.values())
 
 
@@ -140,4 +139,4 @@ def _know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
     """
     for name in table:
         if name not in names:
-            raise UsageError(f"{where} has no key {name!r}{meant(name, names)}")
+            raise UsageError(f"{where} has no key {name!r}{did_you_mean(name, names)}")

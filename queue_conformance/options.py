@@ -344,14 +344,6 @@ def _baseline(name: str | None, config: pytest.Config, spoken: Container[str]) -
     return (config.invocation_params.dir if "conformance-baseline" in spoken else config.rootpath) / name
 
 
-def meant(name: str, names: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the most similar of some names, or ``""``."""
-    import difflib
-
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def converted(option: Option, given: Any, where: str) -> Any:
     """Return the value that a text, a value of TOML or one of Python stands for.
 

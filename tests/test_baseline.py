@@ -275,8 +275,8 @@ def test_a_placeholder_is_no_reason():
 
 def test_a_rule_that_does_not_exist_is_unknown():
     assert lines(entry(rule='"queue.pop.emty-none"'), examined(empty=Verdict.KEPT)) == [
-        f"unknown: there is no rule queue.pop.emty-none (did you mean {EMPTY}?): "
-        "correct or remove the entry of mine in known.toml"
+        "unknown: correct or remove the entry of mine in known.toml: "
+        f"there is no rule 'queue.pop.emty-none'; did you mean {EMPTY!r}?"
     ]
 
 
@@ -295,7 +295,8 @@ def test_an_implementation_that_was_not_examined_is_left_alone():
 def test_a_name_that_nothing_bears_is_unknown_once_in_a_whole_run():
     text = entry(implementation='"mime"') + entry(implementation='"mime"', rule=f'"{COUNT}"')
     assert lines(text, examined(empty=Verdict.KEPT), described=["mine"]) == [
-        "unknown: nothing in pyproject.toml is called mime (did you mean mine?): correct or remove its entries in known.toml"
+        "unknown: correct or remove the entries of mime in known.toml: "
+        "nothing in pyproject.toml is called 'mime'; did you mean 'mine'?"
     ]
 
 
@@ -598,4 +599,4 @@ def test_what_is_offered_is_read_strictly(text, message):
 
 def test_a_name_that_nothing_bears_is_unknown_among_what_is_offered():
     (line,) = lines(OFFERED, described=["mime"])
-    assert line.startswith("unknown: nothing in pyproject.toml is called mine (did you mean mime?)")
+    assert line.endswith(": nothing in pyproject.toml is called 'mine'; did you mean 'mime'?")

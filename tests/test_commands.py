@@ -175,12 +175,12 @@ def test_every_rule_can_be_explained(run):
     [
         (
             ["explain", "queue.pop.fif"],
-            "there is no rule 'queue.pop.fif'; did you mean queue.pop.fifo or queue.pop.lifo or queue.pop? "
+            "there is no rule 'queue.pop.fif'; did you mean 'queue.pop.fifo' or 'queue.pop.lifo' or 'queue.pop'? "
             "(queue-conformance rules lists all)",
         ),
         (
             ["rules", "queue.pek"],
-            "there is no rule 'queue.pek'; did you mean queue.peek or queue.pop or queue.len? "
+            "there is no rule 'queue.pek'; did you mean 'queue.peek' or 'queue.pop' or 'queue.len'? "
             "(queue-conformance rules lists all)",
         ),
         (["rules", "nothing.*"], "there is no rule 'nothing.*' (queue-conformance rules lists all)"),
@@ -441,12 +441,12 @@ def test_a_class_that_cannot_be_imported_is_no_broken_rule(run, found, tmp_path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["queue.pop.fif"], "replay: the report has no rule 'queue.pop.fif'; did you mean queue.pop.fifo or "),
+        (["queue.pop.fif"], "replay: the report has no rule 'queue.pop.fif'; did you mean 'queue.pop.fifo' or "),
         (["claims.true"], "replay: claims.true is not broken in the report but not applicable; there is nothing to replay"),
         (["queue.len.count"], "replay: queue.len.count is not broken in the report but kept; there is nothing to replay"),
         (
             ["queue.close.twice", "--implementation=gallery.memory.ClosesTwice"],
-            "replay: the report has no implementation 'gallery.memory.ClosesTwice'; did you mean gallery.memory.ClosesOnce",
+            "replay: the report has no implementation 'gallery.memory.ClosesTwice'; did you mean 'gallery.memory.ClosesOnce'?",
         ),
         (
             ["queue.close.twice", "--time-limit=0"],

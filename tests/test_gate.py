@@ -234,7 +234,8 @@ def test_a_name_that_nothing_bears_fails_a_whole_run_only(run, pytester):
     (pytester.path / "known.toml").write_text(text + text.replace("thre", "two"))
     result = run("-k", "one and preflight", queues=("--conformance",))
     assert result.ret == 1
-    assert said(result) == ["unknown: nothing in pyproject.toml is called thre: correct or remove its entries in known.toml"]
+    told = "correct or remove the entries of thre in known.toml: nothing in pyproject.toml is called 'thre'; known are one, two"
+    assert said(result) == [f"unknown: {told}"]
     for queues in (("--conformance-only=one",), ("--queue-class=queue_reference.memory.FifoMemoryQueue",)):
         assert said(run("-k", "preflight", queues=queues)) == []
 

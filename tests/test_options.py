@@ -198,7 +198,7 @@ def test_a_wrong_description_is_explained(read, table, message):
 def test_an_unknown_name_is_explained(read):
     with pytest.raises(options.UsageError, match=r"nothing is called 'fif' in .*; did you mean 'fifo'"):
         read("--conformance-only=fif", table=DESCRIBED)
-    with pytest.raises(options.UsageError, match=r"nothing is called 'redis' in .*; there is fifo, lifo$"):
+    with pytest.raises(options.UsageError, match=r"nothing is called 'redis' in .*; known are fifo, lifo$"):
         read("--conformance-only=redis", table=DESCRIBED)
 
 

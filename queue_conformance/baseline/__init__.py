@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.suggestion import did_you_mean
 
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""
@@ -204,8 +204,7 @@ def _entry(table: Mapping[str, Any], where: str) -> Entry:
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in _READERS:
-            close = get_close_matches(key, _READERS, n=1)
-            raise BaselineError(f"{where}: unknown key {key!r}{f'; did you mean {close[0]!r}?' if close else ''}")
+            raise BaselineError(f"{where}: unknown key {key!r}{did_you_mean(key, _READERS)}")
         try:
             values[key] = _READERS[key](value)
         except ValueError as error:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from enum import StrEnum
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import CAUSES, Violation
 from queue_conformance.specification import Level, load
+from queue_conformance.suggestion import did_you_mean
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
 
@@ -150,8 +150,8 @@ def _judge_entry(baseline: Baseline, entry: Entry, examined: Examined) -> Findin
         return Finding(trouble, advice, entry, examined)
 
     if entry.rule not in specification:
-        advice = f"there is no rule {entry.rule}{_meant(entry.rule, specification)}: correct or remove the entry"
-        return finding(Trouble.UNKNOWN, f"{advice} of {entry.implementation} in {baseline.name}")
+        advice = f"correct or remove the entry of {entry.implementation} in {baseline.name}"
+        return finding(Trouble.UNKNOWN, f"{advice}: there is no rule {entry.rule!r}{did_you_mean(entry.rule, specification)}")
     if examined.kind not in specification[entry.rule].kinds:
         asked = f"is not asked of its kind, {examined.kind.replace('-', ' ')}"
         return finding(Trouble.UNKNOWN, f"{where} {asked}: correct or remove the entry in {baseline.name}")
@@ -196,8 +196,9 @@ def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
     """Yield what is wrong with entries about implementations that nothing describes: one for each name."""
     for name in dict.fromkeys([*(entry.implementation for entry in baseline.entries), *baseline.offered]):
         if name not in described:
-            advice = f"nothing in pyproject.toml is called {name}{_meant(name, described)}"
-            yield Finding(Trouble.UNKNOWN, f"{advice}: correct or remove its entries in {baseline.name}")
+            advice = f"correct or remove the entries of {name} in {baseline.name}"
+            told = f"{advice}: nothing in pyproject.toml is called {name!r}{did_you_mean(name, described)}"
+            yield Finding(Trouble.UNKNOWN, told)
 
 
 def _new(baseline: Baseline, examined: Examined) -> Iterator[Finding]:
@@ -225,8 +226,3 @@ def _lost(baseline: Baseline, examined: Examined) -> Iterator[Finding]:
     if missing := lost(offered, examined.offers):
         advice = f"repair it, or accept it with {UPDATE}"
         yield Finding(Trouble.NEW, f"{examined.name} does not offer {', '.join(missing)} any more: {advice}", examined=examined)
-
-
-def _meant(name: str, names: Iterable[str]) -> str:
-    close = get_close_matches(name, list(names), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""

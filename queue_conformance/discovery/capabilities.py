@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+
+from queue_conformance.suggestion import did_you_mean
 
 
 class Order(StrEnum):
@@ -138,7 +139,7 @@ def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
         name, _, value = text.partition("=")
         name = name.strip().replace("_", "-")
         if name not in CLAIMS:
-            raise ClaimError(f"unknown claim {name!r}{nearest(name, CLAIMS)}")
+            raise ClaimError(f"unknown claim {name!r}{did_you_mean(name, CLAIMS)}")
         value = _claimed(name, value.strip() or "yes", kinds)
         if claims.setdefault(name, value) != value:
             raise ClaimError(f"{name}={claims[name]} and {name}={value} contradict each other; drop one of them")
@@ -208,14 +209,6 @@ def lost(before: Iterable[str], now: Iterable[str]) -> list[str]:
     """Return what was offered before and is not any more, as claims name it; how a run is made, and the server, is no part."""
     missing = sorted({*before} - {*now} - {"ordered", "peek-stub", "real-loop", "server"})
     return [name.upper() if name in ("fifo", "lifo") else name for name in missing]
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the most similar of the names, or what there is to choose from."""
-    names = list(names)
-    if close := difflib.get_close_matches(name, names, n=1, cutoff=0.6):
-        return f"; did you mean {close[0]!r}?"
-    return f"; known are {', '.join(sorted(names))}" if len(names) <= 20 else ""
 
 
 def _plain(value: str) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from queue_conformance.discovery.capabilities import nearest
 from queue_conformance.specification.kinds import Kind, all_kinds
+from queue_conformance.suggestion import did_you_mean
 
 NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 
@@ -149,15 +149,15 @@ def _loaded(path: str) -> object:
 def _suggestion(owner: Any, name: str, what: str) -> str:
     """Return what the author may have meant by a name that a module or class does not have."""
     if not inspect.ismodule(owner):
-        return nearest(name, _classes(owner))
+        return did_you_mean(name, _classes(owner))
     below = [module.name for module in pkgutil.iter_modules(getattr(owner, "__path__", ()))]
     if what == "module":
-        return nearest(name, below)
+        return did_you_mean(name, below)
     for submodule in below:
         path = f"{owner.__name__}.{submodule}"
         if inspect.isclass(getattr(sys.modules.get(path), name, None)):
             return f"; did you mean {f'{path}.{name}'!r}?"
-    return nearest(name, _classes(owner))
+    return did_you_mean(name, _classes(owner))
 
 
 def _classes(owner: Any) -> list[str]:
@@ -181,7 +181,7 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error
             if module is not None:
                 return module, parts[end - 1 :]
-            advice = nearest(name, (found.name for found in pkgutil.iter_modules()))
+            advice = did_you_mean(name, (found.name for found in pkgutil.iter_modules()))
             advice = advice or "; is its package installed in this environment?"
             raise LoadError(f"there is no module {name!r}{advice}") from error
     assert module is not None

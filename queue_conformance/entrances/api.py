@@ -16,9 +16,10 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.entrances.hosted import Hosted
 from queue_conformance.entrances.runs import Run
 from queue_conformance.entrances.scratch import Scratch
-from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, meant, switch
+from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, switch
 from queue_conformance.reports import Report
 from queue_conformance.running.examination import Examination, all_checks_of
+from queue_conformance.suggestion import did_you_mean
 
 
 def examine(
@@ -131,9 +132,10 @@ def _chosen(patterns: Sequence[str], examination: Examination | Hosted) -> Seque
     """Return the checks of an examination that some patterns select, or all if there are none."""
     kind, asked = examination.survey.kind, examination.survey.rules()
     known = {*asked, *(name for check in all_checks_of(kind) for name in (check.name, *check.rules))}
-    for pattern in patterns:
-        if not isinstance(pattern, str) or not fnmatch.filter(known, pattern):
-            raise UsageError(f"rules: a {kind.replace('-', ' ')} has none that is called {pattern!r}{meant(str(pattern), known)}")
+    for pattern in map(str, patterns):
+        if not fnmatch.filter(known, pattern):
+            what = kind.replace("-", " ")
+            raise UsageError(f"rules: a {what} has none that is called {pattern!r}{did_you_mean(pattern, known)}")
     if not patterns:
         return examination.checks
     return [c for c in examination.checks if any(fnmatch.filter((c.name, *c.rules), pattern) for pattern in patterns)]

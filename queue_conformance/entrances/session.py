@@ -31,6 +31,7 @@ from queue_conformance.replay import LAST
 from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.running.examination import Examination
+from queue_conformance.suggestion import did_you_mean
 
 AGAIN = "failed again"
 """What pytest's last line calls checks that saw only what others show."""
@@ -343,7 +344,7 @@ class Session:
         report = self.report()
         deselected = {item.name for item in terminalreporter.stats.get("deselected", []) if isinstance(item, CheckItem)}
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (chosen := self.config.getoption("keyword")) and deselected:
-            meant = options.meant(chosen, deselected) or "; write part of a rule's id, such as queue.pop, or of a class"
+            meant = did_you_mean(chosen, deselected, listed=0) or "; write part of a rule's id, such as queue.pop, or of a class"
             terminalreporter.write_line(f"-k {chosen!r} matches no check{meant} (--co -q lists all)", yellow=True)
             return
         nothing = not report.implementations or self.config.getoption("collectonly")

@@ -21,7 +21,6 @@ the run, as for ``pytest --queue-class=...``.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -49,6 +48,7 @@ from queue_conformance.kinds import (
 from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE, UsageError
 from queue_conformance.running.examination import all_checks_of
 from queue_conformance.specification.kinds import Kind, kind_named
+from queue_conformance.suggestion import did_you_mean
 
 _RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
 """What no subclass may say, lest checks be gone and nobody notice."""
@@ -204,8 +204,8 @@ def _mistake_in(name: str, value: object, suite: type[ConformanceSuite]) -> str:
     if name in known:
         several = getattr(marker, "params", None)
         return f"{name}: a fixture with params describes several classes; write a suite for each" if several else ""
-    if near := difflib.get_close_matches(name, known, n=1, cutoff=0.88):
-        return f"a suite has no attribute {name!r}; did you mean {near[0]!r}?"
+    if near := did_you_mean(name, known, cutoff=0.88, listed=0):
+        return f"a suite has no attribute {name!r}{near}"
     option = f"conformance-{name.replace('_', '-')}"
     if marker or callable(value) or option not in (one.name for one in OPTIONS):
         return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import sys
@@ -25,6 +24,7 @@ from queue_conformance.engine.scripts import namespace, quoted, source_of_backen
 from queue_conformance.environments import engine
 from queue_conformance.environments.world import WorldlyCrawler
 from queue_conformance.script_support import example, kills, processes
+from queue_conformance.suggestion import did_you_mean
 
 _URL = re.compile(r"https://example\.com/(\d+)")
 
@@ -115,8 +115,7 @@ class SettingsReader:
         for name in settings:
             if name not in self._read and not hasattr(default_settings, name):
                 own = sorted(n for n in self._read if not hasattr(default_settings, n))
-                close = difflib.get_close_matches(name, [*own, *dir(default_settings)], n=1, cutoff=0.6)
-                hint = f"; did you mean {close[0]!r}?" if close else f"; it reads {', '.join(own)}" if own else ""
+                hint = did_you_mean(name, [*own, *dir(default_settings)]) or (f"; it reads {', '.join(own)}" if own else "")
                 return f"the setting {name}: Scrapy has no such setting, and {path} does not read it{hint}"
         return ""
 

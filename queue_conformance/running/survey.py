@@ -17,7 +17,7 @@ from typing import Any
 
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, nearest
+from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to
 from queue_conformance.discovery.expectations import hold, lineage_of
 from queue_conformance.discovery.loading import (
     LoadError,
@@ -44,6 +44,7 @@ from queue_conformance.running.preflight import claims_of, preflight_of
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.specification.kinds import Kind, Profile, kind_named, profile_named
+from queue_conformance.suggestion import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -324,7 +325,7 @@ def _loaded(
             check_components(settings)
         if "follows" in claims and claims["follows"] not in (bound := {path for rule in load().values() for path in rule.binds}):
             raise LoadError(
-                f"the claim follows={claims['follows']}: no rule speaks of that class{nearest(claims['follows'], bound)}"
+                f"the claim follows={claims['follows']}: no rule speaks of that class{did_you_mean(claims['follows'], bound)}"
             )
     except LoadError as error:
         return str(error)
@@ -398,7 +399,7 @@ def _expect_settings(implementation: Implementation, opener: Callable[..., Any] 
     what = f"the constructor of {implementation.path}" if opener is None else "the function that opens the queue"
     for name in implementation.settings:
         if name not in names and not any_name:
-            raise LoadError(f"the setting {name}: {what} has no such argument{nearest(name, names)}")
+            raise LoadError(f"the setting {name}: {what} has no such argument{did_you_mean(name, names)}")
 
 
 def _declines(implementation: Implementation, conditions: Conditions) -> bool:

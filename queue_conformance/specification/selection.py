@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
 from queue_conformance.specification import Level, Rule, Specification
 from queue_conformance.specification.kinds import Kind, Profile
+from queue_conformance.suggestion import did_you_mean
 
 
 class UnknownRuleError(LookupError):
@@ -28,7 +28,10 @@ def matching(specification: Specification, patterns: Iterable[str]) -> list[Rule
     for pattern in patterns:
         found = {name for name in specification if fnmatchcase(name, pattern) or name.startswith(f"{pattern}.")}
         if not found:
-            raise UnknownRuleError(f"there is no rule {pattern!r}{nearest(pattern, _names(specification))}")
+            names = _names(specification)
+            parts = [name for name in names if pattern.strip("*.") in name]
+            near = did_you_mean(pattern, names, most=3) or did_you_mean(pattern, parts, most=3, cutoff=0.0)
+            raise UnknownRuleError(f"there is no rule {pattern!r}{near}")
         chosen |= found
     return [rule for name, rule in specification.items() if name in chosen]
 
@@ -37,13 +40,6 @@ def _names(specification: Specification) -> dict[str, None]:
     """Return the ids, and what several of them begin with."""
     parts = [name.split(".") for name in specification]
     return dict.fromkeys([*specification, *(".".join(part[:end]) for part in parts for end in range(1, len(part)))])
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message that says which names are near one that does not exist; ``""`` if none is."""
-    names = list(names)
-    near = difflib.get_close_matches(name, names, n=3) or [one for one in names if name.strip("*.") in one][:3]
-    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def select(
