@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+import pytest
+
 from gallery import QCRAWL
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
@@ -112,6 +114,11 @@ def examine(
         assert not run.mistakes, "\n".join(run.mistakes.values())
         (report,) = run.report().implementations
         return report
+
+
+def further(*values: object) -> list[Any]:
+    """Return parameters for which those before them stand: ``make test-all`` tries them."""
+    return [pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.further) for value in values]
 
 
 def without_jobs(_number: int, check: Check) -> bool:

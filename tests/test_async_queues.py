@@ -38,6 +38,7 @@ ANY_QUEUE = {
 }
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("path", [ASYNC_MEMORY, ASYNC_DISK])
 def test_a_reference_keeps_every_rule_in_longer_runs(path, seed):
@@ -92,6 +93,7 @@ CLAIMS = {"BindsCallbacks": {"request": "gallery.async_right.BoundRequest"}}
 NEEDS_THE_STOCK_LOOP = (".Spinning", ".Throttled", ".Threaded", ".BlocksThreads")
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_right_queue_of_another_kind_keeps_every_rule(path):
     report = examine(path, CLAIMS.get(path.rpartition(".")[2], {}), examples=50)
@@ -102,6 +104,11 @@ def test_a_right_queue_of_another_kind_keeps_every_rule(path):
         allowed.add("aqueue.put.cancelled-no-trace")
     assert unexamined <= allowed
     assert report.verdict is RunVerdict.CONFORMANT
+
+
+@pytest.mark.parametrize("path", RIGHT)
+def test_a_right_queue_of_another_kind_passes_the_machine(path):
+    assert not broken(examine(path, CLAIMS.get(path.rpartition(".")[2], {}), examples=20, only="machine"))
 
 
 @pytest.mark.parametrize("path", RIGHT)

@@ -115,12 +115,18 @@ def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
 RIGHT = [f"gallery.async_right_schedulers.{name}" for name in ("Conditional", "Mailbox", "Dispatches", "Polls")]
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("path", [REFERENCE, *RIGHT])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_right_scheduler_keeps_every_rule_on_other_seeds(path, seed):
     report = examine(path, seed=seed)
     assert not broken(report)
     assert report.verdict is RunVerdict.CONFORMANT
+
+
+@pytest.mark.parametrize("path", RIGHT)
+def test_a_right_scheduler_of_another_design_passes_the_machine(path):
+    assert not broken(examine(path, examples=20, only="machine"))
 
 
 def test_a_scheduler_that_needs_sockets_is_not_taken_for_broken():

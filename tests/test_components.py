@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import DUPEFILTER, STATE, TESTS, alone, bench, broken, examine
+from kit import DUPEFILTER, STATE, TESTS, alone, bench, broken, examine, further
 
 from queue_conformance.engine.outcomes import RuleBroken
 from queue_conformance.entrances.stateful import state_machine
@@ -78,7 +78,9 @@ def test_the_reference_filter_loses_nothing_in_a_crash():
     assert {"dupefilter.crash.loss", "dupefilter.crash.then-clean", "dupefilter.format.unknown"} <= kept
 
 
-@pytest.mark.parametrize("name", ["OpensLater", "WithRequestFingerprint", "LogsWhatItAsks", "KeepsOneFileForEachSpider"])
+@pytest.mark.parametrize(
+    "name", ["OpensLater", *further("WithRequestFingerprint", "LogsWhatItAsks", "KeepsOneFileForEachSpider")]
+)
 def test_another_right_filter_keeps_every_rule(name):
     report = examine(f"gallery.dupefilters.{name}")
     assert not broken(report)
@@ -92,7 +94,7 @@ def test_a_filter_may_refuse_torn_records(seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("name", ["Bloom", "ShortensFingerprints"])
+@pytest.mark.parametrize("name", ["Bloom", *further("ShortensFingerprints")])
 def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
     report = examine(f"gallery.dupefilters.{name}", {"probabilistic": "yes"}, seed=seed)
     assert not broken(report)

@@ -65,6 +65,7 @@ def test_the_reference_keeps_every_rule_on_other_seeds(name, seed):
     assert verdicts(report)[name].verdict is Verdict.KEPT
 
 
+@pytest.mark.further
 def test_what_every_stop_loses_is_no_matter_of_signals():
     assert broken(examine("test_jobs.ForgetsWhenStopped", only="job.resume.command", settings=SETTINGS)) == {"job.resume.command"}
     assert broken(examine("test_jobs.ForgetsWhenStopped", only="job.resume.signal", settings=SETTINGS)) == {"job.resume.command"}
@@ -76,6 +77,7 @@ def test_what_only_signals_lose_is():
     }
 
 
+@pytest.mark.further
 def test_a_scheduler_that_rejects_nothing_is_not_blamed_for_what_comes_again():
     for name in ("job.resume.command", "job.resume.signal", "job.second-signal"):
         report = examine("test_jobs.WithoutFilter", only=name, settings=SETTINGS)

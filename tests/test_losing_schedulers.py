@@ -23,6 +23,7 @@ def test_what_loses_requests_is_in_the_gallery_and_breaks_a_must_rule():
         assert any(load()[rule].level is Level.MUST for rule in rules)
 
 
+@pytest.mark.further
 def test_the_released_scheduler_loses_nothing_but_its_turn():
     report = examine("scrapy.core.scheduler.Scheduler", examples=25, meets=without_jobs)
     # A push that fails leaves an empty queue (or slot) behind, which is asked next, and has nothing.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 
+import pytest
 from kit import TESTS
 
 MUTATION = TESTS / "mutation"
@@ -35,6 +36,7 @@ print(json.dumps([
 """
 
 
+@pytest.mark.further
 def test_the_module_as_it_is_survives_and_its_mutants_do_not(tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(TESTS.parent / "reference", copy)

@@ -31,6 +31,7 @@ def test_the_filter_of_scrapy_breaks_what_it_is_known_to_break():
     assert report.verdict is RunVerdict.CONFORMANT  # torn records, and what a subclass overrides, decide no verdict
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_filter_of_scrapy_breaks_the_same_on_other_seeds(seed):
     assert broken(examine("scrapy.dupefilters.RFPDupeFilter", seed=seed)) == RFP
@@ -49,6 +50,7 @@ def test_the_release_notes_are_right_about_what_a_crash_loses():
     assert f"lost after SIGKILL: {lost} fingerprints" in report.notes
 
 
+@pytest.mark.further
 def test_the_filter_of_scrapy_is_crash_safe_in_some_releases_only():
     claimed = broken(examine("scrapy.dupefilters.RFPDupeFilter", {"crash-safe": "yes"}))
     assert claimed == RFP | (set() if LINE_BY_LINE else {"dupefilter.crash.loss"})

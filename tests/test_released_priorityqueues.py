@@ -50,6 +50,7 @@ def test_the_priority_queues_of_scrapy_break_what_they_are_known_to_break(name, 
     assert broken(examine(f"scrapy.pqueues.{name}")) == expected(usual)
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [5, 7, 9])
 def test_what_one_mistake_brings_about_is_blamed_on_no_other_rule(seed):
     report = examine("scrapy.pqueues.DownloaderAwarePriorityQueue", seed=seed, meets=lambda _number, check: check.is_machine)

@@ -1,7 +1,7 @@
 """Scrapy's scheduler over its priority queues and disk queues: every broken rule of this table was looked at by hand."""
 
 import pytest
-from kit import broken, examine, without_jobs
+from kit import broken, examine, further, without_jobs
 
 from queue_conformance.verdicts import Verdict
 
@@ -33,9 +33,11 @@ TWICE = {"scheduler.close.twice"}
     ("pqueue", "queue"),
     [
         ("ScrapyPriorityQueue", "PickleLifoDiskQueue"),
-        ("ScrapyPriorityQueue", "MarshalFifoDiskQueue"),
-        (SLOTS, "PickleFifoDiskQueue"),
-        (SLOTS, "MarshalLifoDiskQueue"),
+        *further(
+            ("ScrapyPriorityQueue", "MarshalFifoDiskQueue"),
+            (SLOTS, "PickleFifoDiskQueue"),
+            (SLOTS, "MarshalLifoDiskQueue"),
+        ),
     ],
 )
 def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
@@ -51,6 +53,7 @@ def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
     assert all(rule.startswith("job.") for rule in unexamined)
 
 
+@pytest.mark.further
 def test_the_scheduler_knows_no_transient_error():
     report = examine(SCHEDULER, {"profile": "external-queue"}, meets=without_jobs)
     assert broken(report) == ALWAYS | TWICE | {"scheduler.enqueue.fallback-transient"}

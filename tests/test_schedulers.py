@@ -4,7 +4,7 @@ import unittest
 
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
-from kit import SCHEDULER, broken, examine, run_script, without_jobs
+from kit import SCHEDULER, broken, examine, further, run_script, without_jobs
 from test_stateful import QUICK
 
 from queue_conformance import kinds
@@ -29,7 +29,7 @@ def unexamined(report):
     return {rule for rule in silent if not rule.startswith("job.")}
 
 
-@pytest.mark.parametrize("name", ["PlainScheduler", "HesitantScheduler", "DeferringScheduler"])
+@pytest.mark.parametrize("name", ["PlainScheduler", *further("HesitantScheduler", "DeferringScheduler")])
 def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
     report = examine(f"gallery.right_schedulers.{name}")
     assert not broken(report)
@@ -38,6 +38,7 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
     assert report.offers <= {"length"}
 
 
+@pytest.mark.further
 def test_a_scheduler_may_be_meant_to_look_at_no_priority():
     path = "gallery.right_schedulers.FirstComeScheduler"
     unclaimed = examine(path, meets=without_jobs)
@@ -93,6 +94,7 @@ def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
     assert "scheduler.enqueue.fallback-transient" in kept
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("settings", [FIFO, {"SCHEDULER_START_DISK_QUEUE": "", "SCHEDULER_START_MEMORY_QUEUE": ""}])
 def test_the_reference_keeps_every_rule_with_other_queues(settings):
     report = examine(SCHEDULER, settings=settings, meets=without_jobs)
