@@ -23,6 +23,7 @@ from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.fault import Fault
 from queue_conformance.isolation import FlightRecorder
+from queue_conformance.loops import Endless
 from queue_conformance.specification import Specification, load
 
 if TYPE_CHECKING:
@@ -251,11 +252,12 @@ class Bench:
             TooSlow: if it is a time-out that nothing but the speed of this machine explains.
         """
         self.excuse(raised.error)
-        rule = self.judged(raised.owner)
+        rule, call = self.judged(raised.owner), call_of(raised.step)
+        endless = isinstance(raised.error, Endless)
         return rule_broken(rule)(
             rule,
-            expected="no exception",
-            actual=f"{describe(raised.error)} raised by {call_of(raised.step)}",
+            expected="an end" if endless else "no exception",
+            actual=f"{call} {str(raised.error).removeprefix('it ')}" if endless else f"{describe(raised.error)} raised by {call}",
             steps=self._steps(),
             tail=[],
         )

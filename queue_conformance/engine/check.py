@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from queue_conformance.engine.bench import Bench, raising
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
 from queue_conformance.engine.instrument import Source, instrument
+from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import commands
@@ -28,6 +29,7 @@ def check(
     kinds: Iterable[Kind] = (),
     name: str | None = None,
     presupposes: str = "",
+    blocked_by: Sequence[str] = (),
     masked: Mapping[str, str] | None = None,
     **cases: Sequence[Any],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -37,7 +39,8 @@ def check(
         rules: the ids of the rules that it examines; assertions are about the first, unless ``about`` says otherwise.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
-        presupposes: a program; where that fails, what the check asks says nothing.
+        presupposes: a program, or the name of a check; where that fails, what the check asks says nothing.
+        blocked_by: the names of checks; where the check fails, and one of them does too, it is that one's failure.
         masked: by the id of a rule, that of another one; where that fails too, a failure of the first says nothing.
         cases: by the name of a parameter, its values; the check runs with each one, or with each combination, the first
             parameter varying last (see :func:`~queue_conformance.engine.cases.run_cases`).
@@ -51,12 +54,13 @@ def check(
             if not known:
                 known.append(instrument(function))
             if presupposes:
-                registry.runner_of(bench).show(commands(presupposes))
+                _presuppose(bench, presupposes)
                 bench.restart()
-            if not cases:
-                run_case(bench, rules[0], known[0], {})
-                return
-            run_cases(bench, name or rules[0], cases, lambda case: run_case(bench, rules[0], known[0], case))
+            with _unless_broken(bench, blocked_by):
+                if not cases:
+                    run_case(bench, rules[0], known[0], {})
+                    return
+                run_cases(bench, name or rules[0], cases, lambda case: run_case(bench, rules[0], known[0], case))
             for one, other in (masked or {}).items():
                 if other in bench.broken and one in bench.broken:
                     del bench.broken[one], bench.examined[one]
@@ -65,6 +69,44 @@ def check(
         return function
 
     return register
+
+
+def _presuppose(bench: Bench, presupposed: str) -> None:
+    """Run a command sequence or a check, which must not fail."""
+    if presupposed in bench.specification:
+        _show(bench, presupposed)
+    else:
+        registry.runner_of(bench).show(commands(presupposed))
+
+
+def _show(bench: Bench, name: str) -> None:
+    """Run another check.
+
+    Raises:
+        RuleBroken: if it fails.
+    """
+    function = next(check.function for check in registry.checks_of(bench.implementation.kind) if check.name == name)
+    with suppress(NotExercised), bench.collecting():
+        function(bench)
+    if bench.broken:
+        raise next(iter(bench.broken.values()))
+
+
+@contextmanager
+def _unless_broken(bench: Bench, others: Sequence[str]) -> Iterator[None]:
+    """Give a failure to the first of some other checks that fails too."""
+    if not others:
+        yield
+        return
+    with bench.collecting():
+        yield
+    if not bench.broken:
+        return
+    broken, bench.broken = bench.broken, {}
+    examined = bench.examined.copy()
+    for name in others:
+        _show(bench, name)
+    bench.broken, bench.examined = broken, examined
 
 
 def run_case(

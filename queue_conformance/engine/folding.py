@@ -66,6 +66,7 @@ class Folding(ast.NodeTransformer):
         return (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
+            and node.func.id in self._frame.names
             and self._frame.values.get(number_of(node), (made,))[0] is made
         )
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
-from queue_conformance.engine.instrument import Source
+from queue_conformance.engine.instrument import SCOPES, Source
 from queue_conformance.engine.recording import NOTHING, Recorder, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
@@ -107,7 +107,7 @@ class Record:
     def target(self) -> str:
         """The name that the statement in progress assigns to, or ``""``."""
         node = self._frames[-1].node if self._frames else None
-        found = node.targets[0] if isinstance(node, ast.Assign) else None
+        found = node.targets[0] if isinstance(node, ast.Assign) and not isinstance(node.value, SCOPES) else None
         return found.id if isinstance(found, ast.Name) else ""
 
     def operate(self, source: str, rule: str, function: Callable[[], Any]) -> Any:
@@ -165,12 +165,11 @@ class Record:
             OperationRaised: if it raises.
         """
         name = self.target or name
-        made: Subject = self.make(source, rule, lambda: kind(build(), name, self, rules), name)
-        self.recorder.steps[-1].result = NOTHING
+        made: Subject = self.make(source, rule, lambda: kind(build(), name, self, rules), name, shown=False)
         return made
 
-    def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "") -> Any:
-        """Let a fixture make something that scripts make too, with the expression ``source``.
+    def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "", *, shown: bool = True) -> Any:
+        """Let a fixture make something that scripts make too, with the expression ``source``; operations may show it.
 
         Raises:
             OperationRaised: if that raises.
@@ -180,6 +179,8 @@ class Record:
             frame.construction = source
         name = self.target or name
         made = self.operate(f"{name} = {source}" if name else source, rule, function)
+        if not shown:
+            self.recorder.steps[-1].result = NOTHING
         if frame is not None:
             frame.constructed = made
         return made
@@ -261,7 +262,7 @@ class Record:
         """
         known, left = COMPARISONS[comparison], unwrapped(left)
         try:
-            holds = self._holds(left, comparison, right)
+            holds = self._holds(left, comparison, unwrapped(right))
         except Exception as error:  # the code of the subject's value, or of one that is no such thing
             self._fail(expected or known.expected.format(self._shown(right)), f"{describe(left)}, and {describe(error)} raised")
         if not holds:

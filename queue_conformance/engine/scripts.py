@@ -82,6 +82,7 @@ _IMPORTS: Mapping[str, str] = {
     "signal": "import signal",
     "signals": "from scrapy import signals",
     "socket": "import socket",
+    "stuck": "from queue_conformance.loops import stuck",
     "subprocess": "import subprocess",
     "suppress": "from contextlib import suppress",
     "sys": "import sys",

@@ -6,7 +6,7 @@ import importlib.util
 import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, load_class
@@ -59,7 +59,10 @@ class AsyncDriver(Driver):
         request_class: the class of the requests that the implementation takes.
         real: whether the implementation turned out to need the stock event loop.
         hurried: whether something is known to be broken, so that there, what must come is not waited for as long.
+        rest_rule: the rule that is broken if the loop never comes to rest; ``""`` for that of the check.
     """
+
+    rest_rule: ClassVar[str] = ""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)

@@ -93,8 +93,8 @@ class RealLoop:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end.
+    def run(self, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
+        """Run a coroutine, or a task, to its end.
 
         Returns:
             What it returns.

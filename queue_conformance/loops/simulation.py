@@ -54,11 +54,15 @@ class NeedsRealLoop(RuntimeError):
     """Something that only a real event loop has was asked for, such as a socket."""
 
 
-class NeverAtRest(RuntimeError):
+class Endless(RuntimeError):
+    """What was begun does not end; the text says why."""
+
+
+class NeverAtRest(Endless):
     """A loop is busy without end."""
 
 
-class NeverReturns(RuntimeError):
+class NeverReturns(Endless):
     """A coroutine waits for something that nothing brings; the text says where."""
 
 
@@ -164,8 +168,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end, with everything else that can happen meanwhile.
+    def run(self, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
+        """Run a coroutine, or a task, to its end, with everything else that can happen meanwhile.
 
         Returns:
             What it returns.
@@ -364,9 +368,9 @@ class Running:
         events._set_running_loop(self._before)
 
 
-def run_to_its_end(loop: Any, coroutine: Coroutine[Any, Any, T]) -> T:
+def run_to_its_end(loop: Any, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
     """Do what ``run`` of a loop that is driven by hand promises."""
-    task: asyncio.Task[T] = loop.start(coroutine)
+    task: asyncio.Task[T] = coroutine if isinstance(coroutine, asyncio.Task) else loop.start(coroutine)
     loop.settle(task)
     if not task.done():
         place = place_of(task)

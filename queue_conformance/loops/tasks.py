@@ -53,10 +53,19 @@ def _frames(task: Task) -> list[tuple[Any, int]]:
     return frames
 
 
+def stuck(*tasks: Task) -> list[str]:
+    """Return where those of some tasks that have not ended wait."""
+    return [f"waits forever in {place_of(task)}" for task in tasks if not task.done()]
+
+
+WAITING = ("waiting", None)
+"""The outcome of a task that has not ended."""
+
+
 def outcome_of(task: Task) -> tuple[str, Any]:
     """Return what became of a task: ``waiting``, ``cancelled``, ``raised`` or ``returned``, and the error or the value."""
     if not task.done():
-        return "waiting", None
+        return WAITING
     if task.cancelled():
         return "cancelled", None
     error = task.exception()

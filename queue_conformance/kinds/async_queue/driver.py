@@ -132,6 +132,7 @@ class AsyncQueueDriver(AsyncDriver):
 
     constructor_rule: ClassVar[str] = "aqueue.ctor.kwargs"
     interface_rule: ClassVar[str] = "aqueue.iface"
+    rest_rule: ClassVar[str] = "aqueue.get.blocks"
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:

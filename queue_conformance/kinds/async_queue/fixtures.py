@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.engine.record import Record
-from queue_conformance.engine.recording import NOTHING
+from queue_conformance.engine.recording import NOTHING, Remark
 from queue_conformance.engine.subject import Subject
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
-from queue_conformance.loops import Task
+from queue_conformance.loops import Task, table_of
 
 RULES = {
     "put": "aqueue.put.accept",
@@ -63,25 +62,33 @@ class RecordedLoop:
     """The loop of a driver; what it runs is an operation.
 
     Args:
-        driver: whose loop it is.
-        record: keeps the operations.
+        context: of the check.
     """
 
-    def __init__(self, driver: Any, record: Record) -> None:
-        self._driver = driver
-        self._record = record
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._driver = context.bench.driver
+        self._record = context.record
+        self._tasks: list[Task] = []
 
-    def run(self, call: Call) -> Any:
-        """Run one operation to its end."""
-        return self._record.operate(f"loop.run({call.source})", call.rule, lambda: self._driver.loop.run(call.make()))
+    def run(self, call: Call | Task) -> Any:
+        """Run one operation to its end, or a task that was begun."""
+        if isinstance(call, Call):
+            return self._record.operate(f"loop.run({call.source})", call.rule, lambda: self._driver.loop.run(call.make()))
+        source = f"loop.run({self._record.written((call,), {})})"
+        return self._record.operate(source, self._context.rule, lambda: self._driver.loop.run(call))
 
     def start(self, call: Call) -> Task:
         """Begin an operation, in a task."""
         name = self._record.target or None
         start = partial(self._driver.loop.start, name=name)
-        task: Task = self._record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()))
-        self._record.recorder.steps[-1].result = NOTHING  # a task is of no interest to readers
+        task: Task = self._record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()), shown=False)
+        self._tasks.append(task)
         return task
+
+    def tick(self) -> None:
+        """Run what is ready now: one iteration."""
+        self._let("tick")
 
     def settle(self, *tasks: Task) -> None:
         """Let tasks that must end go on until they do."""
@@ -103,14 +110,26 @@ class RecordedLoop:
         return loop.call(function)
 
     def _let(self, method: str, *arguments: Any) -> None:
-        source = f"loop.{method}({self._record.written(arguments, {})})"
-        self._record.operate(source, RULES["get"], lambda: getattr(self._driver.loop, method)(*arguments))
+        going = [(task.get_name(), task) for task in self._tasks if not task.done()]
+        source, rule = f"loop.{method}({self._record.written(arguments, {})})", self._driver.rest_rule or self._context.rule
+        self._record.operate(source, rule, lambda: getattr(self._driver.loop, method)(*arguments))
+        self._record.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
 
 
 @fixture
 def loop(context: Context) -> RecordedLoop:
     """``loop.run(queue.put(request))``: run one operation to its end."""
-    return RecordedLoop(context.bench.driver, context.record)
+    return RecordedLoop(context)
+
+
+@fixture
+def cancel(context: Context) -> Callable[[Task], Any]:
+    """``cancel(getting)``: cancel a task."""
+
+    def cancelled(task: Task) -> Any:
+        return context.record.make(f"{context.record.written((task,), {})}.cancel()", context.rule, task.cancel)
+
+    return cancelled
 
 
 @fixture
@@ -173,8 +192,7 @@ def requested(context: Context) -> Callable[..., Any]:
             request = context.bench.driver.request_class(url, **fields)
         except Exception as error:
             raise NotCovered("requests themselves refuse it") from error
-        context.record.make(f"Request({context.record.written((url,), fields)})", "", lambda: request, "request")
-        context.record.recorder.steps[-1].result = NOTHING
+        context.record.make(f"Request({context.record.written((url,), fields)})", "", lambda: request, "request", shown=False)
         return request
 
     return made

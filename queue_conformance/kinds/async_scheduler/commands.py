@@ -219,7 +219,7 @@ class AsyncSchedulerLockstep(Lockstep):
         self.finish()
         self._begin()
         self.scene.do(f"queue = {QUEUES[number]}")
-        self.bench.open(queue="queue")
+        self.bench.open(queue=("queue", self.bench.driver.variables["queue"]))
 
     def finish(self) -> None:
         """Take out everything that is left, and join."""

@@ -148,22 +148,30 @@ class AsyncSchedulerDriver(AsyncDriver):
         value = self.variables[target[1]]
         return NOTHING if isinstance(value, asyncio.Task) else value
 
-    def construction(self, name: str, *, queue: str = "MemoryQueue()", **options: Any) -> tuple[str, Callable[[], Any]]:
+    def construction(self, name: str, **parts: tuple[str, Any]) -> tuple[str, Callable[[], Any]]:
         """Tell how a scheduler is built.
 
         Args:
             name: ignored: the queue keeps everything.
-            queue: an expression for the queue.
-            options: more arguments of the constructor.
+            parts: arguments of the constructor that are not the usual ones, each with its source.
         """
-        given = {key: value for key, value in {**self.implementation.values, **options}.items() if key not in _CLASSES}
-        more = "".join(f", {key}={value!r}" for key, value in given.items())
-        source = f"loop.call({self.class_name}, queue={queue}, fingerprinter={self.fingerprinter}(){more})"
-        return source, lambda: self.value(source)
+        values = {key: value for key, value in self.implementation.values.items() if key not in _CLASSES}
+        sources = {"queue": "MemoryQueue()", "fingerprinter": f"{self.fingerprinter}()"}
+        sources |= {key: repr(value) for key, value in values.items()} | {key: source for key, (source, _) in parts.items()}
+        given = ", ".join(f"{key}={source}" for key, source in sources.items())
 
-    def open(self, name: str = "0", variable: str = "scheduler", owner: str | None = None, **options: Any) -> OpenQueue:
-        source, _ = self.construction(name, **options)
-        raw = self.do(f"{variable} = {source}", owner or self.constructor_rule)
+        def build() -> Any:
+            known = values | {key: value for key, (_, value) in parts.items()}
+            usual = {key: self.value(source) for key, source in sources.items() if key not in known}
+            return self.loop.call(self.value(self.class_name), **usual, **known)
+
+        return f"loop.call({self.class_name}, {given})", build
+
+    def open(self, name: str = "0", variable: str = "scheduler", owner: str | None = None, **parts: Any) -> OpenQueue:
+        source, build = self.construction(name, **parts)
+        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        self.recorder.steps[-1].result = NOTHING
+        self.variables[variable] = raw
         return OpenQueue(raw, variable, self.recorder)
 
     def store_one(self, count: Callable[[], int]) -> bool:

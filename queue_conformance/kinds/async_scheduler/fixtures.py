@@ -6,8 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.record import Failed, Record
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call
-from queue_conformance.kinds.async_scheduler.scene import OWNERS
+from queue_conformance.loops import Task
+
+RULES = {
+    "add": "ascheduler.add.forms",
+    "get": "ascheduler.add.forms",
+    "task_done": "ascheduler.join",
+    "join": "ascheduler.join",
+    "close": "ascheduler.close.queue",
+    "stats": "ascheduler.stats.keys",
+    "qsize": "ascheduler.qsize",
+    "__aenter__": "ascheduler.context",
+    "__aexit__": "ascheduler.context",
+}
+"""The rule that is broken if an operation raises or never returns where nothing special is going on."""
+
+WAITS = "ascheduler.get.waits"
 
 
 class SchedulerSubject(AsyncSubject):
@@ -22,24 +39,128 @@ class SchedulerSubject(AsyncSubject):
 
 
 @fixture
-def new_scheduler(context: Context) -> Callable[[], Any]:
-    """``scheduler = new_scheduler()``: build a scheduler over a queue in memory."""
-    driver = context.bench.driver
-    if not driver.simulated:
+def construct(context: Context) -> Callable[..., Any]:
+    """``construct(queue=None)``: call the constructor, with these parts in the places of the usual ones."""
+    driver, record = context.bench.driver, context.record
+
+    def made(**parts: Any) -> Any:
+        source, build = driver.construction("0", **{name: (record.written((value,), {}), value) for name, value in parts.items()})
+        return record.construct(source, driver.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
+
+    return made
+
+
+@fixture
+def new_scheduler(context: Context) -> Callable[..., Any]:
+    """``scheduler = new_scheduler(queue)``: build a scheduler over a queue, or one in memory; the loop is driven by hand."""
+    if not context.bench.driver.simulated:
         raise NotCovered("it works on the stock event loop alone, and schedulers are examined on a simulated one")
-    source, build = driver.construction("0")
-    return lambda: context.record.construct(source, driver.constructor_rule, build, OWNERS, SchedulerSubject, "scheduler")
+    made = construct(context)
+    return lambda queue=None: made(queue=queue) if queue is not None else made()
+
+
+@fixture
+def new(context: Context) -> Callable[..., Any]:
+    """``queue = new("MemoryQueue", maxsize=1)``: an object of a class that scripts quote, or import from qCrawl."""
+    record = context.record
+
+    def made(name: str, *arguments: Any, **options: Any) -> Any:
+        cls = context.bench.driver.value(name)
+        source = f"{name}({record.written(arguments, options)})"
+        return record.make(source, context.rule, lambda: cls(*arguments, **options), shown=False)
+
+    return made
+
+
+@fixture
+def bounded(context: Context) -> Callable[[str], Any]:
+    """``queue = bounded("DiskQueue")``: a queue of such a class, with room for one request."""
+    places = {"DiskQueue": [f"{context.bench.driver.directory}/queue"]}
+    return lambda kind: new(context)(kind, *places.get(kind, ()), maxsize=1)
+
+
+@fixture
+def interrupted(context: Context) -> Callable[..., Call]:
+    """``loop.run(interrupted(scheduler, error))``: leave a context with an exception."""
+    from queue_conformance.kinds.async_scheduler import script_support
+
+    def leave(scheduler: SchedulerSubject, error: BaseException) -> Call:
+        source = f"interrupted({context.record.written((scheduler, error), {})})"
+        return Call(source, context.rule, lambda: script_support.interrupted(scheduler.raw, error))
+
+    return leave
+
+
+@fixture
+def fill(context: Context) -> Callable[..., Call]:
+    """``loop.run(fill(queue, page(1)))``: put requests into a queue, as an earlier crawl did."""
+    from queue_conformance.kinds.async_scheduler import script_support
+
+    def filled(*arguments: Any) -> Call:
+        source = f"fill({context.record.written(arguments, {})})"
+        return Call(source, context.rule, lambda: script_support.fill(*arguments))
+
+    return filled
+
+
+@fixture
+def waiting_get(context: Context) -> Callable[[SchedulerSubject], Task]:
+    """``getting = waiting_get(scheduler)``: begin to get, and let it wait; it must, as there is nothing to get."""
+    from queue_conformance.kinds.async_scheduler import script_support
+
+    driver, record = context.bench.driver, context.record
+
+    def begun(scheduler: SchedulerSubject) -> Task:
+        def begin() -> Task:
+            getting: Task = script_support.waiting_get(driver.loop, scheduler.raw, record.target or None)
+            return getting
+
+        task: Task = _asserted(record, f"waiting_get(loop, {scheduler.name})", WAITS, "get waits", begin)
+        return task
+
+    return begun
+
+
+@fixture
+def crawl(context: Context) -> Callable[..., Any]:
+    """``spider = crawl({"/1": 0})``: crawl a local site from these paths with their priorities, over a queue of the author's."""
+    from queue_conformance.kinds.async_scheduler import script_support
+
+    driver, record = context.bench.driver, context.record
+    seconds = min(5.0, context.bench.time_limit / 2)
+
+    def crawled(start: dict[str, int], queue: Any = None, maxsize: int = 0, **options: Any) -> Any:
+        options["seconds"] = seconds
+        below = record.written((queue,), {}) if queue is not None else driver.queue_source(maxsize)
+        parts = f"{driver.class_name}, {driver.fingerprinter}, {below}"
+
+        def run() -> Any:
+            classes = driver.value(driver.class_name), driver.value(driver.fingerprinter)
+            return script_support.crawl(*classes, driver.value(below) if queue is None else queue, start, **options)
+
+        return _asserted(record, f"crawl({parts}, {record.written((start,), options)})", context.rule, "the crawl ends", run)
+
+    return crawled
+
+
+def _asserted(record: Record, source: str, rule: str, expected: str, function: Callable[[], Any]) -> Any:
+    """Let a function that scripts quote make something; an assertion of its own is one on the rule."""
+    try:
+        return record.make(source, rule, function, shown=False)
+    except OperationRaised as raised:
+        if not isinstance(raised.error, AssertionError):
+            raise
+        failed = Failed(expected, str(raised.error))
+        failed.rule = rule
+        raise failed from None
 
 
 @fixture
 def page(context: Context) -> Callable[..., Any]:
     """``page(number)``: a request; equal numbers give equal ones."""
 
-    def made(number: int) -> Any:
-        found = context.bench.driver.item(number)
-        return context.sources.give(found.value, found.source)
-
-    return made
+    made = request_for(context)
+    return lambda number, **attributes: made(f"https://example.com/{number}", **attributes)
 
 
 @fixture

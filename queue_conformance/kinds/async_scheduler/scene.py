@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from typing import Any
 
 from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.outcomes import NotExercised, RuleBroken
+from queue_conformance.engine.outcomes import NotExercised
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.scripts import quoted
+from queue_conformance.kinds.async_scheduler.checks.statistics import NUMBERS
+from queue_conformance.kinds.async_scheduler.fixtures import RULES
 from queue_conformance.loops import NeverAtRest, NeverReturns, outcome_of, place_of
-
-OWNERS = {
-    "add": "ascheduler.add.forms",
-    "get": "ascheduler.add.forms",
-    "task_done": "ascheduler.join",
-    "join": "ascheduler.join",
-    "close": "ascheduler.close.queue",
-    "stats": "ascheduler.stats.keys",
-    "qsize": "ascheduler.qsize",
-}
-"""The rule that is broken if an operation raises or never returns where nothing special is going on."""
-
-NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
-"""What ``stats()`` has."""
 
 _CALL = re.compile(r"\w*scheduler\w*\.(\w+)")
 
@@ -50,7 +37,7 @@ class Scene:
         bench.restart()
         self.steps(*before)
         self.do(f"queue = {queue}")
-        bench.open(queue="queue")
+        bench.open(queue=("queue", bench.driver.variables["queue"]))
 
     def do(self, source: str, owner: str | None = None) -> Any:
         """Run a line of Python; see the driver.
@@ -61,7 +48,7 @@ class Scene:
         """
         if owner is None:
             found = _CALL.search(source)
-            owner = OWNERS.get(found[1], self.rule) if found else self.rule
+            owner = RULES.get(found[1], self.rule) if found else self.rule
         try:
             return self.bench.driver.do(source, owner)
         except OperationRaised as raised:
@@ -140,34 +127,6 @@ class Scene:
         self.do("stats = loop.run(scheduler.stats())", "ascheduler.stats.keys")
         assertion = f"all(isinstance(stats.get(name), int) for name in {NUMBERS!r})"
         self.expect(f"numbers for {', '.join(NUMBERS)}", assertion, "stats", rule="ascheduler.stats.keys")
-
-    def works(self) -> None:
-        """Show that a request goes through and that ``join`` notices, so that a later failure has another cause."""
-        self.steps(add(0), "loop.run(scheduler.get())", "joining = loop.start(scheduler.join())", "loop.settle()")
-        self.expect_waiting("joining", rule="ascheduler.join")
-        self.steps("loop.call(scheduler.task_done)", "loop.settle()")
-        self.expect_done("joining", "join ends", rule="ascheduler.join")
-
-
-@contextmanager
-def unless_explained(bench: Bench, *checks: Callable[[Bench], None]) -> Iterator[None]:
-    """Give a failure to the rule that explains it: one whose own check fails too.
-
-    Args:
-        bench: where the check works.
-        checks: what to run after a failure, in turn.
-    """
-    try:
-        yield
-    except (RuleBroken, OperationRaised) as failure:
-        before, examined = set(bench.broken), bench.examined.copy()
-        for check in checks:
-            with suppress(NotExercised), bench.collecting():
-                check(bench)
-            if found := [rule for rule in bench.broken if rule not in before]:
-                raise bench.broken[found[0]] from None
-        bench.examined = examined
-        raise failure from None
 
 
 def url_of(number: int) -> str:

@@ -16,6 +16,8 @@ from qcrawl.core.spider import Spider
 from qcrawl.settings import Settings
 from qcrawl.signals import signals_registry
 
+from queue_conformance.loops import outcome_of
+
 
 class MemoryQueue(RequestQueue):
     """The highest priority comes first, then the oldest; a put on a full queue raises QueueFull."""
@@ -125,6 +127,9 @@ class Logs(logging.Handler):
         if record.levelno == logging.WARNING:
             self.messages.append(record.getMessage())
 
+    def after(self, beginning):
+        return [message.removeprefix(beginning) for message in self.messages if message.startswith(beginning)]
+
 
 class Signals:
     """The URLs of the requests that a signal was sent for."""
@@ -137,12 +142,32 @@ class Signals:
         self.urls.append(request.url)
 
 
+async def interrupted(scheduler, error):
+    """Leave a context with an exception."""
+    async with scheduler:
+        raise error
+
+
+async def fill(queue, *requests):
+    """Put requests into a queue."""
+    for request in requests:
+        await queue.put(request, priority=request.priority)
+
+
+def waiting_get(loop, scheduler, name=None):
+    """Begin to get, in a task; it must wait."""
+    getting = loop.start(scheduler.get(), name)
+    loop.settle()
+    how, value = outcome_of(getting)
+    assert how == "waiting", f"it {how} {value!r}"
+    return getting
+
+
 class Site:
     """A server; it notes the paths that are requested, and answers 200 after the statuses in ``failures``."""
 
-    def __init__(self, **failures):
-        self.failures = {f"/{name}": statuses for name, statuses in failures.items()}
-        self.requested = []
+    def __init__(self, failures):
+        self.failures, self.requested = {path: list(statuses) for path, statuses in failures.items()}, []
 
     async def start(self):
         self.server = await asyncio.start_server(self.answer, "127.0.0.1", 0)
@@ -160,21 +185,24 @@ class Site:
 
 
 class SiteSpider(Spider):
-    """It requests the paths that ``start`` names with their priorities, and from each page those that ``links`` names."""
+    """It requests the paths that ``start`` names with their priorities, and from each page those that ``links`` names.
+
+    It cuts the first file of the directory ``spoiled`` when it has started, and may ask for the statistics at its first page.
+    """
 
     name = "site"
 
-    def __init__(self, site, start, links=(), started=None, asking=False):
+    def __init__(self, site, start, links, spoiled, asking):
         self.start_urls = ["http://127.0.0.1/"]  # what is not below these is offsite
         super().__init__()
-        self.site, self.start, self.links, self.started, self.asking = site, start, dict(links), started, asking
-        self.stats = None
+        self.site, self.start, self.links, self.spoiled = site, start, links, spoiled
+        self.requested, self.asking, self.stats = site.requested, asking, None
 
     async def start_requests(self):
         for path, priority in self.start.items():
             yield Request(self.site.root + path, priority=priority, meta={"depth": 0})
-        if self.started:
-            self.started()
+        if self.spoiled:
+            sorted(Path(self.spoiled).iterdir())[0].write_bytes(b"")
 
     async def parse(self, response):
         if self.asking and self.stats is None:
@@ -183,12 +211,11 @@ class SiteSpider(Spider):
             yield Request(self.site.root + path)
 
 
-async def crawl(scheduler, fingerprinter, queue, spider, concurrency=2, stored=()):
+async def crawling(scheduler, fingerprinter, queue, spider, concurrency, stored):
     """Crawl with classes of a scheduler and of what computes fingerprints; ``stored`` are paths of an earlier run."""
     usual = crawler_module.Scheduler, crawler_module.RequestFingerprinter
     await spider.site.start()
-    for path in stored:
-        await queue.put(Request(spider.site.root + path), priority=0)
+    await fill(queue, *(Request(spider.site.root + path) for path in stored))
     spider.concurrency = concurrency
     crawler = Crawler(spider, Settings(DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0))
     crawler.queue = queue
@@ -200,19 +227,19 @@ async def crawl(scheduler, fingerprinter, queue, spider, concurrency=2, stored=(
         spider.site.server.close()
 
 
-def spoil(directory):
-    """Cut the first of the files in a directory to nothing."""
-    sorted(Path(directory).iterdir())[0].write_bytes(b"")
-
-
-def ends(coroutine, seconds):
-    """Run a coroutine; tell whether it ends in time."""
+def crawl(
+    scheduler, fingerprinter, queue, start, links=(), failures=(), concurrency=2, stored=(), spoiled="", asking=False, seconds=5
+):
+    """Crawl a local site, which must end in time; return the spider."""
+    spider = SiteSpider(Site(dict(failures)), start, dict(links), spoiled, asking)
     loop = asyncio.new_event_loop()
-    task = loop.create_task(coroutine)
+    task = loop.create_task(crawling(scheduler, fingerprinter, queue, spider, concurrency, stored))
     loop.run_until_complete(asyncio.wait([task], timeout=seconds))
     in_time = task.done()
     for left in asyncio.all_tasks(loop):
         left.cancel()
         loop.run_until_complete(asyncio.wait([left], timeout=1))
     loop.close()
-    return in_time and task.result() is None
+    assert in_time, f"it goes on after {seconds:g} s, with {', '.join(spider.requested) or 'nothing'} requested"
+    task.result()
+    return spider

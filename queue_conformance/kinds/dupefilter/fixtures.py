@@ -15,7 +15,7 @@ from queue_conformance.engine.accidents import ACCIDENTS, is_accident
 from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.fixtures import Uncertain, operation
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.engine.recording import NOTHING, OperationRaised, TakesTooLong
+from queue_conformance.engine.recording import OperationRaised, TakesTooLong
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
 from queue_conformance.environments import runs as running
@@ -56,9 +56,8 @@ def begin_crawl(context: Context) -> Callable[..., Any]:
             raw, crawler = build()
             return FilterSubject(driver.waited, raw, "dupefilter", record, rules), context.sources.give(crawler.spider, "spider")
 
-        made = record.make(source, driver.constructor_rule if job else "dupefilter.no-jobdir", make, "dupefilter, spider")
-        record.recorder.steps[-1].result = NOTHING
-        return made
+        rule = driver.constructor_rule if job else "dupefilter.no-jobdir"
+        return record.make(source, rule, make, "dupefilter, spider", shown=False)
 
     return begun
 

@@ -118,14 +118,14 @@ def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers
 
 
 @check("aqueue.iter.cancel")
-def cancelling_async_for_ends_the_task(open_async_queue, put, loop, each):
+def cancelling_async_for_ends_the_task(open_async_queue, put, loop, each, cancel):
     queue = open_async_queue()
     put(queue, 4)
     consuming = loop.start(each(queue))
     loop.stays()
     if consuming.done():
         raise NotCovered("async for ends although the queue is open")
-    consuming.cancel()
+    cancel(consuming)
     loop.settle(consuming)
     outcome = outcome_of(consuming)
     assert outcome == ("cancelled", None), "the task ends as cancelled"

@@ -1,72 +1,58 @@
 """Checks of ``get``."""
 
-from __future__ import annotations
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_scheduler.common import LOST
+from queue_conformance.loops import outcome_of, stuck
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.scene import Scene, add, request
+PRIORITIES = (0, 10, -5, 3, 10, -10)
 
 
 @check("ascheduler.get.order")
-def the_highest_priority_comes_first(bench: Bench) -> None:
-    scene = Scene(bench, "ascheduler.get.order")
-    priorities = (0, 10, -5, 3, 10, -10)
-    for number, priority in enumerate(priorities, 1):
-        scene.do(add(number, priority=priority))
-    for priority in sorted(priorities, reverse=True):
-        scene.do("got = loop.run(scheduler.get())")
-        scene.expect(f"priority {priority}", f"got.priority == {priority}", "f'priority {got.priority}'")
+def the_highest_priority_comes_first(new_scheduler, page, loop):
+    scheduler = new_scheduler()
+    for number, priority in enumerate(PRIORITIES):
+        loop.run(scheduler.add(page(number, priority=priority)))
+    for priority in sorted(PRIORITIES, reverse=True):
+        got = loop.run(scheduler.get())
+        assert getattr(got, "priority", None) == priority
 
 
 @check("ascheduler.get.waits")
-def get_waits_for_a_request(bench: Bench) -> None:
-    scene = Scene(bench, "ascheduler.get.waits")
+def get_waits_for_a_request(new_scheduler, page, waiting_get, loop, about, rule):
+    scheduler = new_scheduler()
     for number in (1, 2):
-        scene.consumer("getting")
-        scene.do(add(number))
-        scene.do("loop.settle()")
-        scene.expect_got("getting", number)
+        getting = waiting_get(scheduler)
+        loop.run(scheduler.add(page(number)))
+        with about(rule):
+            assert loop.run(getting) == page(number)
 
 
-@check("ascheduler.get.no-lost-wakeup")
-def no_request_waits_beside_a_consumer(bench: Bench) -> None:
-    rule = "ascheduler.get.no-lost-wakeup"
-    for queue, step in (("SuspendingQueue()", "loop.tick()"), ("SlowQueue()", "loop.advance(0.05)")):
-        for consumers in (1, 2):
-            for ticks in range(8):
-                with bench.collecting():
-                    _meet(Scene(bench, rule, queue), consumers, [step] * ticks)
-        if rule in bench.broken:
-            return
+@check(LOST, kind=("SuspendingQueue", "SlowQueue"), count=(1, 2), steps=range(8))
+def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, count, steps):
+    queue = new(kind)
+    scheduler = new_scheduler(queue)
+    consumers = [loop.start(scheduler.get()) for _ in range(count)]
+    for _ in range(steps):
+        if kind == "SlowQueue":
+            loop.advance(0.05)
+        else:
+            loop.tick()
+    for number in range(count):
+        loop.start(scheduler.add(page(number)))
+    loop.settle()
+    assert stuck(*consumers) == [], "each consumer gets a request"
 
 
-def _meet(scene: Scene, consumers: int, between: list[str]) -> None:
-    """Start consumers and, some iterations later, an add for each; all of them end."""
-    names = [f"consumer{number}" for number in range(1, consumers + 1)]
-    for name in names:
-        scene.do(f"{name} = loop.start(scheduler.get())")
-    scene.steps(*between)
-    for number in range(1, consumers + 1):
-        scene.do(f"adding{number} = loop.start(scheduler.add({request(number)}))")
-    scene.do("loop.settle()")
-    for name in names:
-        scene.expect_done(
-            name, f"{name} gets one of the {consumers} requests" if consumers > 1 else "the consumer gets the request"
-        )
-
-
-@check("ascheduler.get.closed")
-def a_closed_scheduler_is_emptied_first(bench: Bench) -> None:
-    rule = "ascheduler.get.closed"
-    for left in (0, 2):
-        with bench.collecting():
-            scene = Scene(bench, rule)
-            for number in range(1, left + 1):
-                scene.do(add(number))
-            scene.do("loop.run(scheduler.close())")
-            for number in range(1, left + 1):
-                scene.blamed("getting = loop.start(scheduler.get())", "loop.settle()")
-                scene.expect_got("getting", number)
-            scene.blamed("getting = loop.start(scheduler.get())", "loop.settle()")
-            scene.expect_done("getting", "CancelledError, as nothing is left")
-            scene.expect("CancelledError, as nothing is left", "getting.cancelled()", "getting.exception() or getting.result()")
+@check("ascheduler.get.closed", count=(0, 2))
+def a_closed_scheduler_is_emptied_first(new_scheduler, page, loop, about, rule, count):
+    scheduler = new_scheduler()
+    for number in range(count):
+        loop.run(scheduler.add(page(number)))
+    loop.run(scheduler.close())
+    with about(rule):
+        for number in range(count):
+            assert loop.run(scheduler.get()) == page(number)
+        getting = loop.start(scheduler.get())
+        loop.settle()
+        assert stuck(getting) == [], "CancelledError, as nothing is left"
+        assert outcome_of(getting) == ("cancelled", None), "CancelledError, as nothing is left"

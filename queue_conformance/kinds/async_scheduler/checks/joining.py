@@ -1,91 +1,108 @@
 """Checks of ``join`` and ``task_done``."""
 
-from __future__ import annotations
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_scheduler.common import WORKS
+from queue_conformance.loops import WAITING, outcome_of
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.scene import Scene, add, request, url_of
-
-
-@check("ascheduler.join")
-def join_waits_until_all_is_done(bench: Bench) -> None:
-    rule = "ascheduler.join"
-    scene = Scene(bench, rule)
-    scene.blamed("loop.run(scheduler.join())")
-    scene = Scene(bench, rule)
-    scene.steps(add(1), add(2), "joining = loop.start(scheduler.join())", "loop.settle()")
-    for step in ("loop.run(scheduler.get())", "loop.call(scheduler.task_done)", "loop.run(scheduler.get())"):
-        scene.expect_waiting("joining")
-        scene.steps(step, "loop.settle()")
-    scene.expect_waiting("joining")
-    scene.steps("loop.call(scheduler.task_done)", "loop.settle()")
-    scene.expect_done("joining", "join ends, as both requests are done")
-    scene = Scene(bench, rule)
-    scene.consumer("getting")
-    scene.steps(add(1), "joining = loop.start(scheduler.join())")
-    scene.do("loop.settle()")
-    scene.expect_waiting("joining")
-    scene.steps("loop.call(scheduler.task_done)", "loop.settle()")
-    scene.expect_done("joining", "join ends, as the request that was delivered directly is done")
-    scene = Scene(bench, rule, "LateQueue()")
-    scene.steps(f"adding = loop.start(scheduler.add({request(1)}))", "loop.tick()")
-    scene.steps("joining = loop.start(scheduler.join())", "loop.settle()")
-    scene.expect_waiting("joining")
+JOIN = "ascheduler.join"
 
 
-@check("ascheduler.join.recovered")
-def recovered_requests_count(bench: Bench) -> None:
-    rule = "ascheduler.join.recovered"
-    Scene(bench, rule).works()
-    for queue in ("MemoryQueue()", 'DiskQueue(directory + "/queue")'):
-        with bench.collecting():
-            before = (f"earlier = {queue}", f"loop.run(earlier.put({request(1)}))")
-            scene = Scene(bench, rule, "earlier" if queue.startswith("Memory") else queue, before)
-            scene.steps("joining = loop.start(scheduler.join())", "loop.settle()")
-            scene.expect_waiting("joining", "join waits, as the queue holds a request")
-            scene.blamed("getting = loop.start(scheduler.get())", "loop.settle()")
-            scene.expect_got("getting", 1)
-            scene.expect_waiting("joining")
-            scene.blamed("loop.call(scheduler.task_done)", "loop.settle()")
-            scene.expect_done("joining", "join ends, as the request is done")
+@check(JOIN, name="join.idle")
+def join_ends_at_once_where_nothing_is_to_do(new_scheduler, loop):
+    scheduler = new_scheduler()
+    loop.run(scheduler.join())
 
 
-@check("ascheduler.join.shared")
-def crawlers_share_a_queue(bench: Bench) -> None:
-    rule = "ascheduler.join.shared"
-    Scene(bench, rule).works()
-    for first in ("scheduler", "other"):
-        with bench.collecting():
-            scene = Scene(bench, rule)
-            bench.open(variable="other", queue="queue")
-            scene.steps(add(1), "getting = loop.start(other.get())", "loop.settle()")
-            scene.expect_got("getting", 1)
-            scene.blamed("loop.call(other.task_done)")
-            scene.steps(f"joining = loop.start({first}.join())", "loop.settle()")
-            scene.expect_done("joining", f"the join of {'the one that added' if first == 'scheduler' else 'the other one'} ends")
+@check(JOIN)
+def join_waits_until_all_is_done(new_scheduler, page, loop, about, rule):
+    scheduler = new_scheduler()
+    loop.run(scheduler.add(page(1)))
+    loop.run(scheduler.add(page(2)))
+    joining = loop.start(scheduler.join())
+    for step in ("get", "task_done", "get", "task_done"):
+        loop.settle()
+        assert outcome_of(joining) == WAITING, "join waits, as something is left to do"
+        if step == "get":
+            loop.run(scheduler.get())
+        else:
+            loop.call(scheduler.task_done)
+    with about(rule):
+        loop.run(joining)
 
 
-@check("ascheduler.task-done.extra")
-def one_task_done_too_many_is_refused(bench: Bench) -> None:
-    rule = "ascheduler.task-done.extra"
-    for before in ((), (add(1), "loop.run(scheduler.get())", "loop.call(scheduler.task_done)")):
-        with bench.collecting():
-            scene = Scene(bench, rule)
-            scene.steps(*before)
-            bench.expect_raises(rule, (ValueError,), lambda: bench.driver.do("loop.call(scheduler.task_done)", rule))
-    scene = Scene(bench, rule)
-    scene.steps(add(1), "loop.run(scheduler.get())")
-    scene.blamed("loop.call(scheduler.task_done)")
+@check(JOIN, name="join.direct")
+def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get, loop, about, rule):
+    scheduler = new_scheduler()
+    waiting_get(scheduler)
+    loop.run(scheduler.add(page(1)))
+    joining = loop.start(scheduler.join())
+    loop.settle()
+    assert outcome_of(joining) == WAITING, "join waits for the request that was delivered"
+    loop.call(scheduler.task_done)
+    with about(rule):
+        loop.run(joining)
+
+
+@check(JOIN, name="join.adding")
+def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
+    queue = new("LateQueue")
+    scheduler = new_scheduler(queue)
+    loop.start(scheduler.add(page(1)))
+    loop.tick()
+    joining = loop.start(scheduler.join())
+    loop.settle()
+    assert outcome_of(joining) == WAITING, "join waits for the request that is being added"
+
+
+@check("ascheduler.join.recovered", presupposes=WORKS, kind=("MemoryQueue", "DiskQueue"))
+def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, about, rule, kind):
+    place = [f"{directory}/queue"] if kind == "DiskQueue" else []
+    queue = new(kind, *place)
+    loop.run(fill(queue, page(1)))
+    if place:
+        queue = new(kind, *place)
+    scheduler = new_scheduler(queue)
+    joining = loop.start(scheduler.join())
+    loop.settle()
+    assert outcome_of(joining) == WAITING, "join waits, as the queue holds a request"
+    with about(rule):
+        assert loop.run(scheduler.get()) == page(1)
+        loop.settle()
+        assert outcome_of(joining) == WAITING, "join waits, as the request is being processed"
+        loop.call(scheduler.task_done)
+        loop.run(joining)
+
+
+@check("ascheduler.join.shared", presupposes=WORKS, own=(True, False))
+def crawlers_share_a_queue(new, new_scheduler, page, loop, about, rule, own):
+    queue = new("MemoryQueue")
+    scheduler = new_scheduler(queue)
+    other = new_scheduler(queue)
+    loop.run(scheduler.add(page(1)))
+    with about(rule):
+        assert loop.run(other.get()) == page(1)
+        loop.call(other.task_done)
+        if own:
+            loop.run(scheduler.join())
+        else:
+            loop.run(other.join())
+
+
+@check("ascheduler.task-done.extra", worked=(False, True))
+def one_task_done_too_many_is_refused(new_scheduler, page, loop, raises, about, rule, worked):
+    scheduler = new_scheduler()
+    if worked:
+        loop.run(scheduler.add(page(1)))
+        loop.run(scheduler.get())
+        with about(rule):
+            loop.call(scheduler.task_done)
+    with raises(ValueError):
+        loop.call(scheduler.task_done)
 
 
 @check("ascheduler.task-done.early")
-def task_done_without_get_is_refused(bench: Bench) -> None:
-    rule = "ascheduler.task-done.early"
-    scene = Scene(bench, rule)
-    scene.do(add(1))
-    bench.expect_raises(
-        rule,
-        (ValueError,),
-        lambda: bench.driver.do("loop.call(scheduler.task_done)", rule),
-        why=f", as {url_of(1)} is only queued",
-    )
+def task_done_without_get_is_refused(new_scheduler, page, loop, raises):
+    scheduler = new_scheduler()
+    loop.run(scheduler.add(page(1)))
+    with raises(ValueError, because=", as the request is only queued"):
+        loop.call(scheduler.task_done)

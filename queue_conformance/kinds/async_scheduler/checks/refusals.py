@@ -1,112 +1,102 @@
 """Checks of what becomes of a request that the queue does not take, and of the signals."""
 
-from __future__ import annotations
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_scheduler.common import NO_HANG, WORKS
+from queue_conformance.script_support.support import values_of
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.registry import check
-from queue_conformance.kinds.async_scheduler.checks.adding import STATS
-from queue_conformance.kinds.async_scheduler.scene import Scene, add, request, url_of
-
-DISK = 'DiskQueue(directory + "/queue", maxsize=1)'
+KINDS = ("MemoryQueue", "DiskQueue")
+DROPPED = "Queue full, dropping request: "
 
 
-@check("ascheduler.add.put-failure")
-def a_failed_put_leaves_no_trace(bench: Bench) -> None:
-    rule = "ascheduler.add.put-failure"
-    Scene(bench, rule).works()
-    scene = Scene(bench, rule, "FailingQueue()")
-    scene.do(f"before = {STATS}")
-    scene.do(f"adding = loop.start(scheduler.add({request(1)}))")
-    scene.do("loop.settle()")
-    scene.expect(
-        "add raises the OSError of the queue's put",
-        "adding.done() and not adding.cancelled() and isinstance(adding.exception(), OSError)",
-        "'it returned' if adding.done() else 'it waits'",
-    )
-    scene.do(f"after = {STATS}")
-    scene.expect("stats() as before", "after == before", "f'{after}, before {before}'")
-    scene.do(add(1), rule)
-    scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
-    scene.expect_got("getting", 1)
-    scene.blamed("loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
+@check("ascheduler.add.put-failure", presupposes=WORKS)
+def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, rule):
+    queue = new("FailingQueue")
+    scheduler = new_scheduler(queue)
+    before = loop.run(scheduler.stats())
+    with raises(OSError):
+        loop.run(scheduler.add(page(1)))
+    assert loop.run(scheduler.stats()) == before
+    with about(rule):
+        loop.run(scheduler.add(page(1)))
+        assert loop.run(scheduler.get()) == page(1)
+        loop.call(scheduler.task_done)
+        loop.run(scheduler.join())
 
 
-@check("ascheduler.add.put-duplicate")
-def a_duplicate_of_the_queue_is_not_counted(bench: Bench) -> None:
-    rule = "ascheduler.add.put-duplicate"
-    Scene(bench, rule).works()
-    scene = Scene(bench, rule, f'DuplicatesQueue("{url_of(1)}")')
-    scene.stats()
-    scene.do("before = stats['pending']")
-    scene.blamed(add(1))
-    scene.stats()
-    scene.expect("pending does not grow", "stats['pending'] == before", "f\"{stats['pending']} pending\"")
-    scene.do(add(2))
-    scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
-    scene.expect_got("getting", 2)
-    scene.blamed("loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
+@check("ascheduler.add.put-duplicate", presupposes=WORKS)
+def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop, about, rule):
+    queue = new("DuplicatesQueue", page(1).url)
+    scheduler = new_scheduler(queue)
+    before = values_of(loop.run(scheduler.stats()), ["pending"])
+    with about(rule):
+        loop.run(scheduler.add(page(1)))
+    assert values_of(loop.run(scheduler.stats()), ["pending"]) == before
+    loop.run(scheduler.add(page(2)))
+    with about(rule):
+        assert loop.run(scheduler.get()) == page(2)
+        loop.call(scheduler.task_done)
+        loop.run(scheduler.join())
 
 
-@check("ascheduler.add.full")
-def what_finds_no_room_is_dropped(bench: Bench) -> None:
-    rule = "ascheduler.add.full"
-    Scene(bench, rule).works()
-    for queue in ("MemoryQueue(maxsize=1)", DISK):
-        with bench.collecting():
-            scene = Scene(bench, rule, queue)
-            scene.steps("logs = Logs()", add(1), f"before = {STATS}")
-            scene.do(add(2), "ascheduler.add.full-no-hang")
-            scene.do(f"after = {STATS}")
-            scene.expect("stats() as before", "after == before", "f'{after}, before {before}'")
-            line = f"Queue full, dropping request: {url_of(2)}"
-            scene.expect(f"the warning «{line}»", f"'{line}' in logs.messages", "logs.messages")
-            scene.steps("loop.run(scheduler.get())", add(2))
-            scene.steps("getting = loop.start(scheduler.get())", "loop.settle()")
-            scene.expect_got("getting", 2)
-            scene.blamed("loop.call(scheduler.task_done)", "loop.call(scheduler.task_done)", "loop.run(scheduler.join())")
+@check("ascheduler.add.full", presupposes=WORKS, kind=KINDS)
+def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, about, rule, kind):
+    queue = bounded(kind)
+    scheduler = new_scheduler(queue)
+    logs = new("Logs")
+    loop.run(scheduler.add(page(1)))
+    before = loop.run(scheduler.stats())
+    with about(NO_HANG):
+        loop.run(scheduler.add(page(2)))
+    assert loop.run(scheduler.stats()) == before
+    assert set(logs.after(DROPPED)) == {page(2).url}, f"a warning «{DROPPED}{page(2).url}»"
+    loop.run(scheduler.get())
+    loop.run(scheduler.add(page(2)))
+    with about(rule):
+        assert loop.run(scheduler.get()) == page(2)
+        loop.call(scheduler.task_done)
+        loop.call(scheduler.task_done)
+        loop.run(scheduler.join())
 
 
-@check("ascheduler.add.full-signal")
-def what_finds_no_room_is_announced(bench: Bench) -> None:
-    rule = "ascheduler.add.full-signal"
-    Scene(bench, rule).works()
-    for queue in ("MemoryQueue(maxsize=1)", DISK):
-        with bench.collecting():
-            scene = Scene(bench, rule, queue)
-            scene.steps('dropped = Signals("request_dropped")', add(1))
-            scene.do(add(2), "ascheduler.add.full-no-hang")
-            scene.expect("request_dropped sent for it once", f"dropped.urls == ['{url_of(2)}']", "f'sent for {dropped.urls}'")
+@check("ascheduler.add.full-signal", presupposes=WORKS, kind=KINDS)
+def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, about, kind):
+    queue = bounded(kind)
+    scheduler = new_scheduler(queue)
+    dropped = new("Signals", "request_dropped")
+    loop.run(scheduler.add(page(1)))
+    with about(NO_HANG):
+        loop.run(scheduler.add(page(2)))
+    assert dropped.urls == [page(2).url], f"request_dropped sent for {page(2).url} once"
 
 
-@check("ascheduler.add.full-no-hang")
-def nobody_waits_for_room(bench: Bench) -> None:
-    rule = "ascheduler.add.full-no-hang"
-    Scene(bench, rule).works()
-    for queue in ("MemoryQueue(maxsize=1)", "MemoryPriorityQueue(maxsize=1)"):
-        with bench.collecting():
-            scene = Scene(bench, rule, queue)
-            scene.steps(add(1), add(2).replace("loop.run", "adding = loop.start"), "loop.settle()")
-            scene.expect_done("adding", "add ends, though the queue is full")
-            scene.steps("loop.run(scheduler.get())", "loop.call(scheduler.task_done)")
-            scene.do("joining = loop.start(scheduler.join())")
-            scene.do("loop.settle()")
-            scene.expect_done("joining", "join ends, as the other request was dropped")
+@check(NO_HANG, presupposes=WORKS, kind=("MemoryQueue", "MemoryPriorityQueue"))
+def nobody_waits_for_room(bounded, new_scheduler, page, loop, about, rule, kind):
+    queue = bounded(kind)
+    scheduler = new_scheduler(queue)
+    loop.run(scheduler.add(page(1)))
+    with about(rule):
+        loop.run(scheduler.add(page(2)))
+    loop.run(scheduler.get())
+    loop.call(scheduler.task_done)
+    with about(rule):
+        loop.run(scheduler.join())
 
 
-@check("ascheduler.add.signals")
-def accepted_requests_are_announced(bench: Bench) -> None:
-    rule = "ascheduler.add.signals"
-    for queue, lines, accepted in (
-        ("MemoryQueue()", (add(1), add(1), add(2)), (1, 2)),
-        ("MemoryQueue()", ("getting = loop.start(scheduler.get())", "loop.settle()", add(1)), (1,)),
-        ("MemoryQueue()", ("loop.run(scheduler.close())", add(1)), ()),
-        ("MemoryQueue(maxsize=1)", (add(1), add(2)), (1,)),
-    ):
-        with bench.collecting():
-            scene = Scene(bench, rule, queue)
-            scene.do('scheduled = Signals("request_scheduled")')
-            for line in lines:
-                scene.do(line, "ascheduler.add.full-no-hang" if "maxsize" in queue else None)
-            wanted = [url_of(number) for number in accepted]
-            expected = f"request_scheduled sent for {', '.join(wanted) or 'nothing'}, once"
-            scene.expect(expected, f"scheduled.urls == {wanted}", "f'sent for {scheduled.urls}'")
+@check(
+    "ascheduler.add.signals",
+    case=(("accepted", (1, 1, 2), (1, 2)), ("waiting", (1,), (1,)), ("closed", (1,), ()), ("full", (1, 2), (1,))),
+)
+def accepted_requests_are_announced(new, new_scheduler, page, waiting_get, loop, about, case):
+    state, added, accepted = case
+    queue = new("MemoryQueue", maxsize=int(state == "full"))
+    scheduler = new_scheduler(queue)
+    scheduled = new("Signals", "request_scheduled")
+    if state == "waiting":
+        waiting_get(scheduler)
+    elif state == "closed":
+        loop.run(scheduler.close())
+    with about(NO_HANG if state == "full" else "ascheduler.add.forms"):
+        for number in added:
+            loop.run(scheduler.add(page(number)))
+    urls = [page(number).url for number in accepted]
+    assert scheduled.urls == urls, f"request_scheduled sent for {', '.join(urls) or 'nothing'}, once"
