@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.record import Record
 from queue_conformance.engine.recording import NOTHING, Remark
 from queue_conformance.engine.subject import Subject
 from queue_conformance.faults.backend import Backend
@@ -62,27 +63,30 @@ class RecordedLoop:
     """The loop of a driver; what it runs is an operation.
 
     Args:
-        context: of the check.
+        driver: whose loop it is.
+        record: keeps the operations.
+        rule: returns the rule that is broken if a task that was begun fails, or the loop never comes to rest.
     """
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._driver = context.bench.driver
-        self._record = context.record
+    def __init__(self, driver: Any, record: Record, rule: Callable[[], str]) -> None:
+        self._driver = driver
+        self._record = record
+        self._rule = rule
         self._tasks: list[Task] = []
 
-    def run(self, call: Call | Task) -> Any:
-        """Run one operation to its end, or a task that was begun."""
+    def run(self, call: Call | Task, name: str = "") -> Any:
+        """Run one operation to its end, or a task that was begun; scripts give the result that name."""
+        target, loop = f"{name} = " if name else "", self._driver.loop
         if isinstance(call, Call):
-            return self._record.operate(f"loop.run({call.source})", call.rule, lambda: self._driver.loop.run(call.make()))
-        source = f"loop.run({self._record.written((call,), {})})"
-        return self._record.operate(source, self._context.rule, lambda: self._driver.loop.run(call))
+            return self._record.operate(f"{target}loop.run({call.source})", call.rule, lambda: loop.run(call.make()))
+        return self._record.operate(
+            f"{target}loop.run({self._record.written((call,), {})})", self._rule(), lambda: loop.run(call)
+        )
 
-    def start(self, call: Call) -> Task:
-        """Begin an operation, in a task."""
-        name = self._record.target or None
-        start = partial(self._driver.loop.start, name=name)
-        task: Task = self._record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()), shown=False)
+    def start(self, call: Call, name: str = "") -> Task:
+        """Begin an operation, in a task; its name is that of the variable that it is assigned to, if none is given."""
+        start = partial(self._driver.loop.start, name=self._record.target or name or None)
+        task: Task = self._record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()), name, shown=False)
         self._tasks.append(task)
         return task
 
@@ -111,15 +115,16 @@ class RecordedLoop:
 
     def _let(self, method: str, *arguments: Any) -> None:
         going = [(task.get_name(), task) for task in self._tasks if not task.done()]
-        source, rule = f"loop.{method}({self._record.written(arguments, {})})", self._driver.rest_rule or self._context.rule
-        self._record.operate(source, rule, lambda: getattr(self._driver.loop, method)(*arguments))
+        source = f"loop.{method}({self._record.written(arguments, {})})"
+        self._record.operate(source, self._rule(), lambda: getattr(self._driver.loop, method)(*arguments))
         self._record.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
 
 
 @fixture
 def loop(context: Context) -> RecordedLoop:
     """``loop.run(queue.put(request))``: run one operation to its end."""
-    return RecordedLoop(context)
+    driver = context.bench.driver
+    return RecordedLoop(driver, context.record, lambda: driver.rest_rule or context.rule)
 
 
 @fixture

@@ -5,10 +5,7 @@ from __future__ import annotations
 from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.runner import Run
 from queue_conformance.engine.sequences import Commands
-
-LOST = "ascheduler.get.no-lost-wakeup"
-"""The rule on requests that wait beside a consumer."""
-
+from queue_conformance.kinds.async_scheduler.common import LOST
 
 CLOSES = (
     "ascheduler.add.closed",

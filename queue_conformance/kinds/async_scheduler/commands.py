@@ -6,17 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import Context
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS, LOST
+from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.recording import describe
+from queue_conformance.kinds.async_queue.fixtures import Call, RecordedLoop
+from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS
+from queue_conformance.kinds.async_scheduler.common import LOST, NUMBERS, ON_STOCK_LOOP
+from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject, page
 from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel
-from queue_conformance.kinds.async_scheduler.scene import Scene, request
-from queue_conformance.loops import outcome_of
+from queue_conformance.loops import outcome_of, stuck
+
+FORMS, JOIN, KEYS = "ascheduler.add.forms", "ascheduler.join", "ascheduler.stats.keys"
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
 """The priorities of the items that programs add."""
 
-QUEUES = ("MemoryQueue()", "SuspendingQueue()", "SlowQueue()")
-"""The queues below the scheduler, by the number that ``reopen`` names."""
+QUEUES = ("MemoryQueue", "SuspendingQueue", "SlowQueue")
+"""The classes of the queues below the scheduler, by the number that ``reopen`` names."""
 
 
 @dataclass(eq=False)
@@ -52,18 +59,27 @@ class AsyncSchedulerLockstep(Lockstep):
     covers = ("ascheduler.close.queue", "ascheduler.close.join", "ascheduler.close.waiters", "ascheduler.add.closed")
 
     def __init__(self, bench: Bench, number: int) -> None:
+        if not bench.driver.simulated:
+            raise NotExercised(ON_STOCK_LOOP)
         super().__init__(bench, number)
-        self.scene = Scene(bench, "ascheduler.join")
+        self.context = Context(bench, JOIN)
+        self.record = self.context.record
+        self.loop = RecordedLoop(bench.driver, self.record, lambda: JOIN)
+        self.request = page(self.context)
         self._started = 0
-        self._begin()
+        self._begin(QUEUES[0])
 
-    def _begin(self) -> None:
+    def _begin(self, kind: str) -> None:
+        driver = self.bench.driver
+        self.queue = self.record.make(f"{kind}()", JOIN, driver.named(kind), "queue", shown=False)
+        source, build = driver.construction("0", queue=("queue", self.queue))
+        self.scheduler: Any = self.record.construct(source, driver.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
         self.model = AsyncSchedulerModel(PRIORITIES)
         self.adds: list[Running] = []
         self.gets: list[Running] = []
         self.joins: list[Running] = []
         self.closing: list[Running] = []
-        self.handed: list[str] = []  # the variables of the tasks whose requests are not done
+        self.handed: list[Running] = []  # the tasks whose requests are not done
         self.last: Running | None = None
         self.puts = 0
         self.at_rest = True
@@ -77,7 +93,7 @@ class AsyncSchedulerLockstep(Lockstep):
     )
     def add(self, item: int) -> None:
         """Begin to add an item."""
-        self._add(f"scheduler.add({request(item, priority=PRIORITIES[item])})", item, False)
+        self._add(self.request(item, priority=PRIORITIES[item]), item, False)
 
     @command("ascheduler.retry", weight=2)
     def retry(self, _argument: int = 0) -> None:
@@ -85,45 +101,39 @@ class AsyncSchedulerLockstep(Lockstep):
         self.settle()
         if not self.handed or self.model.unsure:
             return
-        self.scene.do(f"again = {self.handed[-1]}.result().copy()")
-        item = self._identify(self.bench.driver.value("again"))
+        last = self.handed[-1]
+        again = self.record.make(f"{last.name}.result().copy()", JOIN, last.task.result().copy, "again", shown=False)
+        item = self.bench.driver.identify(again)
         if item is None:
             return
-        self.scene.do("again.meta.update(retry_count=1, retry_delay=0.0)")
-        right = self._stored() == self.model.queued
-        self._add("scheduler.add(again)", item, True)
-        self.scene.do("loop.settle()")
+        retry = {"retry_count": 1, "retry_delay": 0.0}
+        self.record.operate(f"again.meta.update({self.record.written((), retry)})", JOIN, lambda: again.meta.update(**retry))
+        right = len(self.queue.items) == self.model.queued
+        self._add(self.context.sources.give(again, "again"), item, True)
+        self.loop.settle()
         self._look()
-        stored, expected = self._stored(), self.model.queued
+        stored, expected = len(self.queue.items), self.model.queued
         if right and not self.model.unsure:
-            actual = f"{stored} queued"
+            assertion = f"len(queue.items) >= {expected}"
             self.bench.expect(
-                "ascheduler.retry",
-                stored >= expected,
-                f"{expected} queued",
-                actual,
-                f"len(queue.items) >= {expected}",
-                final=True,
+                "ascheduler.retry", stored >= expected, f"{expected} queued", f"{stored} queued", assertion, final=True
             )
         self.settle()
 
-    def _stored(self) -> int:
-        return int(self.bench.driver.value("len(queue.items)"))
-
-    def _add(self, call: str, item: int, retry: bool) -> None:
+    def _add(self, request: Any, item: int, retry: bool) -> None:
         alone = self.at_rest
-        began = self._start("adding", call)
+        began = self._start("adding", self.scheduler.add(request))
         if self.model.add(item, retry, closing=bool(self.closing)):
             began.item = item
         began.alone = alone and began.item >= 0
-        self.puts = self.bench.driver.value("len(queue.puts)")
+        self.puts = len(self.queue.puts)
         self.adds.append(began)
 
     @command("ascheduler.get.order", "ascheduler.get.waits", "ascheduler.get.closed", LOST, weight=10)
     def get(self, _argument: int = 0) -> None:
         """Begin to get a request."""
         alone = self.at_rest and not self.gets
-        began = self._start("consumer", "scheduler.get()")
+        began = self._start("consumer", self.scheduler.get())
         if alone and not self.model.unsure:
             began.alone, began.after = True, frozenset(self.model.next())
         self.gets.append(began)
@@ -131,7 +141,7 @@ class AsyncSchedulerLockstep(Lockstep):
     @command("ascheduler.join", weight=2)
     def join(self, _argument: int = 0) -> None:
         """Begin to join."""
-        began = self._start("joining", "scheduler.join()")
+        began = self._start("joining", self.scheduler.join())
         began.may_end = self._may_be_idle()
         self.joins.append(began)
 
@@ -141,7 +151,7 @@ class AsyncSchedulerLockstep(Lockstep):
         for adding in self.adds:
             if adding.item >= 0 and self.model.waiting[adding.item]:
                 self.model.doubt(adding.item)
-        self.closing.append(self._start("closing", "scheduler.close()"))
+        self.closing.append(self._start("closing", self.scheduler.close()))
         self.model.closed = True
         self._let_joins_end()
 
@@ -151,7 +161,7 @@ class AsyncSchedulerLockstep(Lockstep):
         if self.gets:
             chosen = self.gets[number % len(self.gets)]
             self._interfere()
-            self.scene.do(f"{chosen.name}.cancel()")
+            self.record.operate(f"{chosen.name}.cancel()", JOIN, lambda: chosen.task.cancel() and None)
             chosen.cancelled = True
 
     @command("ascheduler.task-done.extra", "ascheduler.task-done.early", weight=6)
@@ -159,32 +169,32 @@ class AsyncSchedulerLockstep(Lockstep):
         """Mark a request as done; if none is being processed, that is refused."""
         if self.model.processing:
             self._interfere()
-            self.scene.do("loop.call(scheduler.task_done)")
+            self.loop.call(self.scheduler.task_done)
             self.handed.pop(0)
             self.model.processing -= 1
             self._let_joins_end()
         elif self.at_rest and not self.gets and not (self.model.most and self.last):
             rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
-            self.bench.expect_raises(rule, (ValueError,), lambda: self.bench.driver.do("loop.call(scheduler.task_done)", rule))
+            self.bench.expect_raises(rule, (ValueError,), lambda: self.loop.call(self.scheduler.task_done))
 
     @command(weight=10)
     def tick(self, _argument: int = 0) -> None:
         """Run one iteration of the loop."""
-        self.scene.do("loop.tick()")
+        self.loop.tick()
         self.at_rest = False
         self._look()
 
     @command(weight=4)
     def wait(self, _argument: int = 0) -> None:
         """Let a moment pass, half of what slow queues need."""
-        self.scene.do("loop.advance(0.05)")
+        self.loop.advance(0.05)
         self.at_rest = False
         self._look()
 
     @command(weight=4)
     def settle(self, _argument: int = 0) -> None:
         """Run until nothing can happen any more, and compare."""
-        self.scene.do("loop.settle()")
+        self.loop.settle()
         self._look()
         self._compare_tasks()
         self.at_rest = True
@@ -193,33 +203,29 @@ class AsyncSchedulerLockstep(Lockstep):
     def qsize(self, _argument: int = 0) -> None:
         """Compare ``qsize`` when all is at rest."""
         self.settle()
-        self.scene.do("size = loop.run(scheduler.qsize())")
-        self._expect_size("ascheduler.qsize", "size")
+        self._expect_size("ascheduler.qsize", "size", self.loop.run(self.scheduler.qsize(), "size"))
 
-    @command("ascheduler.stats.keys", "ascheduler.stats.pending", weight=2)
+    @command(KEYS, "ascheduler.stats.pending", weight=2)
     def stats(self, _argument: int = 0) -> None:
         """Compare the statistics when all is at rest."""
         self.settle()
-        self.scene.stats()
-        self._expect_size("ascheduler.stats.pending", "stats['queued']")
-        for name, rule, number in (
-            ("pending", "ascheduler.stats.pending", self.model.processing),
-            ("waiting_consumers", "ascheduler.stats.keys", len(self.gets)),
-            ("closed", "ascheduler.stats.keys", int(self.model.closed)),
-        ):
-            self._expect(rule, f"{name} {number}", f"stats[{name!r}] == {number}", f"stats[{name!r}]")
+        stats = self.loop.run(self.scheduler.stats(), "stats")
+        numbers = isinstance(stats, dict) and all(isinstance(stats.get(name), int) for name in NUMBERS)
+        assertion = f"all(isinstance(stats.get(name), int) for name in {NUMBERS!r})"
+        self.bench.expect(KEYS, numbers, f"numbers for {', '.join(NUMBERS)}", stats, assertion)
+        self._expect_size("ascheduler.stats.pending", "stats['queued']", stats["queued"])
+        expected = [("pending", "ascheduler.stats.pending", self.model.processing)]
+        expected += [("waiting_consumers", KEYS, len(self.gets)), ("closed", KEYS, int(self.model.closed))]
         if not self.model.unsure:
-            number = len(self.model.seen)
-            rule = "ascheduler.add.closed" if self.model.ignored else "ascheduler.stats.keys"
-            self._expect(rule, f"seen {number}", f"stats['seen'] == {number}", "stats['seen']")
+            expected.append(("seen", "ascheduler.add.closed" if self.model.ignored else KEYS, len(self.model.seen)))
+        for name, rule, number in expected:
+            self.bench.expect(rule, stats[name] == number, f"{name} {number}", stats[name], f"stats[{name!r}] == {number}")
 
     @command(arguments=range(len(QUEUES)))
     def reopen(self, number: int) -> None:
         """Finish, and begin again over another queue."""
         self.finish()
-        self._begin()
-        self.scene.do(f"queue = {QUEUES[number]}")
-        self.bench.open(queue=("queue", self.bench.driver.variables["queue"]))
+        self._begin(QUEUES[number])
 
     def finish(self) -> None:
         """Take out everything that is left, and join."""
@@ -236,12 +242,11 @@ class AsyncSchedulerLockstep(Lockstep):
 
     # --- Comparisons ---------------------------------------------------------------------------------------------------
 
-    def _start(self, kind: str, call: str) -> Running:
+    def _start(self, kind: str, call: Call) -> Running:
         self._started += 1
         self._interfere()
         name = f"{kind}{self._started}"
-        self.scene.do(f"{name} = loop.start({call})")
-        return Running(name, self._started, self.bench.driver.value(name))
+        return Running(name, self._started, self.loop.start(call, name))
 
     def _interfere(self) -> None:
         """Note that something is under way, so that nothing is alone any more."""
@@ -265,20 +270,18 @@ class AsyncSchedulerLockstep(Lockstep):
             self._judge(getting)
         for adding in [running for running in self.adds if running.task.done()]:
             self.adds.remove(adding)
-            kind, value = outcome_of(adding.task)
-            self._expect("ascheduler.add.forms", "add returns", f"{adding.name}.result() is None", repr(f"{kind} {value!r}"))
+            self._expect_returned(FORMS, adding, "add")
             if adding.alone:
                 self._judge_direct(adding)
         for joining in [running for running in self.joins if running.task.done()]:
             self.joins.remove(joining)
             if not joining.may_end and not self._may_be_idle():
                 left = f"{self.model.queued} queued, {self.model.processing} being processed"
-                self.bench.expect("ascheduler.join", False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
-            self.covered["ascheduler.join"] += 1
+                self.bench.expect(JOIN, False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
+            self.covered[JOIN] += 1
         for closing in [running for running in self.closing if running.task.done()]:
             self.closing.remove(closing)
-            kind, value = outcome_of(closing.task)
-            self._expect("ascheduler.close.queue", "close returns", f"{closing.name}.result() is None", repr(f"{kind} {value!r}"))
+            self._expect_returned("ascheduler.close.queue", closing, "close")
         self._let_joins_end()
 
     def _judge(self, getting: Running) -> None:
@@ -289,14 +292,14 @@ class AsyncSchedulerLockstep(Lockstep):
             if not getting.cancelled and not self.model.closed:
                 self.bench.expect("ascheduler.get.waits", False, "it waits", "CancelledError", f"not {name}.cancelled()")
             if getting.alone and getting.after:
-                size = self.scene.do("size = loop.run(scheduler.qsize())")
+                size = self.loop.run(self.scheduler.qsize(), "size")
                 rule = "ascheduler.get.closed" if size >= self.model.queued else LOST
                 self._expect_one_of(rule, name, getting.after, "CancelledError")
             self.covered["ascheduler.get.closed"] += not getting.cancelled
             return
         if kind == "raised":
-            self.bench.expect("ascheduler.add.forms", False, "a request", f"{value!r} raised", f"{name}.exception() is None")
-        item = self._identify(value)
+            self.bench.expect(FORMS, False, "a request", f"{describe(value)} raised", f"{name}.exception() is None")
+        item = self.bench.driver.identify(value)
         if not self.model.can_deliver(item):
             rule = "ascheduler.add.closed" if item in self.model.ignored else "ascheduler.add.dedupe"
             expected = (
@@ -308,7 +311,7 @@ class AsyncSchedulerLockstep(Lockstep):
         self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
         assert item is not None
         self.model.deliver(item)
-        self.handed.append(name)
+        self.handed.append(getting)
         self.last = getting
 
     def _expect_one_of(self, rule: str, name: str, items: frozenset[int], actual: object) -> None:
@@ -320,7 +323,7 @@ class AsyncSchedulerLockstep(Lockstep):
         """Judge who got a request that was added while all else was at rest."""
         if self.model.waiting[adding.item] or self.last is None:
             return  # nobody has got it yet
-        puts = self.bench.driver.value("len(queue.puts)")
+        puts = len(self.queue.puts)
         rule, assertion = "ascheduler.add.direct", f"len(queue.puts) == {self.puts}"
         self.bench.expect(rule, puts == self.puts, "nothing put into the queue", f"{puts - self.puts} put", assertion, final=True)
         passed = [getting.name for getting in self.gets if getting.number < self.last.number]
@@ -333,39 +336,39 @@ class AsyncSchedulerLockstep(Lockstep):
     def _compare_tasks(self) -> None:
         """Compare what still waits when all is at rest with what may wait."""
         for adding in self.adds:
-            self.scene.expect_done(adding.name, "add ends", rule="ascheduler.add.forms")
+            self._expect_done(FORMS, adding, "add ends")
         for closing in self.closing:
-            self.scene.expect_done(closing.name, "close ends", rule="ascheduler.close.queue")
+            self._expect_done("ascheduler.close.queue", closing, "close ends")
         for getting in self.gets:
             rule = "ascheduler.close.waiters" if self.model.closed else LOST
             if self.model.queued or self.model.closed or getting.cancelled:
-                expected = f"{getting.name} ends, as {self._why()}"
-                self.scene.expect_done(getting.name, expected, rule=rule)
+                self._expect_done(rule, getting, f"{getting.name} ends, as {self._why()}")
         self.covered[LOST] += 1
         if self.model.idle and not self.model.unsure:
             for joining in self.joins:
-                rule = "ascheduler.close.join" if self.model.closed and self._stored() else "ascheduler.join"
-                self.scene.expect_done(joining.name, "join ends, as nothing is left to do", rule=rule)
+                rule = "ascheduler.close.join" if self.model.closed and self.queue.items else JOIN
+                self._expect_done(rule, joining, "join ends, as nothing is left to do")
 
     def _why(self) -> str:
         return "the scheduler is closed" if self.model.closed else f"{self.model.queued} were added and not handed out"
 
-    def _expect_size(self, rule: str, source: str) -> None:
+    def _expect_done(self, rule: str, running: Running, expected: str) -> None:
+        self.bench.expect(rule, running.task.done(), expected, ", ".join(stuck(running.task)), f"{running.name}.done()")
+
+    def _expect_returned(self, rule: str, running: Running, operation: str) -> None:
+        how, value = outcome_of(running.task)
+        actual = f"{describe(value)} raised" if how == "raised" else f"{how} {describe(value)}"
+        returned = how == "returned" and value is None
+        self.bench.expect(rule, returned, f"{operation} returns", actual, f"{running.name}.result() is None")
+
+    def _expect_size(self, rule: str, source: str, size: Any) -> None:
         """Examine a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
-        least, most = self.model.queued, self.model.most
-        value, stored = self.bench.driver.value(source), self._stored()
+        least, most, stored = self.model.queued, self.model.most, len(self.queue.items)
         if self.model.ignored and stored > most:
             rule = "ascheduler.add.closed"
         expected = f"{least} queued" if least == most else f"{least} to {most} queued"
-        ok = isinstance(value, int) and least <= value <= most
-        self.bench.expect(rule, ok, expected, value, f"{least} <= {source} <= {most}", final=least <= stored <= most)
-
-    def _expect(self, rule: str, expected: str, assertion: str, shown: str) -> None:
-        self.scene.expect(expected, assertion, shown, rule=rule)
-
-    def _identify(self, value: Any) -> int | None:
-        number: int | None = self.bench.driver.identify(value)
-        return number
+        right = isinstance(size, int) and least <= size <= most
+        self.bench.expect(rule, right, expected, size, f"{least} <= {source} <= {most}", final=least <= stored <= most)
 
 
 LOCKSTEP = AsyncSchedulerLockstep

@@ -7,3 +7,8 @@ LOST = "ascheduler.get.no-lost-wakeup"
 """The rule on requests that wait beside a consumer."""
 
 NO_HANG = "ascheduler.add.full-no-hang"
+
+NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
+"""What ``stats()`` has."""
+
+ON_STOCK_LOOP = "it works on the stock event loop alone, and schedulers are examined on a simulated one"

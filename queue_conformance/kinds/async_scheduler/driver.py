@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import reduce
 from inspect import signature
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.loading import load_class
-from queue_conformance.engine.driver import OpenQueue
-from queue_conformance.engine.recording import NOTHING, Recorder, Remark
+from queue_conformance.engine.record import Record
+from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import assemble, defined_in
+from queue_conformance.engine.sources import Sources
 from queue_conformance.environments.asynchronous import REQUEST, SIMULATED, AsyncDriver
 from queue_conformance.kinds.async_queue.direction import higher_first
-from queue_conformance.loops import table_of
+from queue_conformance.kinds.async_queue.fixtures import RecordedLoop
+from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject
 from queue_conformance.script_support import support
 
 FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
@@ -43,7 +44,7 @@ _IMPORTS: Mapping[str, str] = {
 
 
 class AsyncSchedulerDriver(AsyncDriver):
-    """Builds schedulers, and runs lines of Python on them.
+    """Builds schedulers.
 
     The scheduler computes fingerprints with the class that the setting ``fingerprinter`` names; without one with its own
     attribute ``fingerprinter_class``; and else with qCrawl's. The setting ``queue`` names the class of the queue of crawls;
@@ -64,14 +65,11 @@ class AsyncSchedulerDriver(AsyncDriver):
         self._queue_takes = signature(load_class(str(implementation.settings["queue"]))).parameters if self.queue else {}
         self._known: dict[str, Any] = {}
         self._imports |= {name: f"from {script_support.__name__} import {name}" for name in defined_in(script_support)}
-        for name in ("asyncio", "tempfile"):
-            exec(f"import {name}", self._known)
         for line in self._imports.values():
             exec(line, self._known)
         top = self.class_name.partition(".")[0]
         importable = implementation.importable
         self._known[top] = getattr(sys.modules[self.module_name], top) if importable else implementation.cls
-        self.variables: dict[str, Any] = {**self._known, "loop": self.loop, "directory": str(directory)}
 
     def _named(self, setting: str) -> str:
         """Return the expression for the class that a setting names, or ``""``."""
@@ -82,17 +80,17 @@ class AsyncSchedulerDriver(AsyncDriver):
         self._imports[name] = _import_of(path)
         return name
 
-    def queue_source(self, maxsize: int = 0) -> str:
-        """Return an expression for the queue of a crawl.
+    def queue_of_crawls(self, maxsize: int = 0) -> tuple[str, dict[str, Any]]:
+        """Return the name of the class of the queue of a crawl, and its arguments.
 
         Args:
             maxsize: how many requests it has room for; 0 for any number. An author's queue without a bound is not used then.
         """
+        bound = {"maxsize": maxsize} if maxsize else {}
         if not self.queue or (maxsize and "maxsize" not in self._queue_takes):
-            return f"MemoryQueue({f'maxsize={maxsize}' if maxsize else ''})"
-        arguments = ['path=directory + "/own"'] if "path" in self._queue_takes else []
-        arguments += [f"maxsize={maxsize}"] if maxsize else []
-        return f"{self.queue}({', '.join(arguments)})"
+            return "MemoryQueue", bound
+        place = {"path": f"{self.directory}/own"} if "path" in self._queue_takes else {}
+        return self.queue, {**place, **bound}
 
     @property
     def higher_first(self) -> bool:
@@ -111,42 +109,13 @@ class AsyncSchedulerDriver(AsyncDriver):
         super().renew(directory)
         if not logging.getLogger().handlers:
             logging.getLogger().addHandler(logging.NullHandler())  # or Python prints what is logged
-        self.variables = {**self._known, "loop": self.loop, "directory": str(directory)}
 
-    # --- Operations --------------------------------------------------------------------------------------------------
+    # --- Schedulers --------------------------------------------------------------------------------------------------
 
-    def do(self, source: str, owner: str) -> Any:
-        """Run a line of Python, as a script would.
-
-        Args:
-            source: an expression, or an assignment to one variable.
-            owner: the rule that is broken if it raises or never returns.
-
-        Returns:
-            The value of the expression, or of the variable.
-
-        Raises:
-            OperationRaised: if it raised.
-        """
-        going = [(name, task) for name, task in self.variables.items() if isinstance(task, asyncio.Task) and not task.done()]
-        value = self.recorder.call(source, owner, self._run, source)
-        if source.startswith(_MOVES):
-            self.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
-        elif isinstance(value, bool) or getattr(type(value), "__repr__", None) is object.__repr__:
-            self.recorder.steps[-1].result = NOTHING  # it tells nothing
-        return value
-
-    def value(self, source: str) -> Any:
-        """Return the value of an expression over the variables; no operation."""
-        return eval(_compiled(source, "eval"), self.variables)
-
-    def _run(self, source: str) -> Any:
-        target = _TARGET.match(source)
-        if target is None:
-            return eval(_compiled(source, "eval"), self.variables)
-        exec(_compiled(source, "exec"), self.variables)
-        value = self.variables[target[1]]
-        return NOTHING if isinstance(value, asyncio.Task) else value
+    def named(self, name: str) -> Any:
+        """Return what scripts call by a name, such as a class of script support."""
+        first, *rest = name.split(".")
+        return reduce(getattr, rest, self._known[first])
 
     def construction(self, name: str, **parts: tuple[str, Any]) -> tuple[str, Callable[[], Any]]:
         """Tell how a scheduler is built.
@@ -161,26 +130,13 @@ class AsyncSchedulerDriver(AsyncDriver):
         given = ", ".join(f"{key}={source}" for key, source in sources.items())
 
         def build() -> Any:
-            known = values | {key: value for key, (_, value) in parts.items()}
-            usual = {key: self.value(source) for key, source in sources.items() if key not in known}
-            return self.loop.call(self.value(self.class_name), **usual, **known)
+            made = {key: value for key, (_, value) in parts.items()}
+            for key, cls in (("queue", "MemoryQueue"), ("fingerprinter", self.fingerprinter)):
+                if key not in made:
+                    made[key] = self.named(cls)()
+            return self.loop.call(self.named(self.class_name), **values, **made)
 
         return f"loop.call({self.class_name}, {given})", build
-
-    def open(self, name: str = "0", variable: str = "scheduler", owner: str | None = None, **parts: Any) -> OpenQueue:
-        source, build = self.construction(name, **parts)
-        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
-        self.recorder.steps[-1].result = NOTHING
-        self.variables[variable] = raw
-        return OpenQueue(raw, variable, self.recorder)
-
-    def store_one(self, count: Callable[[], int]) -> bool:
-        self.open()
-        before = count()
-        self.do('loop.run(scheduler.add("https://example.com/1"))', "ascheduler.add.forms")
-        stored = count() > before
-        self.do("loop.run(scheduler.close())", "ascheduler.close.queue")
-        return stored
 
     def use(self, directory: Path) -> None:
         """Do what every crawl does, to see whether it works on the loop of this driver.
@@ -191,25 +147,34 @@ class AsyncSchedulerDriver(AsyncDriver):
             NeverAtRest: if it is busy all the time.
         """
         self.renew(directory)
-        self.open()
-        for line in (
-            'loop.run(scheduler.add("https://example.com/1"))',
-            "got = loop.run(scheduler.get())",
-            "loop.call(scheduler.task_done)",
-            "getting = loop.start(scheduler.get())",
-            "loop.stays(getting)",
-        ):
-            self.do(line, self.interface_rule)
-        if self.variables["getting"].done():
-            return  # it does not wait, which a clock that runs faster shows sooner
-        for line in (
-            'loop.run(scheduler.add("https://example.com/2"))',
-            "loop.settle(getting)",
-            "got = getting.result()",
-            "loop.call(scheduler.task_done)",
-            "loop.run(scheduler.close())",
-        ):
-            self.do(line, self.interface_rule)
+        scheduler, loop, record = self._begin()
+        with self.recorder.blame(self.interface_rule):
+            loop.run(scheduler.add("https://example.com/1"))
+            loop.run(scheduler.get())
+            loop.call(scheduler.task_done)
+            getting = record.sources.give(loop.start(scheduler.get(), "getting"), "getting")
+            loop.stays()
+            if getting.done():
+                return  # it does not wait, which a clock that runs faster shows sooner
+            loop.run(scheduler.add("https://example.com/2"))
+            loop.run(getting)
+            loop.call(scheduler.task_done)
+            loop.run(scheduler.close())
+
+    def store_one(self, count: Callable[[], int]) -> bool:
+        scheduler, loop, _ = self._begin()
+        before = count()
+        loop.run(scheduler.add("https://example.com/1"))
+        stored = count() > before
+        loop.run(scheduler.close())
+        return stored
+
+    def _begin(self) -> tuple[Any, RecordedLoop, Record]:
+        """Build a scheduler over a queue in memory."""
+        record = Record(self.recorder, Sources(str(self.directory)))
+        source, build = self.construction("0")
+        scheduler = record.construct(source, self.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
+        return scheduler, RecordedLoop(self, record, lambda: self.interface_rule), record
 
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         """Find out which loop it needs; what else schedulers may or may not offer is up to the queues below them."""
@@ -234,16 +199,6 @@ class AsyncSchedulerDriver(AsyncDriver):
 
 _CLASSES = ("queue", "fingerprinter")
 """The settings that name classes, and are no further arguments of the constructor."""
-
-_MOVES = ("loop.tick(", "loop.settle(", "loop.advance(")
-"""The operations that let tasks go on."""
-
-_TARGET = re.compile(r"(\w+) = ")
-
-
-@lru_cache(1000)
-def _compiled(source: str, mode: str) -> CodeType:
-    return compile(source, "<operation>", mode)
 
 
 def _import_of(path: str) -> str:

@@ -9,6 +9,7 @@ from queue_conformance.engine.context import Context, NotCovered, fixture
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call
+from queue_conformance.kinds.async_scheduler.common import ON_STOCK_LOOP
 from queue_conformance.loops import Task
 
 RULES = {
@@ -54,7 +55,7 @@ def construct(context: Context) -> Callable[..., Any]:
 def new_scheduler(context: Context) -> Callable[..., Any]:
     """``scheduler = new_scheduler(queue)``: build a scheduler over a queue, or one in memory; the loop is driven by hand."""
     if not context.bench.driver.simulated:
-        raise NotCovered("it works on the stock event loop alone, and schedulers are examined on a simulated one")
+        raise NotCovered(ON_STOCK_LOOP)
     made = construct(context)
     return lambda queue=None: made(queue=queue) if queue is not None else made()
 
@@ -65,7 +66,7 @@ def new(context: Context) -> Callable[..., Any]:
     record = context.record
 
     def made(name: str, *arguments: Any, **options: Any) -> Any:
-        cls = context.bench.driver.value(name)
+        cls = context.bench.driver.named(name)
         source = f"{name}({record.written(arguments, options)})"
         return record.make(source, context.rule, lambda: cls(*arguments, **options), shown=False)
 
@@ -131,12 +132,13 @@ def crawl(context: Context) -> Callable[..., Any]:
 
     def crawled(start: dict[str, int], queue: Any = None, maxsize: int = 0, **options: Any) -> Any:
         options["seconds"] = seconds
-        below = record.written((queue,), {}) if queue is not None else driver.queue_source(maxsize)
+        name, given = driver.queue_of_crawls(maxsize)
+        below = record.written((queue,), {}) if queue is not None else f"{name}({record.written((), given)})"
         parts = f"{driver.class_name}, {driver.fingerprinter}, {below}"
 
         def run() -> Any:
-            classes = driver.value(driver.class_name), driver.value(driver.fingerprinter)
-            return script_support.crawl(*classes, driver.value(below) if queue is None else queue, start, **options)
+            classes = driver.named(driver.class_name), driver.named(driver.fingerprinter)
+            return script_support.crawl(*classes, driver.named(name)(**given) if queue is None else queue, start, **options)
 
         return _asserted(record, f"crawl({parts}, {record.written((start,), options)})", context.rule, "the crawl ends", run)
 
@@ -181,7 +183,7 @@ def new_fingerprinter(context: Context) -> Callable[..., Any]:
 
     def made(**options: Any) -> Any:
         source = f"{driver.fingerprinter}({context.record.written((), options)})"
-        rules = {"fingerprint_bytes": context.rule}
-        return context.record.construct(source, context.rule, lambda: driver.value(source), rules, name="fingerprinter")
+        rules, cls = {"fingerprint_bytes": context.rule}, driver.named(driver.fingerprinter)
+        return context.record.construct(source, context.rule, lambda: cls(**options), rules, name="fingerprinter")
 
     return made

@@ -1,11 +1,9 @@
 """Checks of what a scheduler says of itself."""
 
 from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_scheduler.common import NUMBERS
 from queue_conformance.loops import outcome_of
 from queue_conformance.script_support.support import values_of
-
-NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
-"""What ``stats()`` has."""
 
 IDLE = {"queued": 0, "pending": 0}
 
