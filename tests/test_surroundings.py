@@ -98,7 +98,11 @@ def test_a_release_that_the_kit_does_not_run_with_is_told(monkeypatch, tmp_path)
     assert not run.mistakes
 
 
-def test_a_scrapy_that_can_make_no_engine_is_told(monkeypatch):
+@pytest.mark.parametrize(
+    ("option", "path"),
+    [("scheduler-class", "scrapy.core.scheduler.Scheduler"), ("priority-queue-class", "scrapy.pqueues.ScrapyPriorityQueue")],
+)
+def test_a_scrapy_that_can_make_no_engine_is_told(monkeypatch, option, path):
     def cannot(*arguments):
         try:
             raise ImportError("cannot import name '_x'")
@@ -110,7 +114,7 @@ def test_a_scrapy_that_can_make_no_engine_is_told(monkeypatch):
     with tempfile.TemporaryDirectory() as directory:
         run = Run(Options(()), Path(directory))
         with pytest.raises(LoadError) as told:
-            run.examine(Target("scrapy.core.scheduler.Scheduler", "scheduler-class", "scrapy.core.scheduler.Scheduler"))
+            run.examine(Target(path, option, path))
     assert str(told.value).startswith("Scrapy can make no engine here (ImportError: cannot import name '_x'): look at")
 
 

@@ -118,8 +118,13 @@ class Run:
                 self._hosted.append(examination)
             else:
                 examination = examination_here()
-        except (LoadError, IsolatedError) as error:
-            raise type(error)(self.secrets.text(str(error))) from None
+        except LoadError as error:
+            raise LoadError(self.secrets.text(str(error))) from None
+        except IsolatedError as error:
+            said = self.secrets.text(str(error))
+            if line := trouble(self._directory, said.strip().splitlines()[-1], target.server):
+                raise LoadError(line) from None
+            raise IsolatedError(said) from None
         found = examination.survey
         if line := _trouble_of(found, self._directory):
             raise LoadError(self.secrets.text(line))
