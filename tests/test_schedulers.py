@@ -29,7 +29,7 @@ def unexamined(report):
     return {rule for rule in silent if not rule.startswith("job.")}
 
 
-@pytest.mark.parametrize("name", ["PlainScheduler", *further("HesitantScheduler", "DeferringScheduler")])
+@pytest.mark.parametrize("name", ["PlainScheduler", "RootedScheduler", *further("HesitantScheduler", "DeferringScheduler")])
 def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name):
     report = examine(f"gallery.right_schedulers.{name}")
     assert not broken(report)

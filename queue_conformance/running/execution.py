@@ -98,9 +98,7 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
             bench.replay = program
             result = observe(check, bench, rules)
             first = bench.violation(bench.first) if bench.first and bench.first.rule in rules else None
-            # What a script can neither import nor quote, it cannot show.
-            doubtful = bench.earlier > 0 and bench.isolated and bool(result.broken) and not bench.driver.missing
-            return result, first, doubtful
+            return result, first, needs_confirmation(bench, result)
 
         def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Fatality:
             return isolation.twice(lambda: on_bench(implementation, conditions, examined))
@@ -171,6 +169,11 @@ def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
         mistake=failed.mistake,
         traceback=failed.traceback,
     )
+
+
+def needs_confirmation(bench: Bench, result: CheckResult) -> bool:
+    """Whether a failure may be due to what came before it in this process, and a script, which runs alone, can show it."""
+    return bench.earlier > 0 and bench.isolated and bool(result.broken) and not bench.driver.missing
 
 
 def on_bench(implementation: Implementation, conditions: Conditions, function: Callable[[Bench], T]) -> Answer[T] | Fatality:

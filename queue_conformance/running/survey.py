@@ -38,7 +38,16 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected
 from queue_conformance.faults.redirection import redirected
 from queue_conformance.isolation import FlightRecorder
-from queue_conformance.running.execution import Conditions, fatal_result, left_note, observe, on_bench, run_blaming
+from queue_conformance.running.confirmation import confirmed
+from queue_conformance.running.execution import (
+    Conditions,
+    fatal_result,
+    left_note,
+    needs_confirmation,
+    observe,
+    on_bench,
+    run_blaming,
+)
 from queue_conformance.running.manners import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.preflight import claims_of, preflight_of
 from queue_conformance.specification import Rule, load
@@ -195,14 +204,16 @@ def survey(
     if not loaded.kind.crawled:
         _expect_settings(implementation, conditions.opener if loaded.hooked else None)
 
-    def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool]:
-        needs_engine = loaded.kind.crawled
-        return *_use_once(bench, rules, settings), needs_engine and bench.driver.crawler.asked
+    def used_once(bench: Bench) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool, bool]:
+        used = _use_once(bench, rules, settings)
+        return *used, loaded.kind.crawled and bench.driver.crawler.asked, needs_confirmation(bench, used[0])
 
     ended_use = isolation.twice(lambda: on_bench(implementation, conditions, used_once))
     if isinstance(ended_use, isolation.Fatality):
         return replace(loaded, preflight=(fatal_result(preflight_of(loaded.kind), implementation, rules, conditions, ended_use),))
-    preflight, notes, unknown, addresses, needs_engine = ended_use.value
+    preflight, notes, unknown, addresses, needs_engine, uncertain = ended_use.value
+    if uncertain:
+        preflight = confirmed(preflight, None, conditions.directory)
     notes += left_note(ended_use)
     if needs_engine:
         crawls.preload()  # as the first engine of each process would

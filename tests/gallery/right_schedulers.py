@@ -35,6 +35,19 @@ class PlainScheduler:
         return bool(self.heap)
 
 
+class RootedScheduler(PlainScheduler):
+    """It makes its directory once for each process, as a client does that all schedulers share."""
+
+    made = False
+
+    def enqueue_request(self, request):
+        if not self.made:
+            os.mkdir("storage")
+            RootedScheduler.made = True
+        os.listdir("storage")
+        return super().enqueue_request(request)
+
+
 class FirstComeScheduler:
     """It hands out requests in the order in which they came, whatever their priorities are."""
 
