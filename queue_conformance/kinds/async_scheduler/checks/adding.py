@@ -12,16 +12,14 @@ def both_parts_are_required(construct, raises, part):
         construct(**{part: None})
 
 
-@check("ascheduler.add.forms")
-def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule):
+@check("ascheduler.add.forms", priority=(None, 5))
+def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule, priority):
     scheduler = new_scheduler()
     with about(rule):
-        loop.run(scheduler.add("https://example.com/1"))
-        loop.run(scheduler.add(page(2, priority=5)))
-        for number, priority in ((2, 5), (1, 0)):
-            got = loop.run(scheduler.get())
-            assert got == page(number)
-            assert got.priority == priority
+        loop.run(scheduler.add(page(1).url if priority is None else page(1, priority=priority)))
+        got = loop.run(scheduler.get())
+        assert got == page(1)
+        assert got.priority == (priority or 0), f"priority {priority or 0}"
 
 
 @check("ascheduler.add.dedupe", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./1"))

@@ -14,7 +14,7 @@ def the_highest_priority_comes_first(new_scheduler, page, loop):
         loop.run(scheduler.add(page(number, priority=priority)))
     for priority in sorted(PRIORITIES, reverse=True):
         got = loop.run(scheduler.get())
-        assert getattr(got, "priority", None) == priority
+        assert getattr(got, "priority", None) == priority, f"priority {priority}"
 
 
 @check("ascheduler.get.waits")
