@@ -51,6 +51,48 @@ def about(context: Context) -> Callable[[str], Block]:
 
 
 @fixture
+def also(context: Context) -> Callable[[str], Also]:
+    """``with also(rule)``: assertions about another rule; where one fails, the check goes on after the block."""
+    return partial(Also, context)
+
+
+class Also(SoftBlock):
+    """A block of assertions without operations.
+
+    Args:
+        context: of the check.
+        rule: the rule that they are about.
+    """
+
+    def __init__(self, context: Context, rule: str) -> None:
+        self._context = context
+        self._rule = rule
+        self._last = False
+
+    def __enter__(self) -> None:
+        self._context.rules.append(self._rule)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        self._context.rules.pop()
+        if not isinstance(error, Failed):
+            return False
+        error.rule = self._rule
+        self._failed, self._steps = error, list(self._context.bench.recorder.steps)
+        self._context.failed.append(self)
+        return True
+
+    def failure(self) -> RuleBroken:
+        self._last = True
+        try:
+            return broken(self._context, self._failed, self._steps, self)
+        finally:
+            self._last = False
+
+    def written(self, body: str, named: bool) -> str:
+        return body if self._last else ""
+
+
+@fixture
 def bench(context: Context) -> Bench:
     """Where the check works, for what no fixture does."""
     return context.bench
@@ -296,9 +338,9 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
         def given(argument: Any) -> Any:
             return Timed(argument.raw, bench.flight) if timed and isinstance(argument, Subject) else unwrapped(argument)
 
-        def call(*arguments: Any) -> Any:
-            written = f"{function.__name__}({record.written(arguments, {})})"
-            return record.operate(written, rule or context.rule, partial(function, *map(given, arguments), **waits))
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            written = f"{function.__name__}({record.written(arguments, keywords)})"
+            return record.operate(written, rule or context.rule, partial(function, *map(given, arguments), **keywords, **waits))
 
         return call
 
