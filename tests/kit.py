@@ -160,8 +160,8 @@ def scratch_root() -> str | None:
 @cache
 def downloads() -> bool:
     """Whether the command line of Scrapy can download anything here; old releases cannot with new ones of Twisted."""
-    with tempfile.TemporaryDirectory() as directory, crawls.project(Path(directory), {0: []}, 30) as made:
-        return made.crawl({}).hits == (0,)
+    with tempfile.TemporaryDirectory() as directory, closing(crawls.ForkedSite({0: []}, directory, {})) as site:
+        return site.crawl().hits == [0]
 
 
 @cache

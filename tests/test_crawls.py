@@ -5,16 +5,16 @@ import random
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from kit import downloads
 
-from queue_conformance.environments import crawls
-from queue_conformance.environments.crawls import CONCURRENCY, FREELY, Crawled, Stop, draw_pages
+from queue_conformance.environments.crawls import CONCURRENCY, ForkedSite, draw_pages
+from queue_conformance.environments.site import Crawl
 from queue_conformance.faults.filesystem import obey_modes
-from queue_conformance.kinds.job.checks.forced import toll
 
 pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
@@ -36,101 +36,100 @@ class LeavesAFileOpen:
 
 
 @pytest.fixture
-def project(tmp_path):
-    with crawls.project(tmp_path, PAGES, 30) as made:
+def site(tmp_path):
+    with closing(ForkedSite(PAGES, str(tmp_path), {})) as made:
         yield made
 
 
-def test_a_crawl_downloads_every_page_once(project):
-    run = project.crawl({})
+def test_a_crawl_downloads_every_page_once(site):
+    run = site.crawl()
     assert sorted(run.hits) == sorted(run.parsed) == ALL
     assert run.finished
-    assert (run.status, run.hung, run.trouble) == (0, False, "")
+    assert (run.status, run.hung, run.error) == (0, False, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("held", [1, 2, CONCURRENCY])
-def test_a_signal_comes_after_some_pages_while_others_are_in_flight(project, number, held):
-    run = project.crawl(JOB, Stop((number,), after=2, held=held))
-    assert run.sent == 1
+def test_a_signal_comes_after_some_pages_while_others_are_in_flight(site, number, held):
+    run = site.crawl(sending=(number,), after=2, held=held, **JOB)
+    assert len(run.sent) == 1
     assert len(run.hits) - len(run.waiting) == 2
     assert len(run.waiting) >= held
     assert set(run.parsed) == set(run.hits)
     assert not run.finished
-    rest = project.crawl(JOB)
+    rest = site.crawl(**JOB)
     assert sorted(run.hits + rest.hits) == ALL
     assert rest.finished
-    assert run.counts + rest.counts == tuple(range(1, len(ALL) + 1))
+    assert run.counts + rest.counts == [*range(1, len(ALL) + 1)]
 
 
-def test_fewer_are_in_flight_where_fewer_are_known(project):
-    run = project.crawl(JOB, Stop((signal.SIGINT,), after=0, held=3))
-    assert run.hits == run.waiting == run.parsed == (0,)
+def test_fewer_are_in_flight_where_fewer_are_known(site):
+    run = site.crawl(sending=(signal.SIGINT,), after=0, held=3, **JOB)
+    assert run.hits == run.waiting == run.parsed == [0]
 
 
-def test_a_signal_that_comes_too_late_is_not_sent(project):
-    run = project.crawl(JOB, Stop((signal.SIGINT,), after=len(PAGES)))
-    assert run.sent == 0
+def test_a_signal_that_comes_too_late_is_not_sent(site):
+    run = site.crawl(sending=(signal.SIGINT,), after=len(PAGES), **JOB)
+    assert not run.sent
     assert run.finished
 
 
-def test_a_spider_is_closed_after_some_pages(project):
-    run = project.crawl({**JOB, "CONCURRENT_REQUESTS": 1}, Stop(closing=2))
+def test_a_spider_is_closed_after_some_pages(site):
+    run = site.crawl(closing=2, CONCURRENT_REQUESTS=1, **JOB)
     assert 2 <= len(run.hits) < len(PAGES)
     assert not run.finished
     assert run.status == 0
 
 
-def test_a_second_signal_comes_when_the_first_was_received(project):
-    run = project.crawl(JOB, Stop((signal.SIGINT, signal.SIGINT), after=1, held=2))
-    assert run.sent == 2
+def test_a_second_signal_comes_when_the_first_was_received(site):
+    run = site.crawl(sending=(signal.SIGINT, signal.SIGINT), after=1, held=2, **JOB)
+    assert len(run.sent) == 2
     assert set(run.parsed) == set(run.hits) - set(run.waiting)
     assert any("SIGINT twice" in line for line in run.log)
 
 
-def test_a_crawl_is_killed(project):
-    run = project.crawl(JOB, Stop((signal.SIGKILL,), after=2))
+def test_a_crawl_is_killed(site):
+    run = site.crawl(sending=(signal.SIGKILL,), after=2, **JOB)
     assert run.status == -signal.SIGKILL
     assert not run.hung
     assert not run.finished
 
 
 def test_a_crawl_that_does_not_end_is_ended(tmp_path):
-    with crawls.project(tmp_path, PAGES, 1.5) as made:
-        run = made.crawl({}, Stop((signal.SIGCONT,), after=1))
+    with closing(ForkedSite(PAGES, str(tmp_path), {}, time_limit=1.5)) as site:
+        run = site.crawl(sending=(signal.SIGCONT,), after=1)
     assert run.hung
     assert run.status == -signal.SIGKILL
 
 
-def test_the_log_tells_what_went_wrong(project):
-    run = project.crawl({"SCHEDULER": "nowhere.Scheduler"})
+def test_the_log_tells_what_went_wrong(site):
+    run = site.crawl(SCHEDULER="nowhere.Scheduler")
     assert not run.hits
-    assert run.trouble == "ModuleNotFoundError: No module named 'nowhere'"
+    assert run.error == "ModuleNotFoundError: No module named 'nowhere'"
 
 
-def test_a_crawl_is_the_same_in_a_new_interpreter(project, monkeypatch):
-    stop = Stop((signal.SIGTERM,), after=2, held=2)
+def test_a_crawl_is_the_same_in_a_new_interpreter(site, monkeypatch):
     monkeypatch.setitem(sys.modules, "twisted.internet.reactor", ModuleType("twisted.internet.reactor"))
-    run = project.crawl(JOB, stop)
-    assert (run.sent, run.status, len(run.hits) - len(run.waiting)) == (1, 0, 2)
-    assert sorted(run.hits + project.crawl(JOB).hits) == ALL
+    run = site.crawl(sending=(signal.SIGTERM,), after=2, held=2, **JOB)
+    assert (len(run.sent), run.status, len(run.hits) - len(run.waiting)) == (1, 0, 2)
+    assert sorted(run.hits + site.crawl(**JOB).hits) == ALL
 
 
-def test_buffered_files_are_written_at_the_end_as_by_an_interpreter(project):
-    assert project.crawl(BUFFERED).finished
-    assert (project.directory / "buffered").read_text() == "text"
+def test_buffered_files_are_written_at_the_end_as_by_an_interpreter(site):
+    assert site.crawl(**BUFFERED).finished
+    assert Path(site.directory, "buffered").read_text() == "text"
 
 
-def test_a_crawl_leaves_nothing_in_this_process(project, tmp_path):
+def test_a_crawl_leaves_nothing_in_this_process(site, tmp_path):
     files = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
     before = (Path.cwd(), signal.getsignal(signal.SIGINT), list(sys.path))
-    project.crawl(JOB, Stop((signal.SIGINT,), after=1))
+    site.crawl(sending=(signal.SIGINT,), after=1, **JOB)
     assert (Path.cwd(), signal.getsignal(signal.SIGINT), list(sys.path)) == before
     assert not files or len(os.listdir("/proc/self/fd")) == files
 
 
 def test_preloading_installs_no_reactor():
-    code = "import sys, queue_conformance.kinds.job.series; sys.exit('twisted.internet.reactor' in sys.modules)"
+    code = "import sys, queue_conformance.kinds.job.fixtures; sys.exit('twisted.internet.reactor' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -144,28 +143,27 @@ def test_every_drawn_page_can_be_reached(seed):
     assert reached == set(pages) == set(range(15))
 
 
-def crawled(hits, parsed, stop=FREELY):
-    sent = len(stop.signals)
-    return Crawled(stop, sent, hits, (), parsed, tuple(range(len(parsed))), (), 0, False)
+def crawled(hits, parsed, *sent):
+    return Crawl(hits, [], sent, [f"parsed {page} 1" for page in parsed], 0)
 
 
-KILLED = Stop((signal.SIGKILL,))
+def toll_of(site, *runs):
+    site.pages = {0: [1, 2], 1: [], 2: []}
+    site.runs, site.hits = list(runs), [page for run in runs for page in run.hits]
+    return site.toll()
 
 
-def test_what_was_in_flight_in_a_kill_may_come_again_or_get_lost():
-    found = toll({0: [1, 2], 1: [], 2: []}, [crawled((0, 1), (0,), KILLED), crawled((0, 1, 2), (0, 1, 2))], 1)
-    assert (found.lost, found.again) == ((), ())
+def test_what_was_in_flight_in_a_kill_may_come_again_or_get_lost(site):
+    assert toll_of(site, crawled([0, 1], [0], signal.SIGKILL), crawled([0, 1, 2], [0, 1, 2])) == ([], [])
+    assert toll_of(site, crawled([0, 1], [0, 1], signal.SIGKILL), crawled([], [])) == ([], [])
 
 
-def test_what_was_done_with_may_not_come_again():
-    found = toll({0: [1, 2], 1: [], 2: []}, [crawled((0, 1, 2), (0, 1), KILLED), crawled((0, 2), (0, 2))], 1)
-    assert found.again == (0,)
+def test_what_was_done_with_may_not_come_again(site):
+    assert toll_of(site, crawled([0, 1, 2], [0, 1], signal.SIGKILL), crawled([0, 2], [0, 2])) == ([], [0])
 
 
-def test_what_is_linked_from_what_was_done_with_may_not_get_lost():
-    found = toll({0: [1, 2, 3], 1: [], 2: [], 3: []}, [crawled((0, 1), (0, 1), KILLED), crawled((), ())], 1)
-    assert found.lost == (2, 3)
-    assert found.spared == 1
+def test_what_is_linked_from_what_was_done_with_may_not_get_lost(site):
+    assert toll_of(site, crawled([0], [], signal.SIGKILL), crawled([0], [0])) == ([1, 2], [])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")

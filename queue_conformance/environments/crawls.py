@@ -18,153 +18,59 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, NoReturn
 
 from queue_conformance.engine.process import fork
-from queue_conformance.environments.site import Site, make_project
+from queue_conformance.environments.site import Site
 from queue_conformance.faults.redirection import DIRECT
 from queue_conformance.stopwatch import Stopwatch
 
 CONCURRENCY = 4
-"""Requests that a crawl has in flight at most."""
+"""Requests that a crawl has in flight at most, if no setting says otherwise."""
+
+PATIENCE = 30.0
+"""Seconds that one crawl gets at least; it takes a tenth of a second where nothing else runs."""
 
 Pages = Mapping[int, Sequence[int]]
 """The links of each page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """How a crawl is stopped.
-
-    Attributes:
-        signals: what it is sent; each one when it has said that it received the one before.
-        after: pages that it gets before that.
-        held: requests that are in flight when it gets the first one, if there are so many to be had.
-        closing: pages after which it closes the spider itself, or 0.
-    """
-
-    signals: tuple[signal.Signals, ...] = ()
-    after: int = 0
-    held: int = 1
-    closing: int = 0
-
-
-FREELY = Stop()
-"""A crawl that is not stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class Crawled:
-    """What came of one crawl.
-
-    Attributes:
-        stop: how it was stopped.
-        sent: how many of the signals it was sent: the others came too late.
-        hits: the pages that it asked for, in order.
-        waiting: those of them that were in flight when it was stopped.
-        parsed: the pages whose responses reached the callback, in order.
-        counts: what the callback left in the state of the spider each time.
-        log: the lines that it wrote, without those of the callback.
-        status: its exit status, negative if a signal ended it.
-        hung: whether it did not end in time.
-    """
-
-    stop: Stop
-    sent: int
-    hits: tuple[int, ...]
-    waiting: tuple[int, ...]
-    parsed: tuple[int, ...]
-    counts: tuple[int, ...]
-    log: tuple[str, ...]
-    status: int
-    hung: bool
-
-    @property
-    def finished(self) -> bool:
-        """Whether it ended because nothing was left to do."""
-        return any("Spider closed (finished)" in line for line in self.log)
-
-    @property
-    def trouble(self) -> str:
-        """The first error that its log tells of, or ``""``."""
-        lines = iter(self.log)
-        first = next((line.partition("] ")[2] for line in lines if "] ERROR: " in line or "] CRITICAL: " in line), "")
-        for line in lines:
-            if first and line.startswith("Traceback "):
-                return next((line for line in lines if not line.startswith(" ")), first)
-        return first
-
-
-class Project:
-    """A project with one spider, in a directory, and the site that it crawls.
+class ForkedSite(Site):
+    """A site that is crawled by forks of this process.
 
     Args:
-        directory: an empty one.
         pages: the pages of the site.
-        time_limit: seconds that one crawl may take.
+        directory: where the project is made.
+        settings: what the command line sets.
         name: the name of the spider.
+        time_limit: seconds that one crawl may take, not by the clock of the machine, which may do something else.
     """
 
-    def __init__(self, directory: Path, pages: Pages, time_limit: float, name: str = "example") -> None:
-        self.directory = directory
+    limit = threading.TIMEOUT_MAX
+
+    def __init__(
+        self, pages: Pages, directory: str, settings: Mapping[str, object], name: str = "example", time_limit: float = PATIENCE
+    ) -> None:
+        super().__init__(dict(pages), directory, settings, name)
         self._time_limit = time_limit
-        self._name = name
-        self.site = Site(dict(pages))
-        self._address = ("127.0.0.1", int(self.site.server_port))
         DIRECT.add(self._address)
-        make_project(str(directory), name)
 
-    def crawl(self, settings: Mapping[str, object], stop: Stop = FREELY) -> Crawled:
-        """Run ``scrapy crawl``.
+    @property
+    def _address(self) -> tuple[str, int]:
+        return "127.0.0.1", int(self.server_port)
 
-        Args:
-            settings: what the command line sets.
-            stop: how it is stopped.
-        """
-        given = {"SITE": self.site.url, "CONCURRENT_REQUESTS": CONCURRENCY, **settings}
-        given |= {"CLOSESPIDER_PAGECOUNT": stop.closing} if stop.closing else {}
-        arguments = ["crawl", self._name, *(f"-s{name}={value}" for name, value in given.items())]
-        known = len(self.site.hits)
-
-        def start() -> Process:
-            return Process(self.directory, arguments, self._time_limit)
-
-        # Not by the clock of the machine, which may do something else.
-        lines = self.site.crawl(start, stop.signals, stop.after, stop.held, threading.TIMEOUT_MAX)
-        said = [line.split() for line in lines if line.startswith("parsed ")]
-        process = self.site.process
-        return Crawled(
-            stop,
-            self.site.sent,
-            tuple(self.site.hits[known:]),
-            tuple(self.site.waiting),
-            tuple(int(page) for _, page, _ in said),
-            tuple(int(count) for _, _, count in said),
-            tuple(line for line in lines if not line.startswith("parsed ")),
-            process.status,
-            process.killed,
-        )
+    def start(self, arguments: Sequence[str]) -> Process:
+        return Process(Path(self.directory), arguments, self._time_limit)
 
     def close(self) -> None:
-        """Stop the site."""
+        """Stop it."""
         DIRECT.discard(self._address)
-        self.site.shutdown()
-        self.site.server_close()
-
-
-@contextmanager
-def project(directory: Path, pages: Pages, time_limit: float, name: str = "example") -> Iterator[Project]:
-    """Make a project, and stop its site in the end; the arguments are those of :class:`Project`."""
-    made = Project(directory, pages, time_limit, name)
-    try:
-        yield made
-    finally:
-        made.close()
+        self.shutdown()
+        self.server_close()
 
 
 def draw_pages(draw: random.Random, number: int) -> dict[int, list[int]]:
@@ -207,13 +113,11 @@ class Process:
 
     Attributes:
         stdout: what it writes, errors included.
-        status: its exit status, negative if a signal ended it, once it has ended.
-        killed: whether it was ended because it took too long.
+        returncode: its exit status, negative if a signal ended it, once it has ended.
     """
 
     def __init__(self, directory: Path, arguments: Sequence[str], time_limit: float) -> None:
-        self.status = 0
-        self.killed = False
+        self.returncode = 0
         self._ended = threading.Event()
         reader, writer = os.pipe()
         self._pid = fork()
@@ -236,7 +140,6 @@ class Process:
 
     def kill(self) -> None:
         """End it, because it takes too long."""
-        self.killed = True
         self.send_signal(signal.SIGKILL)
 
     def wait(self) -> None:
@@ -245,7 +148,7 @@ class Process:
         self._ended.set()
         pid, self._pid = self._pid, 0
         _, status = os.waitpid(pid, 0)
-        self.status = os.waitstatus_to_exitcode(status)
+        self.returncode = os.waitstatus_to_exitcode(status)
         self.stdout.close()
 
 

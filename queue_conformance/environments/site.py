@@ -1,11 +1,12 @@
 """A web site on the loopback address, a spider that crawls it, and crawls that are stopped in the middle.
 
-Scripts quote the definitions that they need from this file word by word; they have no annotations.
+Scripts import what they need from this file; it has no annotations.
 """
 
 import inspect
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
+
+from queue_conformance.faults.filesystem import obey_modes
 
 
 class LinkSpider(Spider):
@@ -33,21 +36,15 @@ class LinkSpider(Spider):
 
 def make_project(directory, name="example"):
     """Write a project of Scrapy with one spider."""
+    os.makedirs(directory, exist_ok=True)
     settings = ["SPIDER_MODULES = ['example_spider']", "LOG_LEVEL = 'INFO'", "COOKIES_ENABLED = False"]
+    settings += ["CONCURRENT_REQUESTS = 4"]
     settings += ["TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False"]
     imports = ["import json", "from urllib.parse import urlsplit", "from scrapy import Request, Spider"]
     source = inspect.getsource(LinkSpider).replace('"example"', repr(name))
     Path(directory, "scrapy.cfg").write_text("[settings]\ndefault = example_settings\n")
     Path(directory, "example_settings.py").write_text("\n".join(settings))
     Path(directory, "example_spider.py").write_text("\n".join([*imports, source]))
-
-
-def scrapy_crawl(directory, settings, name="example"):
-    """Start the command line of Scrapy."""
-    command = [sys.executable, "-m", "scrapy", "crawl", name, *(f"-s{key}={value}" for key, value in settings.items())]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return subprocess.Popen(command, cwd=directory, env=environment, text=True, **pipes)
 
 
 class Visit(BaseHTTPRequestHandler):
@@ -62,23 +59,43 @@ class Visit(BaseHTTPRequestHandler):
 
 
 class Site(ThreadingHTTPServer):
-    """Pages with links, by number; ``hits`` are the pages that were asked for, in order."""
+    """Pages with links, by number, and a project that crawls them.
+
+    ``hits`` are the pages that were asked for, and ``runs`` the crawls, both in order. A crawl may take ``limit`` seconds.
+    """
 
     daemon_threads = True
+    limit = 60.0
 
-    def __init__(self, pages):
+    def __init__(self, pages, directory, settings, name="example"):
         super().__init__(("127.0.0.1", 0), Visit)
-        self.pages, self.hits, self.lock = pages, [], threading.RLock()
+        self.pages, self.directory, self.settings, self.name = pages, directory, settings, name
+        self.hits, self.runs, self.lock = [], [], threading.RLock()
         self.url = f"http://127.0.0.1:{self.server_port}/0"
+        make_project(directory, name)
+        self.known = {*os.listdir(directory), "__pycache__", settings.get("JOBDIR")}
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
-    def crawl(self, start, numbers=(), after=0, held=1, limit=60):
-        """Run a crawl to its end, and return what it wrote; after some pages, answer no more until it got signals."""
+    def start(self, arguments):
+        """Start the command line of Scrapy."""
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        command = [sys.executable, "-m", "scrapy", *arguments]
+        return subprocess.Popen(command, cwd=self.directory, env=environment, text=True, **pipes)
+
+    def crawl(self, sending=(), after=0, held=1, closing=0, **settings):
+        """Run ``scrapy crawl`` to its end, with further settings.
+
+        It is sent signals, each one when it has said that it received the one before: the first one when it has got ``after``
+        pages and ``held`` more are in flight, which are not answered until then. Or it closes the spider after ``closing`` pages.
+        """
+        given = {"SITE": self.url, **self.settings, **settings} | ({"CLOSESPIDER_PAGECOUNT": closing} if closing else {})
         with self.lock:
+            known = len(self.hits)
             self.answered, self.parsed, self.waiting, self.open = set(self.hits), set(self.hits), [], threading.Event()
-            self.numbers, self.after, self.held, self.sent = list(numbers), len(self.hits) + after, held, 0
-            self.process = start()
-        watchdog = threading.Timer(limit, self.process.kill)
+            self.numbers, self.after, self.held, self.sent = list(sending), known + after, held, 0
+            self.process = self.start(["crawl", self.name, *(f"-s{name}={path_of(value)}" for name, value in given.items())])
+        watchdog = threading.Timer(self.limit, self.process.kill)
         watchdog.start()
         lines = []
         for line in self.process.stdout:
@@ -93,7 +110,9 @@ class Site(ThreadingHTTPServer):
         self.open.set()
         self.process.wait()
         watchdog.cancel()
-        return lines
+        run = Crawl(self.hits[known:], self.waiting, self.numbers[: self.sent], lines, self.process.returncode)
+        self.runs.append(run)
+        return run
 
     def visit(self, page):
         with self.lock:
@@ -122,7 +141,95 @@ class Site(ThreadingHTTPServer):
 
     def handle_error(self, *arguments): ...
 
+    def missing(self):
+        """Return the pages that no crawl asked for."""
+        return sorted(set(self.pages) - set(self.hits))
 
-def ended(lines):
-    """Return what a crawl said of errors, or its last line."""
-    return next((line for line in lines if "] ERROR: " in line or "] CRITICAL: " in line or "Error: " in line), lines[-1:])
+    def repeated(self):
+        """Return the pages that were asked for more than once."""
+        return sorted(page for page in self.pages if self.hits.count(page) > 1)
+
+    def counts(self):
+        """Return what callbacks left in the state of the spider each time."""
+        return [count for run in self.runs for count in run.counts]
+
+    def strays(self):
+        """Return the names of what is beside the job directory and was not there before."""
+        return sorted({*os.listdir(self.directory)} - self.known)
+
+    def resumed(self):
+        """Whether a crawl had something to do that another one had left."""
+        return len([run for run in self.runs if run.hits]) > 1
+
+    def toll(self):
+        """Return the pages that kills cost: never asked for, if they are more than the kills, and asked for again.
+
+        The crawls had one request in flight at most, which may get lost or come again; but of the last page whose callback had
+        ended, nobody knows whether its links had been stored.
+        """
+        unsure, done = [], set()
+        for run in self.runs:
+            last = run.parsed[-1:] if run.sent else []
+            unsure += {page for page in run.hits if page not in run.parsed or page in last} if run.sent else ()
+            done.update(page for page in run.parsed if page not in last)
+        lost = {0, *(link for page in done for link in self.pages[page])} - set(self.hits)
+        again = [page for page in self.repeated() if self.hits.count(page) - 1 > unsure.count(page)]
+        return sorted(lost) if len(lost) > len([run for run in self.runs if run.sent]) else [], again
+
+
+class Crawl:
+    """What came of one crawl.
+
+    ``hits`` are the pages that it asked for, ``waiting`` those in flight when it was stopped, ``sent`` the signals that did not
+    come too late, ``parsed`` the pages that reached the callback, ``counts`` what that left in the state of the spider each time,
+    ``log`` the other lines that it wrote, and ``status`` its exit status, negative if a signal ended it.
+    """
+
+    def __init__(self, hits, waiting, sent, lines, status):
+        said = [line.split() for line in lines if line.startswith("parsed ")]
+        self.hits, self.waiting, self.sent, self.status = hits, waiting, sent, status
+        self.parsed = [int(page) for _, page, _ in said]
+        self.counts = [int(count) for _, _, count in said]
+        self.log = [line for line in lines if not line.startswith("parsed ")]
+        self.unparsed = [page for page in hits if page not in self.parsed]
+        self.hung = status == -signal.SIGKILL and signal.SIGKILL not in sent
+        self.finished = any("Spider closed (finished)" in line for line in self.log)
+
+    def __repr__(self):
+        how = [f"{' and '.join(number.name for number in self.sent)} with {len(self.waiting)} in flight"] if self.sent else []
+        return "; ".join([f"downloaded {', '.join(map(str, self.hits)) or 'nothing'}", *how])
+
+    @property
+    def error(self):
+        """The first error that its log tells of, or ``""``."""
+        lines = iter(self.log)
+        first = next((line.partition("] ")[2] for line in lines if "] ERROR: " in line or "] CRITICAL: " in line), "")
+        for line in lines:
+            if first and line.startswith("Traceback "):
+                return next((line for line in lines if not line.startswith(" ")), first)
+        return first
+
+    @property
+    def ending(self):
+        """How it ended: finished, or what ended it instead."""
+        if self.hung:
+            return "still running when the time was over"
+        return "finished" if self.finished else self.error or f"exit status {self.status}"
+
+
+def path_of(value):
+    """Return the import path of a class, and anything else as it is."""
+    return f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else value
+
+
+def spoil(job, way):
+    """Make a job directory one that cannot be used: a file, read-only, or in a directory that is read-only."""
+    if way == "a file":
+        Path(job).write_text("")
+        return
+    if way == "read-only":
+        Path(job).mkdir(0o555)
+    else:
+        Path(job).parent.chmod(0o555)
+    if os.getuid() == 0:
+        obey_modes()

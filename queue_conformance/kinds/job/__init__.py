@@ -1,4 +1,4 @@
 """All of job directories, with whole crawls."""
 
-MODULES = ("checks.resume", "checks.directory", "checks.damage", "checks.full", "checks.forced")
+MODULES = ("fixtures", "checks.resume", "checks.directory", "checks.damage", "checks.full", "checks.forced")
 """The modules with checks, in the order in which their checks are run."""

@@ -35,7 +35,7 @@ from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.kinds.scheduler import faulty, plain
 from queue_conformance.kinds.scheduler import script_support as misbehaving
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
-from queue_conformance.script_support import example, kills, processes, support
+from queue_conformance.script_support import example, kills, metadata, processes, support
 
 _URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
@@ -131,7 +131,7 @@ class SchedulerDriver(CrawlerDriver):
     interface_rule: ClassVar[str] = "scheduler.iface"
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
-    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, misbehaving, processes, site)
+    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, metadata, misbehaving, processes, site)
     """Modules from which scripts import."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
@@ -177,6 +177,10 @@ class SchedulerDriver(CrawlerDriver):
         return {name: self._source_of(value) for name, value in settings.items()}
 
     def _source_of(self, value: Any) -> str:
+        if isinstance(value, Path):
+            source = f"Path(directory, {quoted(str(value.relative_to(self.directory)))})"
+            self._values[source] = value
+            return source
         if not isinstance(value, type):
             return quoted(value) if isinstance(value, str) else repr(value)
         return next((source for source, known in self._values.items() if known is value), value.__name__)

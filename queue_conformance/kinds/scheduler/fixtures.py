@@ -158,13 +158,14 @@ def _taken_by(context: Context, function: Callable[[Any], Any]) -> Callable[[Sch
 
 
 @fixture
-def enqueue_many(context: Context) -> Callable[[Scheduler, range], list[str]]:
+def enqueue_many(context: Context) -> Callable[..., list[str]]:
     """``enqueue_many(scheduler, range(100))``: enqueue plain requests; return the URLs of those that were accepted."""
 
-    def enqueued(scheduler: Scheduler, numbers: range) -> Any:
+    def enqueued(scheduler: Scheduler, *arguments: Any) -> Any:
         timed = Timed(scheduler.raw, context.bench.flight)
-        source = f"enqueued({scheduler.name}, {numbers})"
-        return context.record.make(source, RULES["enqueue_request"], lambda: misbehaving.enqueued(timed, numbers), "accepted")
+        source = f"enqueued({context.record.written((scheduler, *arguments), {})})"
+        enqueue = partial(misbehaving.enqueued, timed, *arguments)
+        return context.record.make(source, RULES["enqueue_request"], enqueue, "accepted")
 
     return enqueued
 

@@ -33,10 +33,12 @@ def opened_for(crawler, build):
     return scheduler
 
 
-def enqueued(scheduler, numbers):
-    """Enqueue requests with these numbers; return the URLs of those that were accepted."""
-    urls = [f"https://example.com/{number}" for number in numbers]
-    return [url for url in urls if scheduler.enqueue_request(Request(url))]
+def enqueued(scheduler, numbers, priority=None):
+    """Enqueue requests with these numbers, and with priorities from one upwards; return the URLs of those that were accepted."""
+    requests = [
+        Request(f"https://example.com/{number}", priority=0 if priority is None else priority + number) for number in numbers
+    ]
+    return [request.url for request in requests if scheduler.enqueue_request(request)]
 
 
 def taken(scheduler, patience=3.0):

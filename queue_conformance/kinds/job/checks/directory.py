@@ -1,102 +1,73 @@
-"""Checks of the job directory itself: made, found, contained, refused."""
+"""Checks of the job directory itself: made, found, refused."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.outcomes import NotApplicable, NotExercised
-from queue_conformance.engine.registry import check
-from queue_conformance.environments.crawls import FREELY, Pages
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults.filesystem import obey_modes
-from queue_conformance.kinds.job.series import JOB, Plan, Problem, play, report
-
-CREATED, EMPTY, PATHS, UNWRITABLE = "job.created", "job.empty-setting", "job.path-types", "job.unwritable"
+from queue_conformance.script_support.support import names_below
 
 
-@check(CREATED)
-def a_missing_directory_is_created(bench: Bench) -> None:
-    with bench.recorder.blame(CREATED):
+@check("job.created")
+def a_missing_directory_is_created(open_scheduler, fresh, close, directory, about, rule):
+    with about(rule):
         # Without the extension for the state of spiders, which would create it, too.
-        scheduler = bench.driver.open({"EXTENSIONS_BASE": "{}"}, job="a/b/job")
-        scheduler.enqueue(bench.driver.item(0))
-        scheduler.close()
-    made = bench.driver.job("a/b/job").is_dir()
-    bench.expect(CREATED, made, "a directory a/b/job", "none", "Path(directory, 'a/b/job').is_dir()", final=True)
+        scheduler = open_scheduler("a/b/job", EXTENSIONS_BASE={})
+        scheduler.enqueue_request(fresh(0))
+        close(scheduler)
+    assert os.path.isdir(directory + "/a/b/job"), "a directory a/b/job"
 
 
-@check(EMPTY)
-def no_directory_means_no_persistence(bench: Bench) -> None:
+@check("job.empty-setting", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
+def no_directory_means_no_persistence(bench, open_scheduler, fresh, close, directory, chdir, about, rule, settings):
     if bench.driver.has_job and not bench.offers("configurable"):
         raise NotApplicable("it is tested with a job directory only: its settings name one")
-    for setting in (None, "None", '""'):
-        with bench.collecting():
-            bench.restart()
-            with _working_in(bench) as place, bench.recorder.blame(EMPTY):
-                scheduler = bench.driver.open({} if setting is None else {"JOBDIR": setting})
-                scheduler.enqueue(bench.driver.item(0))
-                scheduler.close()
-                found = sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
-            assertion = "not [path for path in Path().rglob('*') if path.is_file()]"
-            bench.expect(EMPTY, not found, "nothing written", f"{', '.join(found)} written", assertion, final=True)
+    with chdir(directory), about(rule):
+        scheduler = open_scheduler(**settings)
+        scheduler.enqueue_request(fresh(0))
+        close(scheduler)
+    assert names_below(directory) == [], "nothing written"
 
 
-@contextmanager
-def _working_in(bench: Bench) -> Iterator[Path]:
-    """Make the scratch directory the working directory."""
-    before = Path.cwd()
-    bench.recorder.note("os.chdir(directory)")
-    os.chdir(bench.driver.directory)
-    try:
-        yield bench.driver.directory
-    finally:
-        os.chdir(before)
+@check("job.path-types")
+def a_directory_is_text_or_a_path(open_scheduler, fresh, close, remaining, urls, directory, about, rule):
+    path = Path(directory, "job")
+    with about(rule):
+        for number, settings in ((0, {"JOBDIR": path}), (3, {})):
+            scheduler = open_scheduler("job", **settings)
+            scheduler.enqueue_request(fresh(number))
+            close(scheduler)
+        scheduler = open_scheduler("job", JOBDIR=path)
+        left = remaining(scheduler)
+    assert sorted(left) == urls([0, 3])
 
 
-@check(PATHS)
-def a_directory_is_text_or_a_path(bench: Bench) -> None:
-    bench.driver.names["directory"] = str(bench.driver.directory)
-    path = {"JOBDIR": 'Path(directory, "job")'}
-    numbers = (0, 3)
-    with bench.recorder.blame(PATHS):
-        for settings, number in ((path, 0), (None, 3)):
-            scheduler = bench.driver.open(settings, job="job")
-            scheduler.enqueue(bench.driver.item(number))
-            scheduler.close()
-        left = bench.driver.open(path, job="job").drain()
-    expected = sorted(bench.driver.url(number) for number in numbers)
-    bench.expect(PATHS, sorted(left) == expected, f"{expected} after resuming", left, f"sorted(left) == {expected}", final=True)
-
-
-# --- What is refused -------------------------------------------------------------------------------------------------
-
-
-@check(UNWRITABLE)
-def a_directory_that_cannot_be_used_is_refused(bench: Bench) -> None:
-    one_page: Pages = {0: []}
-    if play(bench, Plan(one_page, (FREELY,))).hits != [0]:
-        raise NotExercised("the crawl downloads nothing in a directory that can be used either")
-    places = [("a file", (f"Path(directory, '{JOB}').write_text('')",))]
+def unusable(bench: Bench, _attempt: Attempt) -> Iterator[str]:
+    """Yield the ways in which a job directory cannot be used here."""
+    yield "a file"
     if _modes_can_matter(bench):
-        obey = ("obey_modes()",) if os.getuid() == 0 else ()
-        places += [("read-only", (f"Path(directory, '{JOB}').mkdir(0o555)", *obey))]
-        places += [("in a directory that is read-only", ("Path(directory).chmod(0o555)", *obey))]
+        yield "read-only"
+        yield "in a directory that is read-only"
     else:
         bench.notes.append("job directories that are read-only not exercised (needs Linux, or a user who is not root)")
-    for where, lines in places:
-        series = play(bench, Plan(one_page, (FREELY,), before=lines))
-        bench.examined[UNWRITABLE] += 1
-        (run,) = series.runs
-        expected = f"no crawl where {JOB} is {where}"
-        if run.hits:
-            tail = ["assert not site.hits, f'downloaded {site.hits}'"]
-            report(bench, series, Problem(UNWRITABLE, expected, "a crawl as if nothing were wrong", tail, 1))
-        if run.hung or not (run.trouble or run.status):
-            tail = ["assert any('Error' in line for line in runs[-1]), ended(runs[-1])"]
-            report(bench, series, Problem(UNWRITABLE, f"an exception where {JOB} is {where}", "none", tail, 1))
+
+
+@check("job.unwritable", way=[unusable])
+def a_directory_that_cannot_be_used_is_refused(open_site, spoil, directory, way):
+    site = open_site({0: []})
+    if not site.crawl(JOBDIR="usable").hits:
+        raise NotCovered("the crawl downloads nothing in a directory that can be used either")
+    spoil(directory + "/project/job", way)
+    run = site.crawl()
+    assert run.hits == [], f"no crawl where the job directory is {way}"
+    assert run.ending != "finished", f"an exception where the job directory is {way}"
 
 
 def _modes_can_matter(bench: Bench) -> bool:
