@@ -1,28 +1,30 @@
 """The JSON Schema describes every record of a report, and nothing else."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
-from importlib.resources import files
 
 import pytest
 from jsonschema import Draft202012Validator
 from kit import ASYNC_MEMORY, DUPEFILTER, FIFO_BYTES, PRIORITY, QCRAWL, SCHEDULER, STATE
 
-import queue_conformance.reports
-from queue_conformance.engine.outcomes import Outcome
 from queue_conformance.reports import Origin, Report, jsonl
+from queue_conformance.reports.schema import schema
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
-from queue_conformance.verdicts import RunVerdict, Verdict
 
-SCHEMA = json.loads(files(queue_conformance.reports).joinpath("schema.json").read_text("utf-8"))
-TYPES = [name for name in SCHEMA["$defs"] if name != "id"]
+SCHEMA = schema()
+DEFINITIONS = {
+    found["properties"]["type"]["enum"][0]: found for found in SCHEMA["$defs"].values() if "type" in found.get("properties", ())
+}
+TYPES = list(DEFINITIONS)
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 def of_type(name):
     """Return a validator for one type of record, whose errors are clearer than those of the whole schema."""
-    return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
+    return Draft202012Validator({**DEFINITIONS[name], "$defs": SCHEMA["$defs"]})
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +49,15 @@ def records(recorded):
 def test_the_schema_is_one():
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert [choice["$ref"].rpartition("/")[2] for choice in SCHEMA["oneOf"]] == TYPES
+
+
+def test_a_command_prints_it():
+    command = [sys.executable, "-m", "queue_conformance.reports.schema"]
+    assert json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout) == SCHEMA
 
 
 def test_it_has_the_version_of_the_reports():
-    assert SCHEMA["$defs"]["header"]["properties"]["schema"]["const"] == jsonl.SCHEMA
+    assert DEFINITIONS["header"]["properties"]["schema"]["enum"] == [jsonl.SCHEMA]
 
 
 def test_every_record_is_as_the_schema_has_it(records):
@@ -64,7 +70,7 @@ def test_every_record_is_as_the_schema_has_it(records):
 def test_every_field_of_the_schema_occurs(records):
     for name in TYPES:
         fields = {field for record in records if record["type"] == name for field in record}
-        assert fields == SCHEMA["$defs"][name]["properties"].keys(), name
+        assert fields == DEFINITIONS[name]["properties"].keys(), name
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -76,7 +82,7 @@ def test_an_unknown_field_is_refused(records, name):
 @pytest.mark.parametrize("name", TYPES)
 def test_a_field_that_is_missing_is_refused(records, name):
     record = next(record for record in records if record["type"] == name)
-    for field in SCHEMA["$defs"][name]["required"]:
+    for field in DEFINITIONS[name]["required"]:
         assert not VALIDATOR.is_valid({key: value for key, value in record.items() if key != field}), field
 
 
@@ -106,24 +112,7 @@ def test_a_value_that_no_report_has_is_refused(records, name, changes):
     assert not VALIDATOR.is_valid({**record, **changes})
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "names"),
-    [
-        ("implementation", "verdict", RunVerdict),
-        ("rule", "level", Level),
-        ("rule", "verdict", Verdict),
-    ],
-)
-def test_it_names_every_choice_that_the_code_has(name, field, names):
-    assert SCHEMA["$defs"][name]["properties"][field]["enum"] == [str(one) for one in names]
-
-
-def test_it_names_every_outcome_of_a_check():
-    outcomes = SCHEMA["$defs"]["check"]["properties"]["outcomes"]
-    assert outcomes["additionalProperties"]["enum"] == [str(outcome) for outcome in Outcome]
-
-
 def test_every_field_is_described():
     for name in TYPES:
-        fields = SCHEMA["$defs"][name]["properties"]
-        assert [field for field, about in fields.items() if field != "type" and not {"description", "$ref"} & about.keys()] == []
+        fields = DEFINITIONS[name]["properties"]
+        assert [field for field, about in fields.items() if field != "type" and "description" not in about] == []

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 from typing import Any
 
 from parts.words import cell, escape
-from queue_conformance import reports
 from queue_conformance.reports.files import RENDERERS
+from queue_conformance.reports.schema import schema
 from queue_conformance.specification.words import listed
 
 FORMS: Mapping[str, str] = {
@@ -30,14 +29,13 @@ def forms() -> str:
 
 def records() -> str:
     """Return one section per record, in the order of the schema."""
-    found = json.loads(files(reports).joinpath("schema.json").read_text("utf-8"))
-    names = [option["$ref"].rpartition("/")[2] for option in found["oneOf"]]
-    return "\n".join(line for name in names for line in _record(name, found["$defs"]))
+    found = schema()
+    names = [option["$ref"].rpartition("/")[2] for option in found["anyOf"]]
+    return "\n".join(line for name in names for line in _record(found["$defs"][name], found["$defs"]))
 
 
-def _record(name: str, definitions: Mapping[str, Any]) -> Iterator[str]:
-    record = definitions[name]
-    yield f"### `{name}`\n"
+def _record(record: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### `{record['properties']['type']['enum'][0]}`\n"
     yield f"{escape(record['description'])}\n"
     yield "| field | value | meaning |"
     yield "|---|---|---|"

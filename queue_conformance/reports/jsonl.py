@@ -1,6 +1,6 @@
 """The report as JSON lines, and back: a header, records, and a footer.
 
-A file without a footer is incomplete, and is refused. ``schema.json`` beside this module describes the records.
+A file without a footer is incomplete, and is refused. :mod:`queue_conformance.reports.schema` describes the records.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def _implementation(
         found=record.found,
         offers=frozenset(record.offers),
         stores=record.stores,
-        checks=tuple(CheckRecord(check.check, check.outcomes, check.seconds, check.fatal) for check in checks),
+        checks=tuple(CheckRecord(check.check, check.outcomes, check.seconds, check.fatal is True) for check in checks),
         notes=tuple(record.notes),
         verdicts=(),
         verdict=record.verdict,
@@ -209,7 +209,7 @@ def _verdict(record: records.Rule, found: ImplementationReport) -> RuleVerdict:
         source=record.source,
         profiles=frozenset({found.profile}),
         kinds=frozenset({found.kind}),
-        hints=record.hints,
+        hints=record.hints or (),
         provisional=record.provisional or "",
     )
     violation = None if record.script is UNSET else _violation(record.rule, record)

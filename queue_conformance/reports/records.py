@@ -1,4 +1,4 @@
-"""The records of a report as types, which a reader checks them by; ``schema.json`` beside this module says the same to others."""
+"""The records of a report as types: a reader checks records by them, and their JSON schema is made from them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,53 @@ from queue_conformance.verdicts import RunVerdict, Verdict
 SCHEMA = 1
 """The version of the records; another one means that a program which reads them must be changed."""
 
+
+def _about(text: str, **more: Any) -> Meta:
+    """Return the description of a field, for its schema."""
+    return Meta(description=text, extra_json_schema=more or None)
+
+
 _Count = Annotated[int, Meta(ge=0)]
-_RuleId = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}\Z")]
-_Minor = Annotated[str, Meta(pattern=r"\A[0-9]+\.[0-9]+\Z")]
-_Counts = dict[Level, dict[Verdict, _Count]]
-_Program = tuple[tuple[Any, ...], ...]
+_RuleId = Annotated[
+    str,
+    Meta(pattern=r"^[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}$", description="The stable id of a rule, such as queue.pop.fifo."),
+]
+_Name = Annotated[str, Meta(pattern=r"^[a-z]+(-[a-z]+)*$")]
+_Minor = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")]
+_Counts = Annotated[
+    dict[Level, Annotated[dict[Verdict, _Count], Meta(extra_json_schema={"propertyNames": {"$ref": "#/$defs/Verdict"}})]],
+    _about("The number of rules, by level and verdict.", propertyNames={"$ref": "#/$defs/Level"}),
+]
+_Known = Annotated[
+    RunVerdict,
+    _about(
+        "CONFORMANT: no MUST rule is broken and all that apply were examined; PARTIAL: not all were; NON-CONFORMANT: one is "
+        "broken; INCONCLUSIVE: none was kept, so nothing is proven."
+    ),
+]
+_Implementation = Annotated[
+    str,
+    _about(
+        "The name of the implementation: of its table in pyproject.toml, or else the dotted path of its class. "
+        "The records of one implementation share it."
+    ),
+]
+_Expected = Annotated[str, _about("Of a broken rule: what it asks for, short.")]
+_Actual = Annotated[str, _about("Of a broken rule: what happened instead, short.")]
+_Operations = Annotated[tuple[str, ...], _about("Of a broken rule: what was done, one line of Python each.")]
+_Script = Annotated[
+    str,
+    _about("Of a broken rule: a stand-alone program that shows it. Its exit status is not zero as long as the rule is broken."),
+]
+_Cause = Annotated[
+    str,
+    _about("Of a broken rule: the operation that failed, and how. Violations of a rule that differ in this are told apart."),
+]
+_Program = Annotated[
+    tuple[tuple[Any, ...], ...],
+    _about("Of a rule that a machine saw broken: the operations, as names and arguments, which can be played again."),
+]
+_Stacks = Annotated[str, _about("Of a rule that was broken by a hang or a crash: where all threads were.")]
 
 
 class _Record(Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True):
@@ -27,126 +69,154 @@ class _Record(Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True
 class Header(_Record, tag="header"):
     """The first record: where the report comes from."""
 
-    schema: Literal[1]
-    kit: str
-    python: str
-    platform: str
-    releases: dict[str, str]
-    created: str
-    seed: _Count
-    examples: Annotated[int, Meta(ge=1)]
+    schema: Annotated[
+        Literal[1], _about("The version of this schema. A program that reads reports refuses a version that it does not know.")
+    ]
+    kit: Annotated[str, _about("The release of pytest-queue-conformance.")]
+    python: Annotated[str, _about("The release of Python.")]
+    platform: Annotated[str, _about("The platform, as sys.platform names it.")]
+    releases: Annotated[dict[str, str], _about("The installed releases of the libraries that rules may name.")]
+    created: Annotated[str, _about("When the run began, in UTC.", format="date-time")]
+    seed: Annotated[_Count, _about("What seeded everything that was drawn.")]
+    examples: Annotated[int, Meta(ge=1, description="Programs and requests that were drawn for each check that draws.")]
 
 
 class Implementation(_Record, tag="implementation"):
-    """One implementation; the records of its checks and rules follow."""
+    """One implementation that was examined; the records of its checks and rules follow."""
 
-    implementation: str
-    path: str
-    version: str
-    kind: str
-    profile: str
-    level: Literal["MUST", "SHOULD"]
-    settings: dict[str, Any]
-    claims: dict[str, str]
-    server: str
-    found: str
-    offers: list[str]
-    stores: dict[str, str]
-    notes: list[str]
+    implementation: _Implementation
+    path: Annotated[str, _about("The dotted path of its class.")]
+    version: Annotated[str, _about("Its package and the release of that, or nothing if it is not installed.")]
+    kind: Annotated[_Name, _about("What it is, which decides how it is built and driven.")]
+    profile: Annotated[_Name, _about("The contract that it was held to.")]
+    level: Annotated[
+        Literal["MUST", "SHOULD"], _about("The level whose broken rules fail the run; those of MUST rules always do.")
+    ]
+    settings: Annotated[dict[str, Any], _about("What it was built with, by name; secrets are replaced by ***.")]
+    claims: Annotated[dict[str, str], _about("What its author claims, by name.")]
+    server: Annotated[str, _about("The server that it stores in, or nothing.")]
+    found: Annotated[str, _about("What was found by probing, in one line; nothing if it could not be used.")]
+    offers: Annotated[list[str], _about("The capabilities that were found by probing, by the names that rules use.")]
+    stores: Annotated[
+        dict[str, str],
+        _about("For each type of value, what becomes of it in a queue that serializes: kept, refused, changed or lost."),
+    ]
+    notes: Annotated[list[str], _about("What else is worth knowing, one line each.")]
     counts: _Counts
-    verdict: RunVerdict
+    verdict: _Known
 
 
 class Check(_Record, tag="check"):
-    """What came of one check."""
+    """What came of one check; a check examines one rule or several."""
 
-    implementation: str
-    check: str
-    outcomes: dict[_RuleId, Outcome]
-    seconds: Annotated[float, Meta(ge=0)]
-    fatal: bool = False
+    implementation: _Implementation
+    check: Annotated[str, _about("Its name: the id of its first rule, or a word such as machine.")]
+    outcomes: Annotated[dict[_RuleId, Outcome], _about("What it says of rules, by id.")]
+    seconds: Annotated[float, Meta(ge=0, description="How long it took.")]
+    fatal: Annotated[bool, _about("Whether it hung or died; absent if it did not.", const=True)] | UnsetType = UNSET
 
 
 class Evidence(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What broke a rule, from another cause."""
+    """Another violation of the same rule, which has another cause."""
 
-    expected: str
-    actual: str
-    operations: tuple[str, ...]
-    script: str
-    cause: str
+    expected: _Expected
+    actual: _Actual
+    operations: _Operations
+    script: _Script
+    cause: _Cause
     program: _Program | UnsetType = UNSET
-    stacks: str = ""
+    stacks: _Stacks | UnsetType = UNSET
 
 
 class Rule(_Record, tag="rule"):
-    """The verdict on one rule."""
+    """The verdict on one rule. Every rule of the profile that is asked of the kind has one, in the order of the specification."""
 
-    implementation: str
+    implementation: _Implementation
     rule: _RuleId
-    level: Level
-    verdict: Verdict
-    sentence: str
-    source: str
-    hints: tuple[str, ...] = ()
-    provisional: _Minor | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
-    known: str | UnsetType = UNSET
-    expected: str | UnsetType = UNSET
-    actual: str | UnsetType = UNSET
-    operations: tuple[str, ...] | UnsetType = UNSET
-    script: str | UnsetType = UNSET
-    cause: str | UnsetType = UNSET
+    level: Annotated[Level, _about("How binding the rule is (RFC 2119).")]
+    verdict: Annotated[Verdict, _about("What is known of it.")]
+    sentence: Annotated[str, _about("The rule itself, one sentence of Markdown.")]
+    source: Annotated[str, _about("Where it comes from.")]
+    hints: Annotated[tuple[str, ...], _about("Where to look when it is broken.")] | UnsetType = UNSET
+    reason: Annotated[str, _about("Why, unless it is kept or broken.")] | UnsetType = UNSET
+    provisional: (
+        Annotated[
+            _Minor,
+            _about("The minor release of the kit in which the rule is new: it takes part in no verdict and no count yet."),
+        ]
+        | UnsetType
+    ) = UNSET
+    known: (
+        Annotated[str, _about("Why the author's baseline expects that it is broken; such a rule does not fail the run.")]
+        | UnsetType
+    ) = UNSET
+    expected: _Expected | UnsetType = UNSET
+    actual: _Actual | UnsetType = UNSET
+    operations: _Operations | UnsetType = UNSET
+    script: _Script | UnsetType = UNSET
+    cause: _Cause | UnsetType = UNSET
     program: _Program | UnsetType = UNSET
-    stacks: str | UnsetType = UNSET
-    others: tuple[Evidence, ...] | UnsetType = UNSET
+    stacks: _Stacks | UnsetType = UNSET
+    others: Annotated[tuple[Evidence, ...], _about("Of a broken rule: what broke it from other causes.")] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        needed: tuple[str, ...] = ("expected", "actual", "operations", "script", "cause")
-        allowed: tuple[str, ...] = (*needed, "program", "stacks", "others", "known")
-        if self.verdict is not Verdict.BROKEN:
-            needed, allowed = () if self.verdict is Verdict.KEPT else ("reason",), ("reason",)[self.verdict is Verdict.KEPT :]
-        for name in ("reason", "known", "expected", "actual", "operations", "script", "cause", "program", "stacks", "others"):
+        needed, allowed = fields_of(self.verdict)
+        for name in SOMETIMES:
             if (given := getattr(self, name) is not UNSET) and name not in allowed:
                 raise ValueError(f"a rule that is {self.verdict} has no field `{name}`")
             if not given and name in needed:
                 raise ValueError(f"a rule that is {self.verdict} lacks the field `{name}`")
 
 
-class Also(_Record, tag="also"):
-    """The same implementation, measured by a second contract."""
+_EVIDENCE = ("expected", "actual", "operations", "script", "cause")
+SOMETIMES = ("reason", "known", *_EVIDENCE, "program", "stacks", "others")
+"""The fields of a rule that depend on its verdict."""
 
-    implementation: str
-    profile: str
+
+def fields_of(verdict: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which of these fields a verdict needs, and which it may have."""
+    if verdict is Verdict.BROKEN:
+        return _EVIDENCE, SOMETIMES[1:]
+    reason = () if verdict is Verdict.KEPT else ("reason",)
+    return reason, reason
+
+
+class Also(_Record, tag="also"):
+    """The same implementation by a second contract, which fails no run; where it has one, after the records of its rules."""
+
+    implementation: _Implementation
+    profile: Annotated[_Name, _about("The second contract.")]
     counts: _Counts
-    verdict: RunVerdict
-    rules: list[Rule]
+    verdict: _Known
+    rules: Annotated[list[Rule], _about("The records of all rules of the second contract.")]
 
 
 class Error(_Record, tag="error"):
     """An implementation that could not be examined."""
 
-    message: str
+    message: Annotated[str, _about("Why, in one line.")]
 
 
 class Gate(_Record, tag="gate"):
     """An entry of the baseline that fails the run."""
 
-    message: str
+    message: Annotated[str, _about("What to do, in one line.")]
 
 
 class Mistake(_Record, tag="mistake"):
-    """A failure of the kit itself."""
+    """The kit itself failed: what is known of the class is INCONCLUSIVE at best, and the exit status of the run is 3."""
 
-    message: str
+    message: Annotated[str, _about("One line: what failed, and where.")]
 
 
 class Footer(_Record, tag="footer"):
-    """The last record."""
+    """The last record. A file without it is incomplete, and must be refused."""
 
-    implementations: _Count
-    errors: _Count
-    failed: bool
+    implementations: Annotated[_Count, _about("The number of implementation records.")]
+    errors: Annotated[_Count, _about("The number of error records, and of mistakes of the kit.")]
+    failed: Annotated[
+        bool, _about("Whether some implementation broke a rule that fails the run, or the baseline must be changed.")
+    ]
 
 
 Record = Header | Implementation | Check | Rule | Also | Error | Gate | Mistake | Footer
