@@ -70,7 +70,7 @@ def right(workspace):
 @pytest.fixture(scope="module")
 def broken(workspace):
     """The action, played on a broken queue."""
-    return played(workspace("Broken"))
+    return played(workspace("Broken"), args="-k machine")
 
 
 def uses(runner, action):

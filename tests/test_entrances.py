@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from kit import ASYNC_MEMORY, FIFO_BYTES, FIFO_MEMORY, SCHEDULER, SETTINGS, TESTS
+from kit import ASYNC_MEMORY, FIFO_BYTES, FIFO_MEMORY, SCHEDULER, SETTINGS, TESTS, further
 
 from gallery import QCRAWL
 from queue_conformance import Report, examine
@@ -72,7 +72,7 @@ def comparable(report):
     return replace(found, name="", checks=tuple(replace(check, seconds=0.0) for check in found.checks))
 
 
-@pytest.mark.parametrize("path", EXAMINED)
+@pytest.mark.parametrize("path", [FIFO_MEMORY, BROKEN, *further(*list(EXAMINED)[2:])])
 def test_the_three_entrances_give_the_same_report(tmp_path, path):
     words = WORDS.get(path, ())
     selected = ["-k", " or ".join(words)] if words else []

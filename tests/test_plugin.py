@@ -261,7 +261,7 @@ def test_the_report_file_is_complete(run, pytester):
 
 def test_a_distributed_run_gives_the_same_report(run, pytester):
     paths = ("gallery.memory.PeeksAtTheNewest", "queue_reference.bytequeues.FifoByteQueue", "no.Such")
-    arguments = [*(f"--queue-class={path}" for path in paths), "-p", "no:cacheprovider"]
+    arguments = [*(f"--queue-class={path}" for path in paths), "-p", "no:cacheprovider", "-k", "machine or peek or len"]
     alone = run(*arguments, "--conformance-report=alone.jsonl")
     together = run(*arguments, "--conformance-report=together.jsonl", "-n", "2")
     assert alone.ret == together.ret == 4
@@ -454,7 +454,8 @@ def test_a_wrong_option_is_a_usage_error_of_pytest(run):
 def test_nothing_is_left_behind(run, pytester, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = in_memory()
-    run("--queue-class=gallery.disk.DropsTheFourth", "--queue-class=gallery.memory.PopIsKilled", "-p", "no:cacheprovider")
+    classes = ["--queue-class=gallery.disk.DropsTheFourth", "--queue-class=gallery.memory.PopIsKilled"]
+    run(*classes, "-p", "no:cacheprovider", "-k", "machine or pop or persist")
     assert left_in(pytester) == set()
     assert list(tmp_path.iterdir()) == []
     deadline = time.monotonic() + 60

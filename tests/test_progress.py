@@ -12,7 +12,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from kit import FIFO_MEMORY, alone, bench
+from kit import FIFO_MEMORY, alone, bench, further
 
 from queue_conformance import isolation
 from queue_conformance.engine.generation import explore
@@ -240,7 +240,7 @@ def in_terminal(directory, columns, arguments, status=0, **constants):
     return re.sub(r"=+ (.*) in [\d.]+s =+", r"\1", text).rstrip(), between
 
 
-@pytest.mark.parametrize(("columns", "arguments"), [(110, []), (70, ["-v"]), (44, ["--color=no"]), (100, ["-n", "2"])])
+@pytest.mark.parametrize(("columns", "arguments"), [(110, []), (100, ["-n", "2"]), *further((70, ["-v"]), (44, ["--color=no"]))])
 def test_the_line_appears_and_leaves_no_trace(tmp_path, columns, arguments):
     with_line, between = in_terminal(tmp_path, columns, arguments, AFTER=0.1, EVERY=0.05)
     without, silent = in_terminal(tmp_path, columns, arguments, AFTER=1e9)
