@@ -57,26 +57,35 @@ def zygote():
 
 
 @pytest.fixture(scope="session")
-def recorded(tmp_path_factory):
-    """Examine a class once for all tests, and all workers, that only want to have a report."""
-    from kit import examine
-
+def once(tmp_path_factory):
+    """Make something that can be pickled once for all tests, and all workers."""
     directory = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         directory = directory.parent
 
-    def recorded(path, claims=None, **how):
-        name = f"{path}-{crc32(repr((claims, how)).encode()):08x}.report"
-        with (directory / name).open("a+b") as file:
+    def once(name, make):
+        with (directory / f"{name}.pickle").open("a+b") as file:
             import fcntl  # not everywhere, and a run without it is tested
 
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             if data := file.read():
                 return pickle.loads(data)
-            report = examine(path, claims, examples=20, **how)
-            pickle.dump(report, file)
-        return report
+            made = make()
+            pickle.dump(made, file)
+        return made
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def recorded(once):
+    """Examine a class once, for tests that only want to have a report."""
+    from kit import examine
+
+    def recorded(path, claims=None, **how):
+        name = f"{path}-{crc32(repr((claims, how)).encode()):08x}"
+        return once(name, lambda: examine(path, claims, examples=20, **how))
 
     return recorded
 

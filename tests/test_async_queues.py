@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, run_script
+from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, further, run_script
 
 from queue_conformance.discovery.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.engine.lockstep import run
@@ -45,7 +45,7 @@ def test_a_reference_keeps_every_rule_in_longer_runs(path, seed):
     assert not broken(examine(path, seed=seed, examples=300, only="machine"))
 
 
-@pytest.mark.parametrize("server", ["redis", "fakeredis"])
+@pytest.mark.parametrize("server", ["redis", *further("fakeredis")])
 def test_the_reference_behind_a_server_keeps_every_rule(server):
     pytest.importorskip("redis")
     report = examine(REDIS, {"shared": "yes"}, settings=AT_SERVER, server=server)

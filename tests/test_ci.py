@@ -62,15 +62,15 @@ def played(directory, event=None, **inputs):
 
 
 @pytest.fixture(scope="module")
-def right(workspace):
+def right(once, workspace):
     """The action, played on a right queue with nothing said but what to install."""
-    return played(workspace(), install=". scrapy==2.19.*")
+    return once("right-job", lambda: played(workspace(), install=". scrapy==2.19.*"))
 
 
 @pytest.fixture(scope="module")
-def broken(workspace):
+def broken(once, workspace):
     """The action, played on a broken queue."""
-    return played(workspace("Broken"), args="-k machine")
+    return once("broken-job", lambda: played(workspace("Broken"), args="-k machine"))
 
 
 def uses(runner, action):

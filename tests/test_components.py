@@ -101,7 +101,7 @@ def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
-@pytest.mark.parametrize(("name", "claims"), [("SharedDupeFilter", {"shared": "yes"}), ("ClearsWhatIsShared", {})])
+@pytest.mark.parametrize(("name", "claims"), [("SharedDupeFilter", {"shared": "yes"}), *further(("ClearsWhatIsShared", {}))])
 def test_a_right_filter_behind_a_server_keeps_every_rule(name, claims):
     report = examine(
         f"gallery.dupefilters.{name}",
@@ -114,6 +114,7 @@ def test_a_right_filter_behind_a_server_keeps_every_rule(name, claims):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+@pytest.mark.further
 def test_long_campaigns_ask_for_many_requests():
     report = examine(DUPEFILTER, examples=1000, only="seen.thousands")
     assert "no false positive among 100000 requests" in report.notes
@@ -128,9 +129,11 @@ def test_a_right_component_passes_as_a_state_machine(path):
     ("path", "rule"),
     [
         ("scrapy.dupefilters.RFPDupeFilter", "dupefilter.crash.then-clean"),
-        ("gallery.dupefilters.ForgetsTheLast", "dupefilter.persist.resume"),
         ("gallery.states.SavesPausesOnly", "state.saved"),
-        ("gallery.states.SavesInPlace", "state.failed-save-keeps"),
+        *further(
+            ("gallery.dupefilters.ForgetsTheLast", "dupefilter.persist.resume"),
+            ("gallery.states.SavesInPlace", "state.failed-save-keeps"),
+        ),
     ],
 )
 def test_a_failing_state_machine_names_the_rule(path, rule):

@@ -22,8 +22,8 @@ QUICK = {"rules": ["queue.peek.*", "queue.pop.empty-none"], "examples": 5}
 
 
 @pytest.fixture(scope="module")
-def report():
-    return examine(PeeksAtTheNewest, FIFO_MEMORY, **QUICK)
+def report(once):
+    return once("examined", lambda: examine(PeeksAtTheNewest, FIFO_MEMORY, **QUICK))
 
 
 def script_of(report, rule="queue.peek.equals-pop"):

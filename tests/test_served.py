@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import broken, examine
+from kit import broken, examine, further
 
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.entrances.stateful import state_machine
@@ -17,7 +17,7 @@ ARGUMENTS = ["--queue-setting=REDIS_URL=redis://{host}:{port}/0", "--queue-setti
 FIFO, LIFO = PATHS = ("queue_reference.redis.FifoRedisQueue", "queue_reference.redis.LifoRedisQueue")
 
 
-@pytest.mark.parametrize(("path", "server"), [(LIFO, "redis"), (FIFO, "fakeredis")])
+@pytest.mark.parametrize(("path", "server"), [(LIFO, "redis"), *further((FIFO, "fakeredis"))])
 def test_a_reference_keeps_every_rule(path, server):
     report = examine(path, settings=SETTINGS, server=server)
     assert not broken(report)

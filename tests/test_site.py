@@ -35,13 +35,17 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(once, tmp_path_factory):
     """The pages that were built, by name."""
-    directory = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-E", "-W", "--keep-going", "-q", str(DOCS), str(directory)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return {str(file.relative_to(directory)): Page(file.read_text("utf-8")) for file in directory.rglob("*.html")}
+
+    def build():
+        directory = tmp_path_factory.mktemp("site")
+        command = [sys.executable, "-m", "sphinx", "-E", "-W", "--keep-going", "-q", str(DOCS), str(directory)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return {str(file.relative_to(directory)): Page(file.read_text("utf-8")) for file in directory.rglob("*.html")}
+
+    return once("site", build)
 
 
 def test_every_rule_has_a_section_with_its_id(site):
