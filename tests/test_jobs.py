@@ -56,6 +56,7 @@ def verdicts(report):
     return {verdict.rule.id: verdict for verdict in report.verdicts}
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", JOBS)
 def test_the_reference_keeps_every_rule_on_other_seeds(name, seed):

@@ -48,6 +48,7 @@ def verdicts(report):
     return {verdict.rule.id: verdict for verdict in report.verdicts}
 
 
+@pytest.mark.further
 def test_the_reference_keeps_every_rule():
     report = examined(REFERENCE, examples=15)
     assert not broken(report)
