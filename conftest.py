@@ -43,7 +43,8 @@ def further_of(items):
     first = {}
     for item in items:
         seed = item.callspec.params.get("seed") if hasattr(item, "callspec") else None
-        if item.get_closest_marker("further") or first.setdefault(item.function, seed) != seed:
+        function = getattr(item, "function", item)  # the checks of a class have none
+        if item.get_closest_marker("further") or first.setdefault(function, seed) != seed:
             yield item
 
 
