@@ -30,29 +30,6 @@ if TYPE_CHECKING:
     from queue_conformance.options import UsageError as UsageError
     from queue_conformance.reports import Report as Report
 
-_SUITES = (
-    "AsyncQueueSuite",
-    "AsyncSchedulerSuite",
-    "BytePriorityQueueSuite",
-    "ByteQueueSuite",
-    "DownstreamQueueSuite",
-    "DupeFilterSuite",
-    "PriorityQueueSuite",
-    "RoundRobinQueueSuite",
-    "SchedulerSuite",
-    "SpiderStateSuite",
-)
-
-_MODULES = {
-    "LoadError": "discovery.loading",
-    "Report": "reports",
-    "UsageError": "options",
-    "examine": "entrances.api",
-    "state_machine": "entrances.stateful",
-    **dict.fromkeys(_SUITES, "entrances.testcases"),
-}
-"""Where the other public names are; they are imported when they are used, because pytest imports this package in every run."""
-
 __all__ = [  # noqa: RUF022
     "SerializationError",
     "TransientError",
@@ -72,6 +49,16 @@ __all__ = [  # noqa: RUF022
     "examine",
     "state_machine",
 ]
+
+_MODULES = {
+    "LoadError": "discovery.loading",
+    "Report": "reports",
+    "UsageError": "options",
+    "examine": "entrances.api",
+    "state_machine": "entrances.stateful",
+    **{name: "entrances.testcases" for name in __all__ if name.endswith("Suite")},
+}
+"""Where the other public names are; they are imported when they are used, because pytest imports this package in every run."""
 
 __version__ = "0.1.0"
 
