@@ -14,6 +14,7 @@ from queue_conformance.loops import (
     SimulatedLoop,
     outcome_of,
     place_of,
+    stuck,
     table_of,
 )
 
@@ -215,6 +216,18 @@ def test_a_coroutine_can_be_run_to_its_end(loop):
         loop.run(double("x"))
     with pytest.raises(NeverReturns, match=r"Event\.wait"):
         loop.run(asyncio.Event().wait())
+
+
+def test_a_task_that_was_begun_can_be_run_to_its_end(loop):
+    event = asyncio.Event()
+    waiting = loop.start(event.wait())
+    loop.settle()
+    assert stuck(waiting) == [f"waits forever in {place_of(waiting)}"]
+    loop.call(event.set)
+    assert loop.run(waiting) is True
+    assert stuck(waiting) == []
+    with pytest.raises(NeverReturns):
+        loop.run(loop.start(asyncio.Event().wait()))
 
 
 # --- The stock loop ---------------------------------------------------------------------------------------------------
