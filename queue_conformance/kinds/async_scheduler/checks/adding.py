@@ -78,7 +78,8 @@ def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_
     loop.settle()
     assert queue.puts == [], "nothing is put into the queue"
     with about(LOST):
-        assert stuck(*consumers) == [], "each consumer gets a request"
+        waiting = stuck(*consumers)
+        assert waiting == [], "each consumer gets a request"
     assert queue.items == [], "an empty queue"
 
 

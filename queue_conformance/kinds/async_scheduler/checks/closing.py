@@ -22,7 +22,8 @@ def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps)
         else:
             loop.tick()
     loop.run(scheduler.close())
-    assert stuck(*consumers) == [], "each consumer ends"
+    waiting = stuck(*consumers)
+    assert waiting == [], "each consumer ends"
 
 
 @check("ascheduler.close.queue")
@@ -83,7 +84,8 @@ def exceptions_leave_a_context(new_scheduler, loop, interrupted, made, error):
     scheduler = new_scheduler()
     leaving = loop.start(interrupted(scheduler, made(error)))
     loop.settle()
-    assert stuck(leaving) == [], "the context is left"
+    waiting = stuck(leaving)
+    assert waiting == [], "the context is left"
     outcome = outcome_of(leaving)
     assert outcome[0] in ("raised", "cancelled"), "what the block raises passes through"
 

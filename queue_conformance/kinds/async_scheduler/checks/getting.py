@@ -40,7 +40,8 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
     for number in range(count):
         loop.start(scheduler.add(page(number)))
     loop.settle()
-    assert stuck(*consumers) == [], "each consumer gets a request"
+    waiting = stuck(*consumers)
+    assert waiting == [], "each consumer gets a request"
 
 
 @check("ascheduler.get.closed", count=(0, 2))
@@ -54,5 +55,6 @@ def a_closed_scheduler_is_emptied_first(new_scheduler, page, loop, about, rule, 
             assert loop.run(scheduler.get()) == page(number)
         getting = loop.start(scheduler.get())
         loop.settle()
-        assert stuck(getting) == [], "CancelledError, as nothing is left"
+        waiting = stuck(getting)
+        assert waiting == [], "CancelledError, as nothing is left"
         assert outcome_of(getting) == ("cancelled", None), "CancelledError, as nothing is left"
