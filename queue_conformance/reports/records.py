@@ -20,10 +20,8 @@ def _about(text: str, **more: Any) -> Meta:
 
 
 _Count = Annotated[int, Meta(ge=0)]
-_RuleId = Annotated[
-    str,
-    Meta(pattern=r"^[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}$", description="The stable id of a rule, such as queue.pop.fifo."),
-]
+_ID = r"^[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}$"
+_RuleId = Annotated[str, Meta(pattern=_ID, description="The stable id of a rule, such as queue.pop.fifo.")]
 _Name = Annotated[str, Meta(pattern=r"^[a-z]+(-[a-z]+)*$")]
 _Minor = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")]
 _Counts = Annotated[
@@ -111,7 +109,7 @@ class Check(_Record, tag="check"):
 
     implementation: _Implementation
     check: Annotated[str, _about("Its name: the id of its first rule, or a word such as machine.")]
-    outcomes: Annotated[dict[_RuleId, Outcome], _about("What it says of rules, by id.")]
+    outcomes: Annotated[dict[_RuleId, Outcome], _about("What it says of rules, by id.", propertyNames={"pattern": _ID})]
     seconds: Annotated[float, Meta(ge=0, description="How long it took.")]
     fatal: Annotated[bool, _about("Whether it hung or died; absent if it did not.", const=True)] | UnsetType = UNSET
 
