@@ -6,7 +6,7 @@
 import runpy
 
 import pytest
-from kit import broken, without_jobs
+from kit import broken, further, without_jobs
 from kit import examine as examine_path
 from pages import DOCS
 
@@ -44,7 +44,7 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.parametrize("name", ["PriorityQueue", *further("FifoQueue")])
 def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
     given = {"open_queue": OPEN, "settings": SETTINGS, "server": "redis", "examples": 30}
     (report,) = examine(getattr(queues, name), claims=["shared"], **given).implementations
@@ -54,6 +54,7 @@ def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
     assert {"queue.shared.once", "queue.shared.visible"} <= {v.rule.id for v in report.also.verdicts if v.verdict is Verdict.KEPT}
 
 
+@pytest.mark.further
 def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():
     settings = {**SETTINGS, "SCHEDULER_PERSIST": "True", "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
     report = examine_path("scrapy_redis.scheduler.Scheduler", settings=settings, server="redis", examples=15, meets=without_jobs)

@@ -28,6 +28,7 @@ def test_a_reference_keeps_every_rule(path, server):
     assert any("cut_reply" in note for note in report.notes)
 
 
+@pytest.mark.further
 def test_a_queue_that_backs_off_for_a_moment_is_right():
     report = examine("gallery.right.BacksOff", settings=SETTINGS, server="redis", examples=30)
     assert not broken(report)
@@ -47,6 +48,7 @@ def test_the_last_known_number_may_leave_out_a_push_without_a_reply(seed):
     assert not broken(report)
 
 
+@pytest.mark.further
 def test_a_queue_that_backs_off_for_long_proves_nothing():
     report = examine("gallery.right.BacksOffForLong", settings=SETTINGS, server="redis", examples=10)
     assert broken(report) <= {"queue.push.retry"}
