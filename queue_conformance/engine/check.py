@@ -16,7 +16,7 @@ from queue_conformance.engine.bench import Bench, raising
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
 from queue_conformance.engine.instrument import Source, instrument
-from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.outcomes import NotExercised, RuleBroken
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import commands
@@ -98,15 +98,20 @@ def _unless_broken(bench: Bench, others: Sequence[str]) -> Iterator[None]:
     if not others:
         yield
         return
-    with bench.collecting():
+    raised = None
+    try:
         yield
-    if not bench.broken:
+    except (RuleBroken, OperationRaised) as failure:
+        raised = failure
+    if raised is None and not bench.broken:
         return
     broken, bench.broken = bench.broken, {}
     examined = bench.examined.copy()
     for name in others:
         _show(bench, name)
     bench.broken, bench.examined = broken, examined
+    if raised is not None:
+        raise raised
 
 
 def run_case(
