@@ -459,6 +459,7 @@ def test_the_code_of_a_value_that_fails_is_no_mistake_of_the_check():
         (TypeError, "TypeError"),
         (float("nan"), None),
         (bytearray(b"a"), "bytearray(b'a')"),
+        (range(3, 7), "range(3, 7)"),
         (10**100, "10**100"),
         (-(10**100), "-10**100"),
         (-250 * 10**99, "-25 * 10**100"),

@@ -44,7 +44,7 @@ class Sources:
             return repr(value)
         if kind in (str, bytes):
             return self._text(value)
-        if kind is bytearray:
+        if kind in (bytearray, range):
             return repr(value)
         if kind in (tuple, list, set, frozenset):
             return self._collection(value)
