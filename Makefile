@@ -16,15 +16,15 @@ export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-all nightly lowest browser lint types docs matrix pictures build benchmark mutation clean
 
-demo: $(STAMP)  ## examine a queue of Scrapy that breaks rules, and one that does not
+demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
 	@$(BIN)/pytest -q -c /dev/null --rootdir=. --queue-class=scrapy.squeues.FifoMemoryQueue \
 		--queue-class=scrapy.squeues.PickleLifoDiskQueue || test $$? -eq 1
-	@echo "Next: $(BIN)/pytest --queue-class=my_package.MyQueue examines a class of your own; 'script' shows how to see a failure again."
+	@echo "Next: $(BIN)/pytest --queue-class=my_package.MyQueue tests a class of your own; 'script' shows how to see a failure again."
 
 test: $(STAMP) browser lint types  ## what must hold before a change lands
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
-test-all: $(STAMP) browser lint types  ## everything: every check on every broken implementation, further seeds, and what else takes long
+test-all: $(STAMP) browser lint types  ## everything: every check on every mutant, further seeds, and what else takes long
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --everything
 
 nightly: $(STAMP)  ## what is shipped, on a hundred seeds instead of two
@@ -59,7 +59,7 @@ docs: $(STAMP)  ## the documentation, in docs/_build/html
 pictures: $(STAMP)  ## the runs that the README shows
 	$(BIN)/python docs/pictures.py
 
-matrix: $(STAMP)  ## examine the released implementations again, for the conformance matrix of the documentation
+matrix: $(STAMP)  ## test the released implementations again, for the conformance matrix of the documentation
 	mkdir -p build
 	-$(BIN)/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider --tb=no --conformance --conformance-report=build/matrix.jsonl docs/matrix
 	$(BIN)/python docs/matrix/condense.py build/matrix.jsonl docs/matrix/verdicts.json

@@ -21,7 +21,7 @@ def pytest_configure(config):
 
 def pytest_addoption(parser):
     """Declare what the project's own tests are asked besides."""
-    parser.addoption("--everything", action="store_true", help="try every seed, and every check on every exhibit")
+    parser.addoption("--everything", action="store_true", help="try every seed, and every check on every mutant")
     parser.addoption("--seeds", type=int, default=2, help="from how many seeds programs for shipped queues are drawn")
 
 
@@ -49,12 +49,12 @@ def further_of(items):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def zygote():
+def fork_server():
     """Give the process that has imported what most runs of Python import."""
-    from kit import ZYGOTE
+    from kit import FORK_SERVER
 
-    yield ZYGOTE
-    ZYGOTE.close()
+    yield FORK_SERVER
+    FORK_SERVER.close()
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +81,7 @@ def once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def recorded(once):
-    """Examine a class once, for tests that only want to have a report."""
+    """Test a class once, for tests that only want to have a report."""
     from kit import examine
 
     def recorded(path, claims=None, **how):
@@ -92,7 +92,7 @@ def recorded(once):
 
 
 @pytest.fixture
-def pytester(pytester, zygote, monkeypatch, request):
+def pytester(pytester, fork_server, monkeypatch, request):
     """Let runs of pytest begin sooner than an interpreter would; not where a test is marked ``interpreter``."""
 
     begin = pytester.popen
@@ -101,8 +101,8 @@ def pytester(pytester, zygote, monkeypatch, request):
         if command[:2] != (sys.executable, "-mpytest"):
             return begin(command, stdin=stdin, stdout=stdout, stderr=stderr)
         path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH", "")]))
-        zygote.start(["-m", "pytest", *command[2:]], pytester.path, os.environ | {"PYTHONPATH": path}, stdout, stderr)
-        return SimpleNamespace(stdin=None, wait=zygote.wait, kill=zygote.close)
+        fork_server.start(["-m", "pytest", *command[2:]], pytester.path, os.environ | {"PYTHONPATH": path}, stdout, stderr)
+        return SimpleNamespace(stdin=None, wait=fork_server.wait, kill=fork_server.close)
 
     if not request.node.get_closest_marker("interpreter"):
         monkeypatch.setattr(pytester, "popen", popen)

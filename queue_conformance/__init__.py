@@ -15,18 +15,18 @@ from queue_conformance.errors import SerializationError, TransientError
 
 if TYPE_CHECKING:
     from queue_conformance.discovery.loading import LoadError as LoadError
-    from queue_conformance.entrances.api import examine as examine
-    from queue_conformance.entrances.stateful import state_machine as state_machine
-    from queue_conformance.entrances.testcases import AsyncQueueSuite as AsyncQueueSuite
-    from queue_conformance.entrances.testcases import AsyncSchedulerSuite as AsyncSchedulerSuite
-    from queue_conformance.entrances.testcases import BytePriorityQueueSuite as BytePriorityQueueSuite
-    from queue_conformance.entrances.testcases import ByteQueueSuite as ByteQueueSuite
-    from queue_conformance.entrances.testcases import DownstreamQueueSuite as DownstreamQueueSuite
-    from queue_conformance.entrances.testcases import DupeFilterSuite as DupeFilterSuite
-    from queue_conformance.entrances.testcases import PriorityQueueSuite as PriorityQueueSuite
-    from queue_conformance.entrances.testcases import RoundRobinQueueSuite as RoundRobinQueueSuite
-    from queue_conformance.entrances.testcases import SchedulerSuite as SchedulerSuite
-    from queue_conformance.entrances.testcases import SpiderStateSuite as SpiderStateSuite
+    from queue_conformance.frontends.api import examine as examine
+    from queue_conformance.frontends.stateful import state_machine as state_machine
+    from queue_conformance.frontends.testcases import AsyncQueueSuite as AsyncQueueSuite
+    from queue_conformance.frontends.testcases import AsyncSchedulerSuite as AsyncSchedulerSuite
+    from queue_conformance.frontends.testcases import BytePriorityQueueSuite as BytePriorityQueueSuite
+    from queue_conformance.frontends.testcases import ByteQueueSuite as ByteQueueSuite
+    from queue_conformance.frontends.testcases import DownstreamQueueSuite as DownstreamQueueSuite
+    from queue_conformance.frontends.testcases import DupeFilterSuite as DupeFilterSuite
+    from queue_conformance.frontends.testcases import PriorityQueueSuite as PriorityQueueSuite
+    from queue_conformance.frontends.testcases import RoundRobinQueueSuite as RoundRobinQueueSuite
+    from queue_conformance.frontends.testcases import SchedulerSuite as SchedulerSuite
+    from queue_conformance.frontends.testcases import SpiderStateSuite as SpiderStateSuite
     from queue_conformance.options import UsageError as UsageError
     from queue_conformance.reports import Report as Report
 
@@ -54,9 +54,9 @@ _MODULES = {
     "LoadError": "discovery.loading",
     "Report": "reports",
     "UsageError": "options",
-    "examine": "entrances.api",
-    "state_machine": "entrances.stateful",
-    **{name: "entrances.testcases" for name in __all__ if name.endswith("Suite")},
+    "examine": "frontends.api",
+    "state_machine": "frontends.stateful",
+    **{name: "frontends.testcases" for name in __all__ if name.endswith("Suite")},
 }
 """Where the other public names are; they are imported when they are used, because pytest imports this package in every run."""
 

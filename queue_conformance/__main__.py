@@ -1,6 +1,6 @@
 """``queue-conformance``, or ``python -m queue_conformance``: look up rules, and work with the reports of runs.
 
-What examines an implementation is pytest: ``pytest --queue-class=my_package.MyQueue``.
+What tests an implementation is pytest: ``pytest --queue-class=my_package.MyQueue``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from queue_conformance.verdicts import RuleVerdict
 
 PROGRAM = "queue-conformance"
-WORSE = BROKEN = 1
+WORSE = FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 CLOSED_PIPE = 141
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # what was examined may have said what no encoding can hold
+        if isinstance(stream, TextIOWrapper):  # what was tested may have said what no encoding can hold
             stream.reconfigure(errors="backslashreplace")
     try:
         asked = _parser().parse_args(arguments)
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         PROGRAM,
         description="Look up the rules of pytest-queue-conformance, and work with the reports of its runs.",
-        epilog="What examines a queue is pytest --queue-class=my_package.MyQueue",
+        epilog="What tests a queue is pytest --queue-class=my_package.MyQueue",
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -119,8 +119,8 @@ def _parser() -> argparse.ArgumentParser:
         "compare",
         _compare,
         "say what changed from one report to another",
-        "The exit status is 0 if nothing is worse, 1 if something is: a rule newly broken or no longer kept, a lower verdict, "
-        "an implementation that was not examined any more.",
+        "The exit status is 0 if nothing is worse, 1 if something is: a rule newly failed or no longer passed, a lower verdict, "
+        "an implementation that was not tested any more.",
     )
     command.add_argument("old", type=Path, metavar="OLD", help="a report of JSON lines")
     command.add_argument("new", type=Path, metavar="NEW", help="a later one")
@@ -132,12 +132,12 @@ def _parser() -> argparse.ArgumentParser:
     command = add(
         "replay",
         _replay,
-        "run the script of a broken rule again, to see whether it is still broken",
+        "run the script of a failed rule again, to see whether it is still failing",
         "It runs in a fresh interpreter and a temporary directory, with the current directory on the path. "
-        "The exit status is 1 if the rule is still broken, 0 if it is not, and 2 if that cannot be told: "
+        "The exit status is 1 if the rule is still failing, 0 if it is not, and 2 if that cannot be told: "
         "the script fails differently, or does not run.",
     )
-    _broken_rule(command)
+    _failed_rule(command)
     command.add_argument("--time-limit", type=_seconds, default=60.0, metavar="SECONDS", help="for one script (default: 60)")
     command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
     command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
@@ -145,10 +145,10 @@ def _parser() -> argparse.ArgumentParser:
     command = add(
         "issue",
         _issue,
-        "write a broken rule as an issue in Markdown, ready to paste",
+        "write a failed rule as an issue in Markdown, ready to paste",
         "It says what is promised, what happens instead, and how to see it, to whoever wrote the class.",
     )
-    _broken_rule(command)
+    _failed_rule(command)
 
     command = add(
         "report", _report, "write reports again in other forms", "Several reports become one; their runs must have been alike."
@@ -157,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "-o", "--output", type=Path, action="append", metavar="FILE", help="a file, whose ending says in which form; repeats"
     )
-    command.add_argument("-v", "--verbose", action="store_true", help="without -o: also list the rules that are kept")
+    command.add_argument("-v", "--verbose", action="store_true", help="without -o: also list the rules that pass")
     return parser
 
 
@@ -173,11 +173,11 @@ def _choice(command: argparse.ArgumentParser, name: str, names: Iterable[E], tex
     )
 
 
-def _broken_rule(command: argparse.ArgumentParser) -> None:
+def _failed_rule(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "report", type=Path, nargs="?", metavar="REPORT", help="a report of JSON lines (default: the last run in pytest's cache)"
     )
-    command.add_argument("rule", metavar="RULE", help="the id of a rule that is broken in it")
+    command.add_argument("rule", metavar="RULE", help="the id of a rule that fails in it")
     command.add_argument("--implementation", metavar="NAME", help="only the one of this name (default: all that broke the rule)")
 
 
@@ -292,8 +292,8 @@ def _replay(asked: argparse.Namespace) -> int:
             where = sys.stderr if played.state in (State.UNKNOWN, State.OTHER) else sys.stdout
             print(f"{asked.rule} ({found.name}): {played.state.value}: {played.why}", file=where)
             states.append(played.state)
-    if State.BROKEN in states:
-        return BROKEN
+    if State.FAILED in states:
+        return FAILED
     return USAGE if {State.UNKNOWN, State.OTHER}.intersection(states) else 0
 
 
@@ -317,17 +317,17 @@ def _report_or_last(command: str, path: Path | None) -> Report:
 
 def _that_broke(command: str, report: Report, rule: str, name: str | None) -> list[tuple[ImplementationReport, RuleVerdict]]:
     """Return the implementations that broke a rule, or the one of them that has a name, with the verdict on it."""
-    examined = {found.name: found for found in report.implementations}
-    if name is not None and name not in examined:
-        raise CommandError(f"{command}: the report has no implementation {name!r}{did_you_mean(name, examined)}")
-    chosen = [found for found in examined.values() if name in (None, found.name)]
+    tested = {found.name: found for found in report.implementations}
+    if name is not None and name not in tested:
+        raise CommandError(f"{command}: the report has no implementation {name!r}{did_you_mean(name, tested)}")
+    chosen = [found for found in tested.values() if name in (None, found.name)]
     verdicts = {v.rule.id: v.verdict for found in chosen for v in found.verdicts}
     broke = [(found, v) for found in chosen for v in found.verdicts if v.rule.id == rule and v.violation]
     if rule not in verdicts:
         raise CommandError(f"{command}: the report has no rule {rule!r}{did_you_mean(rule, verdicts, most=3)}")
     if not broke:
         raise CommandError(
-            f"{command}: {rule} is not broken in the report but {verdicts[rule]}; there is nothing to {_VERBS[command]}"
+            f"{command}: {rule} is not failing in the report but {verdicts[rule]}; there is nothing to {_VERBS[command]}"
         )
     return broke
 

@@ -22,7 +22,7 @@ def pytest_prepare_spider(spider: Any) -> None:
 def pytest_open_queue(cls: type[Any], crawler: Any, key: str) -> Any:
     """Build an implementation whose constructor is not the one that Scrapy, queuelib or qCrawl calls.
 
-    It builds downstream queues, byte queues, asynchronous queues, schedulers and duplicates filters. Priority queues,
+    It builds downstream queues, byte queues, asynchronous queues, schedulers and dupefilters. Priority queues,
     round-robin queues, asynchronous schedulers and extensions are driven by arguments of their constructors that only the
     kit has: for these the hook is not called, and the report says so.
 
@@ -34,7 +34,7 @@ def pytest_open_queue(cls: type[Any], crawler: Any, key: str) -> Any:
         crawler: a ``scrapy.crawler.Crawler`` with settings, statistics and a spider; ``None`` for a byte queue and for an
             asynchronous queue.
         key: what identifies the queue, text; equal keys are the same queue. It is a path below a scratch directory, where
-            nothing is yet. For a scheduler, it is that of the job directory; for a duplicates filter it is empty.
+            nothing is yet. For a scheduler, it is that of the job directory; for a dupefilter it is empty.
 
     Returns:
         What it built; for an asynchronous queue, the function may be a coroutine function.

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 from queue_conformance import isolation
 from queue_conformance.engine.process import TICK, Process, flush, forked
-from queue_conformance.flight import FlightRecorder
 from queue_conformance.isolation import IsolatedError
+from queue_conformance.watchdog import Watchdog
 
 _LENGTH = struct.Struct("Q")
 
@@ -31,38 +31,38 @@ class Host:
 
     Args:
         work: the function; what it gets and returns must be picklable.
-        expected: an exception whose message is for the author; others are mistakes of the kit.
+        expected: an exception whose message is for the author; others are internal errors.
         patience: seconds without any sign of life after which the process is given up.
     """
 
-    def __init__(self, work: Callable[[Any], Any], expected: type[Exception], patience: float) -> None:
-        self._flight = FlightRecorder()
-        self._flight.tell(isolation.FIRST)
+    def __init__(self, work: Callable[[Any], Any], expected: type[Exception], timeout: float) -> None:
+        self._watchdog = Watchdog()
+        self._watchdog.tell(isolation.FIRST)
         self._expected = expected
-        self._patience = patience
+        self._timeout = timeout
         self._socket, theirs = socket.socketpair()
         parent = os.getpid()
         pid = forked()
         if pid == 0:
             self._socket.close()
-            isolation.supervise(parent, self._flight)
+            isolation.supervise(parent, self._watchdog)
             _serve(theirs, work, expected)
         theirs.close()
         self._process = Process(pid)
 
-    def ask(self, request: object, watch: Callable[[FlightRecorder], None] | None = None) -> Any:
+    def ask(self, request: object, watch: Callable[[Watchdog], None] | None = None) -> Any:
         """Let the function work, and return what it returns.
 
         Args:
             request: what it gets.
-            watch: called about ten times a second in the meantime, with what the flight recorder says.
+            watch: called about ten times a second in the meantime, with what the watchdog says.
 
         Raises:
             HostEnded: if the process does not live to answer.
             IsolatedError: if the function raised something that is not expected.
         """
         try:
-            kind, value = self._answer(request, watch or (lambda flight: None))
+            kind, value = self._answer(request, watch or (lambda watchdog: None))
         except (OSError, EOFError):
             status = self._process.within(1.0)
             raise HostEnded(isolation.how_it_ended(self._process.end() if status is None else status)) from None
@@ -75,7 +75,7 @@ class Host:
             raise IsolatedError(value)
         return value
 
-    def _answer(self, request: object, watch: Callable[[FlightRecorder], None]) -> Any:
+    def _answer(self, request: object, watch: Callable[[Watchdog], None]) -> Any:
         data = pickle.dumps(request)
         with contextlib.ExitStack() as stack:
             socket.send_fds(self._socket, [_LENGTH.pack(len(data)) + data], _streams(stack))
@@ -83,12 +83,12 @@ class Host:
         poll.register(self._socket, select.POLLIN)
         seen, alive = 0.0, monotonic()
         while not poll.poll(TICK * 1000):
-            watch(self._flight)
-            if (now := self._flight.now) != seen:
+            watch(self._watchdog)
+            if (now := self._watchdog.now) != seen:
                 seen, alive = now, monotonic()
-            if monotonic() - alive > self._patience:
+            if monotonic() - alive > self._timeout:
                 self.close()
-                raise HostEnded(f"did nothing for {self._patience:g} s")
+                raise HostEnded(f"did nothing for {self._timeout:g} s")
         return _received(self._socket)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Run a function in a process of its own, watched: nothing that it does can hang, end or litter the caller.
 
 Implementations under test run nowhere else. A class that calls ``os._exit``, crashes the interpreter, replaces signal
-handlers or never returns costs its own verdict only. The child tells what it is doing through a :class:`FlightRecorder`
+handlers or never returns costs its own verdict only. The child tells what it is doing through a :class:`Watchdog`
 in shared memory, so that the parent still knows the operations when the child can no longer say anything.
 """
 
@@ -24,9 +24,9 @@ from typing import IO, Any, Generic, NoReturn, TypeVar
 from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY, adopt, children, end_descendants
 from queue_conformance.engine import process
 from queue_conformance.engine.process import TICK, Process, flush, fork, forked
-from queue_conformance.flight import FlightRecorder as FlightRecorder
-from queue_conformance.flight import Tally as Tally
 from queue_conformance.stopwatch import Stopwatch
+from queue_conformance.watchdog import Tally as Tally
+from queue_conformance.watchdog import Watchdog as Watchdog
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ SILENCE = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Fatality:
+class Abort:
     """How a process ended without an answer.
 
     Attributes:
@@ -77,7 +77,7 @@ class Answer(Generic[T]):
 
     value: T
     left: tuple[str, ...] = ()
-    before: Fatality | None = None
+    before: Abort | None = None
 
 
 class IsolatedError(Exception):
@@ -85,19 +85,19 @@ class IsolatedError(Exception):
 
 
 def run(
-    function: Callable[[FlightRecorder], T],
+    function: Callable[[Watchdog], T],
     *,
     time_limit: float,
     in_process: bool = False,
-    watch: Callable[[FlightRecorder], None] | None = None,
-) -> Answer[T] | Fatality:
+    watch: Callable[[Watchdog], None] | None = None,
+) -> Answer[T] | Abort:
     """Call a function in a forked process, and end whatever that leaves behind.
 
     Args:
-        function: gets the flight recorder; its result must be picklable.
+        function: gets the watchdog; its result must be picklable.
         time_limit: seconds that one operation (between ``enter`` and ``leave``) may take.
         in_process: call it here instead, without any protection (for debuggers and platforms without fork).
-        watch: called about ten times a second in the meantime, with what the flight recorder says.
+        watch: called about ten times a second in the meantime, with what the watchdog says.
 
     Returns:
         The answer, or how the process ended without one.
@@ -108,30 +108,30 @@ def run(
     if in_process or not process.AVAILABLE:
         with _alone():
             try:
-                return Answer(function(watched_by or FlightRecorder()))
+                return Answer(function(watched_by or Watchdog()))
             except Exception as error:
                 raise IsolatedError(traceback.format_exc()) from error
     if supervises is not None:
         supervises.reset()
-        return _told(_examined(function, supervises, time_limit))
-    flight, mailbox = FlightRecorder(), _Mailbox()
-    flight.tell(FIRST)
+        return _told(_tested(function, supervises, time_limit))
+    watchdog, mailbox = Watchdog(), _Mailbox()
+    watchdog.tell(FIRST)
     parent = os.getpid()
     pid = forked()
     if pid == 0:
-        supervise(parent, flight)
-        mailbox.put(_dumps(_examined(function, flight, time_limit)))
+        supervise(parent, watchdog)
+        mailbox.put(_dumps(_tested(function, watchdog, time_limit)))
         end_supervisor()
     ended = Process(pid)
     try:
         while ended.within(TICK) is None:
-            (watch or _unseen)(flight)
+            (watch or _unseen)(watchdog)
     finally:
         ended.stop()
-    return _told(mailbox.take() or ("fatality", Fatality("ended the process that watches it", False, "", "", (), "")))
+    return _told(mailbox.take() or ("abort", Abort("ended the process that watches it", False, "", "", (), "")))
 
 
-def _told(message: tuple[str, Any]) -> Answer[Any] | Fatality:
+def _told(message: tuple[str, Any]) -> Answer[Any] | Abort:
     """Return what a supervisor says.
 
     Raises:
@@ -143,7 +143,7 @@ def _told(message: tuple[str, Any]) -> Answer[Any] | Fatality:
         raise IsolatedError(value)
     if kind == "system":
         raise value
-    assert isinstance(value, Answer | Fatality)
+    assert isinstance(value, Answer | Abort)
     return value
 
 
@@ -179,14 +179,14 @@ class _Mailbox:
 
 # --- Supervisors -----------------------------------------------------------------------------------------------------
 
-watched_by: FlightRecorder | None = None
+watched_by: Watchdog | None = None
 """In a process that was spawned: where it notes what it is doing."""
 
-supervises: FlightRecorder | None = None
+supervises: Watchdog | None = None
 """In a process that does nothing but watch others: where these note what they are doing."""
 
 
-def supervise(parent: int, flight: FlightRecorder) -> None:
+def supervise(parent: int, watchdog: Watchdog) -> None:
     """Make this process one that watches others, gets their orphans, and ends with them when its parent ends.
 
     Args:
@@ -194,7 +194,7 @@ def supervise(parent: int, flight: FlightRecorder) -> None:
         flight: where those others note what they are doing.
     """
     global supervises
-    supervises = flight
+    supervises = watchdog
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)  # who kills a whole group kills no more than its own
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -216,28 +216,28 @@ def end_supervisor(status: int = 0) -> NoReturn:
     _exit(status)
 
 
-def _examined(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, time_limit: float) -> tuple[str, Any]:
-    """Run a function in a child of this process, and tell how it ended: an answer, a fatality or an error."""
+def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit: float) -> tuple[str, Any]:
+    """Run a function in a child of this process, and tell how it ended: an answer, a abort or an error."""
     try:
         before = children()
         with tempfile.TemporaryFile() as stacks:
             mailbox = _Mailbox()
-            flight.tell(FIRST)
-            flight.leave()
+            watchdog.tell(FIRST)
+            watchdog.leave()
             pid = fork()
             if pid == 0:
-                _child(function, flight, mailbox, stacks)
-            status, hung = _watch(pid, flight, time_limit)
+                _child(function, watchdog, mailbox, stacks)
+            status, hung = _watch(pid, watchdog, time_limit)
             message = mailbox.take() if status == 0 and not hung else None
             left = end_descendants(before)
             if message is None:
                 stacks.seek(0)
                 how = "" if hung else how_it_ended(status)
-                return "fatality", fatality(flight, how, time_limit, stacks.read().decode(errors="replace"))
+                return "abort", abort(watchdog, how, time_limit, stacks.read().decode(errors="replace"))
             if message[0] == "answer":
-                if copy := flight.read("copy"):
+                if copy := watchdog.read("copy"):
                     how = "came back in two processes: it forked, and the copy returned too"
-                    return "fatality", Fatality(how, False, "", flight.read("copier"), tuple(copy.splitlines()), "", twice=True)
+                    return "abort", Abort(how, False, "", watchdog.read("copier"), tuple(copy.splitlines()), "", twice=True)
                 return "answer", Answer(message[1], left)
             return message
     except OSError as error:
@@ -246,7 +246,7 @@ def _examined(function: Callable[[FlightRecorder], Any], flight: FlightRecorder,
         return "error", traceback.format_exc()
 
 
-def twice(attempt: Callable[[], Answer[T] | Fatality]) -> Answer[T] | Fatality:
+def twice(attempt: Callable[[], Answer[T] | Abort]) -> Answer[T] | Abort:
     """Try once more what took too long: on a machine that does something else, or waits for its disk, that proves nothing.
 
     Args:
@@ -278,7 +278,7 @@ def _alone() -> Iterator[None]:
             loops._set_running_loop(before)
 
 
-def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, mailbox: _Mailbox, stacks: IO[bytes]) -> None:
+def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: _Mailbox, stacks: IO[bytes]) -> None:
     """Run the function, leave what came of it, and end the process without any clean-up of the parent's."""
     import resource
 
@@ -293,7 +293,7 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, ma
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         faulthandler.enable(file=stacks, all_threads=True)
         try:
-            message = _dumps(("answer", function(flight)))
+            message = _dumps(("answer", function(watchdog)))
         except BaseException:
             message = _dumps(("error", traceback.format_exc()))
         if _getpid() == pid:  # and not what an operation forked
@@ -307,20 +307,20 @@ def _child(function: Callable[[FlightRecorder], Any], flight: FlightRecorder, ma
 _getpid = os.getpid
 
 
-def _unseen(_flight: FlightRecorder) -> None:
+def _unseen(_watchdog: Watchdog) -> None:
     """Watch nothing."""
 
 
-def _watch(pid: int, flight: FlightRecorder, time_limit: float) -> tuple[int, bool]:
+def _watch(pid: int, watchdog: Watchdog, time_limit: float) -> tuple[int, bool]:
     """Wait for the end of the child; end it when one operation takes too long."""
     ended = Process(pid)
     parent = os.getppid()
     clock = Stopwatch(pid, FIRST)
     while (status := ended.within(TICK)) is None:
-        flight.tell(clock.look())
+        watchdog.tell(clock.look())
         if os.getppid() != parent:
             end_supervisor(1)
-        if overdue(flight, time_limit):
+        if overdue(watchdog, time_limit):
             os.kill(pid, signal.SIGABRT)
             deadline = clock.look() + _GRACE
             while (status := ended.within(0.01)) is None and clock.look() < deadline:
@@ -329,13 +329,13 @@ def _watch(pid: int, flight: FlightRecorder, time_limit: float) -> tuple[int, bo
     return status, False
 
 
-def overdue(flight: FlightRecorder, time_limit: float) -> bool:
+def overdue(watchdog: Watchdog, time_limit: float) -> bool:
     """Whether an operation, or what is between two of them, takes longer than it may."""
-    began, silent = flight.in_flight_since, flight.silent_since
-    return bool((began and flight.now - began > time_limit) or (silent and flight.now - silent > _patience(time_limit)))
+    began, silent = watchdog.in_flight_since, watchdog.silent_since
+    return bool((began and watchdog.now - began > time_limit) or (silent and watchdog.now - silent > _timeout(time_limit)))
 
 
-def _patience(time_limit: float) -> float:
+def _timeout(time_limit: float) -> float:
     """Return the seconds that may pass between operations without any sign of life."""
     return SILENCE + 3 * time_limit
 
@@ -347,7 +347,7 @@ def how_it_ended(status: int) -> str:
     return f"ended the interpreter with status {os.WEXITSTATUS(status)}"
 
 
-def fatality(flight: FlightRecorder, how: str, time_limit: float, stacks: str = "") -> Fatality:
+def abort(watchdog: Watchdog, how: str, time_limit: float, stacks: str = "") -> Abort:
     """Return how a process ended.
 
     Args:
@@ -357,17 +357,17 @@ def fatality(flight: FlightRecorder, how: str, time_limit: float, stacks: str = 
         stacks: the stacks of its threads, if they are known.
     """
     hung = not how
-    between = hung and not flight.in_flight_since
+    between = hung and not watchdog.in_flight_since
     if between:
-        how = f"returned, and then nothing went on for {_patience(time_limit):g} s"
+        how = f"returned, and then nothing went on for {_timeout(time_limit):g} s"
     elif hung:
         how = f"did not return within {time_limit:g} s"
-    return Fatality(
+    return Abort(
         how=how,
         hung=hung,
         stacks=stacks,
-        owner=flight.read("owner"),
-        steps=tuple(flight.read("steps").splitlines()),
-        program=flight.read("program"),
+        owner=watchdog.read("owner"),
+        steps=tuple(watchdog.read("steps").splitlines()),
+        program=watchdog.read("program"),
         between=between,
     )

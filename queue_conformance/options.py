@@ -105,20 +105,20 @@ def _report(text: str) -> str:
 
 
 CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
-"""The options that name classes to examine."""
+"""The options that name classes to test."""
 
 OPTIONS = (
     Option(
         "queue-class",
-        "examine this queue: my_package.MyQueue, or path/to/file.py::MyQueue",
+        "test this queue: my_package.MyQueue, or path/to/file.py::MyQueue",
         "PATH",
         repeats=True,
         convert=_class,
     ),
-    Option("priority-queue-class", "examine this priority queue or round-robin queue", "PATH", repeats=True, convert=_class),
-    Option("scheduler-class", "examine this scheduler", "PATH", repeats=True, convert=_class),
-    Option("dupefilter-class", "examine this duplicates filter", "PATH", repeats=True, convert=_class),
-    Option("spider-state-class", "examine this extension that keeps the state of spiders", "PATH", repeats=True, convert=_class),
+    Option("priority-queue-class", "test this priority queue or round-robin queue", "PATH", repeats=True, convert=_class),
+    Option("scheduler-class", "test this scheduler", "PATH", repeats=True, convert=_class),
+    Option("dupefilter-class", "test this dupefilter", "PATH", repeats=True, convert=_class),
+    Option("spider-state-class", "test this extension that keeps the state of spiders", "PATH", repeats=True, convert=_class),
     Option(
         "queue-setting",
         "a crawler setting, or an argument of the constructor where there is no crawler",
@@ -131,7 +131,7 @@ OPTIONS = (
         "SERVER",
         convert=_server,
     ),
-    Option("conformance", "examine what [tool.queue_conformance] of pyproject.toml names"),
+    Option("conformance", "test what [tool.queue_conformance] of pyproject.toml names"),
     Option("conformance-only", "of these, only the one of this name", "NAME", repeats=True),
     Option(
         "conformance-claim",
@@ -141,13 +141,13 @@ OPTIONS = (
     ),
     Option(
         "conformance-level",
-        "the level whose broken rules fail the run: MUST (default) or SHOULD",
+        "the level whose failed rules fail the run: MUST (default) or SHOULD",
         "LEVEL",
         convert=_level,
         default="MUST",
     ),
-    Option("conformance-baseline", "the rules that are known to be broken, each with a reason", "FILE.toml", convert=_file),
-    Option("conformance-update-baseline", "write what is broken now to the baseline, and remove what is fixed"),
+    Option("conformance-baseline", "the rules that are known to fail, each with a reason", "FILE.toml", convert=_file),
+    Option("conformance-update-baseline", "write what fails now to the baseline, and remove what is fixed"),
     Option(
         "conformance-report",
         "write the results to this file; its ending says in which form: .jsonl, .html, .xml (JUnit), .md, .svg or .json (badges)",
@@ -177,7 +177,7 @@ class UsageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One implementation to examine.
+    """One implementation to test.
 
     Attributes:
         name: what reports call it: its name in pyproject.toml, or else the dotted path of its class.
@@ -186,7 +186,7 @@ class Target:
         settings: settings by name, as text.
         claims: what its author claims, by name.
         server: the server behind it, or ``""``.
-        level: the level whose broken rules fail the run.
+        level: the level whose failed rules fail the run.
     """
 
     name: str
@@ -214,11 +214,11 @@ class Common:
     claims: Mapping[str, str] = field(default_factory=dict)
     server: str = ""
     level: str = "MUST"
-    spoken: frozenset[str] = frozenset()
+    on_command_line: frozenset[str] = frozenset()
 
     def over(self, option: str, own: Mapping[str, str], common: Mapping[str, str]) -> dict[str, str]:
         """Return what an implementation says, and what is common; where both speak, the command line wins."""
-        return {**own, **common} if option in self.spoken else {**common, **own}
+        return {**own, **common} if option in self.on_command_line else {**common, **own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,16 +226,16 @@ class Options:
     """What the user asked for.
 
     Attributes:
-        targets: what to examine, in order; each name once.
+        targets: what to test, in order; each name once.
         reports: files to write.
         seed: seeds everything that is drawn.
         examples: programs and requests to draw.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
         common: what holds for every implementation that does not say otherwise.
-        baseline: the file of the rules that are known to be broken, or ``None``.
+        baseline: the file of the rules that are known to fail, or ``None``.
         update_baseline: bring that file up to date.
-        everything: whether all that pyproject.toml describes is examined, and nothing else.
+        everything: whether all that pyproject.toml describes is tested, and nothing else.
     """
 
     targets: tuple[Target, ...]
@@ -280,20 +280,20 @@ def read(config: pytest.Config) -> Options:
     """Combine the command line with ``[tool.queue_conformance]`` of the pyproject.toml in pytest's root directory.
 
     What the command line says of an option replaces what the table says of it. Where no option asks for a run, nothing is to
-    be examined, and the rest holds for the suites in the author's own tests.
+    be tested, and the rest holds for the suites in the author's own tests.
 
     Raises:
         UsageError: if an option is wrong.
     """
-    from queue_conformance.described import chosen, read_described, read_table
+    from queue_conformance.targets import chosen, read_described, read_table
 
     table = read_table(config)
     described = table.pop(DESCRIBED, {})
     given = {option.name: config.getoption(option.dest) for option in OPTIONS}
-    spoken = {name for name, value in given.items() if value not in (None, False, [])}
+    on_command_line = {name for name, value in given.items() if value not in (None, False, [])}
     values: dict[str, Any] = {}
     for option in OPTIONS:
-        if option.name not in spoken and option.name in table:
+        if option.name not in on_command_line and option.name in table:
             values[option.name] = converted(option, table[option.name], f"{option.name} in [{TABLE}]")
         else:
             values[option.name] = converted(option, given[option.name], f"--{option.name}")
@@ -302,25 +302,25 @@ def read(config: pytest.Config) -> Options:
         claims_of(values["conformance-claim"], "--conformance-claim"),
         values["queue-server"] or "",
         values["conformance-level"],
-        frozenset(spoken),
+        frozenset(on_command_line),
     )
     classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
     targets = [
         Target(path, option, path, common.settings, common.claims, common.server, common.level)
         for path, option in classes.items()
     ]
-    if not spoken.intersection(CLASS_OPTIONS):  # the command line names classes of its own
+    if not on_command_line.intersection(CLASS_OPTIONS):  # the command line names classes of its own
         targets += read_described(described, common)
     targets = chosen(targets, values["conformance-only"]) if asked(config) else []
-    of_suites = spoken.isdisjoint(("conformance", "conformance-only")) and config.args_source is config.ArgsSource.ARGS
+    of_suites = on_command_line.isdisjoint(("conformance", "conformance-only")) and config.args_source is config.ArgsSource.ARGS
     if asked(config) and not targets and not of_suites:  # what is named may hold suites whose baseline is to be updated
-        raise UsageError(f"nothing to examine: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
+        raise UsageError(f"nothing to test: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
     for name in values["conformance-report"]:
         if not os.path.isdir((config.invocation_params.dir / name).parent):
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
     if values["conformance-update-baseline"] and not values["conformance-baseline"]:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
-    baseline = _baseline(values["conformance-baseline"], config, spoken)
+    baseline = _baseline(values["conformance-baseline"], config, on_command_line)
     if baseline and not os.path.isdir(baseline.parent):
         raise UsageError(f"--conformance-baseline: there is no directory for {values['conformance-baseline']!r}")
     return Options(
@@ -333,15 +333,15 @@ def read(config: pytest.Config) -> Options:
         common=common,
         baseline=baseline,
         update_baseline=bool(values["conformance-update-baseline"]),
-        everything=asked(config) and not spoken.intersection(("conformance-only", *CLASS_OPTIONS)),
+        everything=asked(config) and not on_command_line.intersection(("conformance-only", *CLASS_OPTIONS)),
     )
 
 
-def _baseline(name: str | None, config: pytest.Config, spoken: Container[str]) -> Path | None:
+def _baseline(name: str | None, config: pytest.Config, on_command_line: Container[str]) -> Path | None:
     """Return where the baseline is: what pyproject.toml names lies beside it."""
     if not name:
         return None
-    return (config.invocation_params.dir if "conformance-baseline" in spoken else config.rootpath) / name
+    return (config.invocation_params.dir if "conformance-baseline" in on_command_line else config.rootpath) / name
 
 
 def converted(option: Option, given: Any, where: str) -> Any:

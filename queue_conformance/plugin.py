@@ -22,13 +22,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the hooks that examine implementations, if an option asks for them.
+    """Register the hooks that test implementations, if an option asks for them.
 
     Raises:
         pytest.UsageError: if an option is wrong.
     """
     if options.asked(config):
-        from queue_conformance.entrances import session
+        from queue_conformance.frontends import session
 
         session.start(config)
     elif config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
@@ -54,7 +54,7 @@ class Controller:
             self._session().pytest_testnodedown(node)
 
     def _session(self) -> Any:
-        from queue_conformance.entrances import session
+        from queue_conformance.frontends import session
 
         self._config.pluginmanager.unregister(self)
         return session.session_of(self._config)

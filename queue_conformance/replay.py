@@ -1,4 +1,4 @@
-"""Run the script of a broken rule again, to see whether the rule is still broken."""
+"""Run the script of a failed rule again, to see whether the rule is still failing."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class ReplayError(Exception):
 class State(Enum):
     """What a replay shows."""
 
-    BROKEN = "still broken"
+    FAILED = "still failing"
     OTHER = "fails differently"
-    KEPT = "not broken any more"
+    PASSED = "not failing any more"
     UNKNOWN = "could not be replayed"
 
 
@@ -61,7 +61,7 @@ def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
     """Run a script again: in a fresh interpreter, in a directory of its own, with the current directory on its path.
 
     Args:
-        violation: the broken rule.
+        violation: the failed rule.
         time_limit: seconds that the script may take.
 
     Raises:
@@ -79,7 +79,7 @@ def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
     output = Secrets({name: os.environ[name] for name in names}).text(output) if names else output
     if status is None:
         hangs = _HANG in violation.script
-        return Replay(State.BROKEN if hangs else State.OTHER, f"the script did not end within {time_limit:g} s", output)
+        return Replay(State.FAILED if hangs else State.OTHER, f"the script did not end within {time_limit:g} s", output)
     state, why = judge(violation, status, output)
     return Replay(state, why, output)
 
@@ -92,18 +92,18 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
     """Tell from how a script ended whether it shows what it was written for, and say how it ended.
 
     Args:
-        violation: the broken rule.
+        violation: the failed rule.
         status: the exit status, or the negative number of a signal.
         output: what it printed, to both streams.
     """
     if status == 0:
-        return State.KEPT, "the script ended without an error"
+        return State.PASSED, "the script ended without an error"
     if hung := re.search(r"^Timeout \(\S+\)!$", output, re.MULTILINE):
-        return State.BROKEN if _HANG in violation.script else State.OTHER, f"it hangs: {hung[0]}"
+        return State.FAILED if _HANG in violation.script else State.OTHER, f"it hangs: {hung[0]}"
     evidence = f"{violation.cause}\n{violation.actual}"
     if status < 0:
         name = signal.Signals(-status).name
-        return State.BROKEN if name in evidence else State.OTHER, f"the script was ended by {name}"
+        return State.FAILED if name in evidence else State.OTHER, f"the script was ended by {name}"
     told = _raised(output)
     raised, frames = next((one for one in reversed(told) if _in_script(one[1])), told[-1] if told else ("", []))
     name = _name(raised)
@@ -113,7 +113,7 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
         return State.OTHER, f"the script ended with status {status}"
     asserted = (name == "AssertionError" and _in_script(frames[-1:])) or _compares(violation, frames)
     if asserted or any(_is_meant(violation, _name(error), where) for error, where in told):
-        return State.BROKEN, raised
+        return State.FAILED, raised
     return State.OTHER, f"{raised}; what was reported is: {violation.actual}"
 
 

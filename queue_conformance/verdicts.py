@@ -14,11 +14,11 @@ from queue_conformance.specification.applicability import why_not_applicable
 class Verdict(StrEnum):
     """What is known of one rule."""
 
-    KEPT = "kept"
-    BROKEN = "broken"
+    PASSED = "passed"
+    FAILED = "failed"
     ERROR = "error"
     BLOCKED = "blocked"
-    NOT_EXERCISED = "not exercised"
+    NOT_COVERED = "not covered"
     NOT_APPLICABLE = "not applicable"
     UNTESTABLE = "untestable"
 
@@ -39,9 +39,9 @@ class RuleVerdict:
     Attributes:
         rule: the rule.
         verdict: what is known of it.
-        reason: why, unless it is kept or broken.
-        violation: the evidence, if it is broken.
-        known: why the author's baseline expects that it is broken, or ``""``.
+        reason: why, unless it passed or failed.
+        violation: the evidence, if it fails.
+        known: why the author's baseline expects that it fails, or ``""``.
     """
 
     rule: Rule
@@ -51,7 +51,7 @@ class RuleVerdict:
     known: str = ""
 
 
-_STRONGEST_FIRST = (Outcome.BROKEN, Outcome.ERROR, Outcome.BLOCKED, Outcome.KEPT, Outcome.NOT_APPLICABLE, Outcome.NOT_EXERCISED)
+_STRONGEST_FIRST = (Outcome.FAILED, Outcome.ERROR, Outcome.BLOCKED, Outcome.PASSED, Outcome.NOT_APPLICABLE, Outcome.NOT_COVERED)
 
 
 def judge(
@@ -63,8 +63,8 @@ def judge(
 ) -> list[RuleVerdict]:
     """Combine what all checks say.
 
-    A rule that any check saw broken is broken; one on which the kit itself failed is an error; one that some check could not
-    examine because of another broken rule is blocked, even if others saw it kept; one that nothing examined is not exercised.
+    A rule that any check saw fail has failed; one on which the kit itself failed is an error; one that some check could not
+    test because of another failed rule is blocked, even if others saw it pass; one that nothing tested is not covered.
 
     Args:
         rules: the rules of the profile, by id.
@@ -101,24 +101,24 @@ def _judge_rule(
         return RuleVerdict(rule, Verdict.BLOCKED, unusable)
     if reason := why_not_applicable(rule, capabilities, releases):
         return RuleVerdict(rule, Verdict.NOT_APPLICABLE, reason)
-    return RuleVerdict(rule, Verdict.NOT_EXERCISED, rule.unexamined or "its check was not run")
+    return RuleVerdict(rule, Verdict.NOT_COVERED, rule.untested or "its check was not run")
 
 
-def conclude(verdicts: Iterable[RuleVerdict], *, mistaken: bool = False) -> RunVerdict:
+def conclude(verdicts: Iterable[RuleVerdict], *, internal_error: bool = False) -> RunVerdict:
     """Return the verdict of a run over one implementation.
 
-    A broken MUST rule makes it NON-CONFORMANT. If no MUST rule was kept, or the kit itself failed, nothing is known:
-    INCONCLUSIVE. If some MUST rule that applies could not be examined, it is PARTIAL. Provisional rules do not count.
+    A failed MUST rule makes it NON-CONFORMANT. If no MUST rule passed, or the kit itself failed, nothing is known:
+    INCONCLUSIVE. If some MUST rule that applies could not be tested, it is PARTIAL. Provisional rules do not count.
 
     Args:
         verdicts: one per rule.
         mistaken: whether the kit failed in some check.
     """
     must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST and verdict.rule.counts]
-    if Verdict.BROKEN in must:
+    if Verdict.FAILED in must:
         return RunVerdict.NON_CONFORMANT
-    if mistaken or Verdict.KEPT not in must:
+    if internal_error or Verdict.PASSED not in must:
         return RunVerdict.INCONCLUSIVE
-    if Verdict.NOT_EXERCISED in must or Verdict.BLOCKED in must:
+    if Verdict.NOT_COVERED in must or Verdict.BLOCKED in must:
         return RunVerdict.PARTIAL
     return RunVerdict.CONFORMANT

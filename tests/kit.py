@@ -17,24 +17,24 @@ from typing import IO, Any, TypeVar
 
 import pytest
 
-from gallery import QCRAWL
+from mutants import QCRAWL
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.registry import Check
-from queue_conformance.entrances.runs import Run
 from queue_conformance.environments import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
-from queue_conformance.isolation import FlightRecorder
+from queue_conformance.frontends.runs import Run
+from queue_conformance.isolation import Watchdog
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import ImplementationReport
-from queue_conformance.running.examination import Examination
-from queue_conformance.running.execution import Conditions
-from queue_conformance.running.survey import survey
+from queue_conformance.running.discovery import discover
+from queue_conformance.running.execution import RunConfig
+from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.verdicts import Verdict
 
-crawls.preload()  # once, and not in each process that an examination forks
+crawls.preload()  # once, and not in each process that a run forks
 
 T = TypeVar("T")
 
@@ -97,21 +97,21 @@ def examine(
     settings: Mapping[str, str] | None = None,
     server: str = "",
     meets: Callable[[int, Check], bool] = lambda number, check: True,
-    opener: Callable[..., Any] | None = None,
+    factory: Callable[..., Any] | None = None,
 ) -> ImplementationReport:
     """Run the checks of a class, or only those of some names, and which ``meets`` says of their numbers and of themselves."""
     names = {only} if isinstance(only, str) else only
     given = SETTINGS.get(path, {}) if settings is None else settings
 
-    def choose(examination: Examination) -> list[Check]:
-        checks = [check for number, check in enumerate(examination.checks) if meets(number, check)]
+    def choose(implementation_run: ImplementationRun) -> list[Check]:
+        checks = [check for number, check in enumerate(implementation_run.checks) if meets(number, check)]
         return [check for check in checks if names is None or check.name in names]
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory), hosting=True)
         with closing(run):
-            run.examine(Target(path, "", path, given, claims or {}, server), choose, opener=opener)
-        assert not run.mistakes, "\n".join(run.mistakes.values())
+            run.examine(Target(path, "", path, given, claims or {}, server), choose, factory=factory)
+        assert not run.internal_errors, "\n".join(run.internal_errors.values())
         (report,) = run.report().implementations
         return report
 
@@ -121,11 +121,11 @@ def further(*values: object) -> list[Any]:
     return [pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.further) for value in values]
 
 
-def showing_all(broken: Iterable[tuple[str, Collection[str]]]) -> list[str]:
+def showing_all(failed: Iterable[tuple[str, Collection[str]]]) -> list[str]:
     """Return the first of these classes that together break every rule which any of them breaks."""
     shown: set[str] = set()
     few = []
-    for path, rules in broken:
+    for path, rules in failed:
         if not shown.issuperset(rules):
             shown.update(rules)
             few.append(path)
@@ -137,28 +137,28 @@ def without_jobs(_number: int, check: Check) -> bool:
     return not check.function.__module__.startswith("queue_conformance.kinds.job.")
 
 
-def broken(report: ImplementationReport) -> set[str]:
-    """Return the ids of the broken rules."""
-    return {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.BROKEN}
+def failed_rules(report: ImplementationReport) -> set[str]:
+    """Return the ids of the failed rules."""
+    return {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.FAILED}
 
 
 @cache
 def implementation(path: str) -> Implementation:
     """Return a class with what is known of it."""
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        return survey(path, {}, {}, Conditions(Path(directory))).implementation()
+        return discover(path, {}, {}, RunConfig(Path(directory))).implementation()
 
 
 @contextmanager
-def bench(path: str) -> Iterator[Bench]:
-    """Give a bench for a class, in this process."""
+def context(path: str) -> Iterator[CheckContext]:
+    """Give a context for a class, in this process."""
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        yield Bench(implementation(path), Path(directory), FlightRecorder())
+        yield CheckContext(implementation(path), Path(directory), Watchdog())
 
 
 def alone(function: Callable[[], T]) -> T:
     """Call a function in a process of its own, lest a reactor that it imports be in the way of other tests."""
-    ended = isolation.run(lambda flight: function(), time_limit=300.0)
+    ended = isolation.run(lambda watchdog: function(), time_limit=300.0)
     assert isinstance(ended, isolation.Answer), ended
     return ended.value
 
@@ -191,8 +191,8 @@ def mounts() -> bool:
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent)))}
 
 
-class Zygote:
-    """A process that runs Python sooner than an interpreter would; see ``zygote.py``."""
+class ForkServer:
+    """A process that runs Python sooner than an interpreter would; see ``fork_server.py``."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -213,7 +213,7 @@ class Zygote:
         """Begin to run an interpreter with these arguments: ``-m`` and a module, or a script."""
         if self._process is None:
             self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            command = [sys.executable, str(TESTS / "zygote.py")]
+            command = [sys.executable, str(TESTS / "fork_server.py")]
             plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
             self._process = subprocess.Popen(command, cwd="/", env=plain, stdin=theirs, start_new_session=True)
             theirs.close()
@@ -239,5 +239,5 @@ class Zygote:
             self._process = None
 
 
-ZYGOTE = Zygote()
-run_script = ZYGOTE.run_script
+FORK_SERVER = ForkServer()
+run_script = FORK_SERVER.run_script

@@ -31,18 +31,18 @@ def violation(rule: str = "queue.pop.empty-none", **changes: object) -> Violatio
     return Violation(**(fields | changes))  # type: ignore[arg-type]
 
 
-def implementation(name=QUEUE, kind=DOWNSTREAM_QUEUE, broken=(), known=(), blocked=(), **changes) -> ImplementationReport:
-    """Return a report on one implementation, whose rules are kept but for some.
+def implementation(name=QUEUE, kind=DOWNSTREAM_QUEUE, failed=(), known=(), blocked=(), **changes) -> ImplementationReport:
+    """Return a report on one implementation, whose rules pass but for some.
 
     Args:
         name: what it is called.
         kind: what it is.
-        broken: ids of broken rules, or counterexamples.
+        broken: ids of failed rules, or counterexamples.
         known: ids of those of them that a baseline expects.
         blocked: ids of rules that are blocked.
         changes: other attributes.
     """
-    found = {one if isinstance(one, str) else one.rule: one for one in broken}
+    found = {one if isinstance(one, str) else one.rule: one for one in failed}
     verdicts = []
     for rule in load().values():
         if kind not in rule.kinds or SCRAPY not in rule.profiles:
@@ -50,7 +50,7 @@ def implementation(name=QUEUE, kind=DOWNSTREAM_QUEUE, broken=(), known=(), block
         if rule.id in found:
             seen = violation(rule.id) if isinstance(found[rule.id], str) else found[rule.id]
             expected = "a bug of ours, `#12`" if rule.id in known else ""
-            verdicts.append(RuleVerdict(rule, Verdict.BROKEN, violation=seen, known=expected))
+            verdicts.append(RuleVerdict(rule, Verdict.FAILED, violation=seen, known=expected))
         elif rule.untestable:
             verdicts.append(RuleVerdict(rule, Verdict.UNTESTABLE, rule.untestable))
         elif rule.id in blocked:
@@ -58,7 +58,7 @@ def implementation(name=QUEUE, kind=DOWNSTREAM_QUEUE, broken=(), known=(), block
         elif "persistent" in rule.needs:
             verdicts.append(RuleVerdict(rule, Verdict.NOT_APPLICABLE, "needs persistent"))
         else:
-            verdicts.append(RuleVerdict(rule, Verdict.KEPT))
+            verdicts.append(RuleVerdict(rule, Verdict.PASSED))
     fields = {
         "name": name,
         "path": name,
@@ -94,7 +94,7 @@ def counts(found: ImplementationReport) -> Counter[Verdict]:
 def hostile() -> Report:
     """Return a report in which everything that comes from elsewhere is hostile."""
     evil = dict.fromkeys(("expected", "actual", "script", "stacks"), HOSTILE)
-    found = implementation(broken=[violation(**evil, operations=(HOSTILE,)), "queue.peek.then-push"], name=HOSTILE)
+    found = implementation(failed=[violation(**evil, operations=(HOSTILE,)), "queue.peek.then-push"], name=HOSTILE)
     verdicts = [
         replace(
             verdict,

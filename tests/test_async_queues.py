@@ -7,15 +7,15 @@ from contextlib import closing
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import ASYNC_DISK, ASYNC_MEMORY, bench, broken, examine, further, run_script
+from kit import ASYNC_DISK, ASYNC_MEMORY, context, examine, failed_rules, further, run_script
 
 from queue_conformance.discovery.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.registry import runner_of
-from queue_conformance.entrances.stateful import state_machine
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
+from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
@@ -26,7 +26,7 @@ pytest.importorskip("qcrawl", reason="qCrawl is not installed")
 
 from qcrawl.core.queue import RequestQueue
 
-from gallery import async_right, async_right_stores
+from mutants import async_controls, async_controls_stores
 
 REDIS = "queue_reference.async_redis.RedisQueue"
 AT_SERVER = {"host": "{host}", "port": "{port}"}
@@ -43,17 +43,17 @@ ANY_QUEUE = {
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("path", [ASYNC_MEMORY, ASYNC_DISK])
 def test_a_reference_keeps_every_rule_in_longer_runs(path, seed):
-    assert not broken(examine(path, seed=seed, examples=300, only="machine"))
+    assert not failed_rules(examine(path, seed=seed, examples=300, only="machine"))
 
 
 @pytest.mark.parametrize("server", ["redis", *further("fakeredis")])
 def test_the_reference_behind_a_server_keeps_every_rule(server):
     pytest.importorskip("redis")
     report = examine(REDIS, {"shared": "yes"}, settings=AT_SERVER, server=server)
-    assert not broken(report)
+    assert not failed_rules(report)
     verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
     names = ("namespace", "shared", "dedupe", "ttl", "timeout", "outage", "orphans")
-    assert [name for name in names if verdicts[f"aqueue.redis.{name}"] is not Verdict.KEPT] == []
+    assert [name for name in names if verdicts[f"aqueue.redis.{name}"] is not Verdict.PASSED] == []
     assert report.verdict is RunVerdict.CONFORMANT
 
 
@@ -86,11 +86,11 @@ def test_the_reference_behind_a_server_asks_nothing_while_it_releases_its_connec
 
 RIGHT = [
     pytest.param(f"{module.__name__}.{name}", id=name)
-    for module in (async_right, async_right_stores)
+    for module in (async_controls, async_controls_stores)
     for name, cls in vars(module).items()
     if hasattr(cls, "put") and cls.__module__ == module.__name__
 ]
-CLAIMS = {"BindsCallbacks": {"request": "gallery.async_right.BoundRequest"}}
+CLAIMS = {"BindsCallbacks": {"request": "mutants.async_controls.BoundRequest"}}
 NEEDS_THE_STOCK_LOOP = (".Spinning", ".Throttled", ".Threaded", ".BlocksThreads")
 
 
@@ -98,29 +98,29 @@ NEEDS_THE_STOCK_LOOP = (".Spinning", ".Throttled", ".Threaded", ".BlocksThreads"
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_right_queue_of_another_kind_keeps_every_rule(path):
     report = examine(path, CLAIMS.get(path.rpartition(".")[2], {}), examples=50)
-    assert not broken(report)
-    unexamined = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_EXERCISED}
+    assert not failed_rules(report)
+    untested = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_COVERED}
     allowed = {"aqueue.persist.torn"}  # SQLite rewrites its file
     if path.endswith(NEEDS_THE_STOCK_LOOP):
         allowed.add("aqueue.put.cancelled-no-trace")
-    assert unexamined <= allowed
+    assert untested <= allowed
     assert report.verdict is RunVerdict.CONFORMANT
 
 
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_right_queue_of_another_kind_passes_the_machine(path):
-    assert not broken(examine(path, CLAIMS.get(path.rpartition(".")[2], {}), examples=20, only="machine"))
+    assert not failed_rules(examine(path, CLAIMS.get(path.rpartition(".")[2], {}), examples=20, only="machine"))
 
 
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_queue_runs_on_the_stock_loop_if_it_works_only_there(path):
-    with bench(path) as found:
+    with context(path) as found:
         assert isinstance(found.driver.loop, RealLoop if path.endswith(NEEDS_THE_STOCK_LOOP) else SimulatedLoop)
 
 
 def test_requests_may_be_of_another_class():
-    report = examine(ASYNC_MEMORY, {"request": "gallery.async_right.MyRequest"})
-    assert not broken(report)
+    report = examine(ASYNC_MEMORY, {"request": "mutants.async_controls.MyRequest"})
+    assert not failed_rules(report)
 
 
 def test_claims_on_asynchronous_queues_are_read():
@@ -136,15 +136,15 @@ def test_claims_on_asynchronous_queues_are_read():
 
 def test_a_program_is_an_interleaving_that_can_be_played_again():
     cancelled = "put:0 put:0 start_get tick run_job:0 deliver:0 cancel_get:0 settle size"
-    with bench("gallery.async_queues.AwaitsTooLate") as found, pytest.raises(RuleBroken) as caught:
+    with context("mutants.async_queues.AwaitsTooLate") as found, pytest.raises(RuleFailed) as caught:
         run(found, cancelled)
     assert caught.value.rule == "aqueue.get.cancel-safe"
-    with bench(ASYNC_MEMORY) as found:
+    with context(ASYNC_MEMORY) as found:
         run(found, cancelled)
 
 
 def test_programs_contain_every_operation():
-    with bench(ASYNC_DISK) as found:
+    with context(ASYNC_DISK) as found:
         names = {operation.name for operation in runner_of(found).table}
     assert {"start_put", "start_get", "tick", "run_job", "deliver", "cancel_get", "cancel_put", "limit", "reopen"} <= names
 
@@ -155,9 +155,9 @@ def test_the_machine_can_be_extended(path):
 
 
 def test_the_machine_of_a_broken_queue_names_its_rule():
-    machine = state_machine("gallery.async_queues.LowerFirst")
+    machine = state_machine("mutants.async_queues.LowerFirst")
     unshrunk = settings(max_examples=100, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
-    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+    with pytest.raises((RuleFailed, ExceptionGroup)) as caught:
         run_state_machine_as_test(machine, settings=unshrunk)
     failures = getattr(caught.value, "exceptions", [caught.value])
     assert {failure.rule for failure in failures} == {"aqueue.order.priority"}
@@ -166,9 +166,9 @@ def test_the_machine_of_a_broken_queue_names_its_rule():
 @pytest.mark.parametrize(
     ("path", "rule"),
     [
-        ("gallery.async_queues.AwaitsTooLate", "aqueue.get.cancel-safe"),
-        ("gallery.async_disk.LeavesHalfAFile", "aqueue.put.cancelled-no-trace"),
-        ("gallery.async_schedulers.LosesWithTheConsumer", "ascheduler.add.direct-cancel"),
+        ("mutants.async_queues.AwaitsTooLate", "aqueue.get.cancel-safe"),
+        ("mutants.async_disk.LeavesHalfAFile", "aqueue.put.cancelled-no-trace"),
+        ("mutants.async_schedulers.LosesWithTheConsumer", "ascheduler.add.direct-cancel"),
         ("qcrawl.core.queues.disk.DiskQueue", "aqueue.put.cancelled-no-trace"),
         ("qcrawl.core.queues.memory.MemoryPriorityQueue", "aqueue.bound.full-signal"),
         ("qcrawl.core.scheduler.Scheduler", "ascheduler.get.no-lost-wakeup"),
@@ -248,28 +248,28 @@ MUST = {
 
 
 def musts(report):
-    """Return the MUST rules that are broken."""
-    return {verdict.rule.id for verdict in report.broken("MUST")}
+    """Return the MUST rules that fail."""
+    return {verdict.rule.id for verdict in report.failed_rules("MUST")}
 
 
 @pytest.mark.parametrize("path", RELEASED)
 def test_released_queues_break_what_they_break(path):
     report = examine(path)
-    assert broken(report) == RELEASED[path]
+    assert failed_rules(report) == RELEASED[path]
     assert musts(report) == MUST[path]
 
 
 @pytest.mark.parametrize("seed", [1, 4, 8])
 def test_an_order_that_is_always_wrong_is_not_blamed_on_a_reopening(seed):
     report = examine(DISK, {"priority": "higher-first"}, seed=seed, only="machine")
-    assert broken(report) <= RELEASED[DISK] | {"aqueue.order.priority"}
+    assert failed_rules(report) <= RELEASED[DISK] | {"aqueue.order.priority"}
 
 
 @pytest.mark.parametrize("path", RELEASED)
 def test_released_queues_serve_lower_numbers_first_as_they_say(path):
     report = examine(path, {"priority": "higher-first"}, only="aqueue.order.priority")
-    assert broken(report) == {"aqueue.order.priority"}
-    assert not broken(examine(path, {"priority": "lower-first"}, only="aqueue.order.priority"))
+    assert failed_rules(report) == {"aqueue.order.priority"}
+    assert not failed_rules(examine(path, {"priority": "lower-first"}, only="aqueue.order.priority"))
 
 
 class Bare(RequestQueue):
@@ -293,7 +293,7 @@ class Documents(Bare):
         """Lower numeric values indicate higher priority."""
 
 
-class Doubtful(Bare):
+class Uncertain(Bare):
     """The highest priority comes first; lower numbers are of higher priority."""
 
 
@@ -309,7 +309,7 @@ class AfterAll(Bare):
         (Inherits, {}, False),
         (Turns, {}, True),
         (Documents, {}, False),
-        (Doubtful, {}, False),
+        (Uncertain, {}, False),
         (AfterAll, {}, True),
         (Says, {"priority": "higher-first"}, True),
         (Bare, {"priority": "lower-first"}, False),
@@ -319,7 +319,7 @@ def test_the_claim_or_else_the_docstring_says_which_priorities_come_first(cls, c
     assert higher_first(cls, claims) is higher
 
 
-BROKEN_REDIS = {
+FAILED_REDIS = {
     "aqueue.ctor.shipped-config",  # ZADD has no EX: with the shipped item_ttl every put raises TypeError
     "aqueue.put.rebuildable-rare",  # a tuple comes back as a list
     "aqueue.put.closed",  # it does not know that it is closed
@@ -339,7 +339,7 @@ def test_the_released_queue_behind_a_server_breaks_what_it_breaks():
     pytest.importorskip("redis")
     quick = {"url": "redis://{host}:{port}/0?socket_timeout=1"}  # by default redis-py waits for 5 seconds
     report = examine("qcrawl.core.queues.redis.RedisQueue", {"shared": "yes"}, settings=quick, server="redis", examples=30)
-    assert broken(report) == BROKEN_REDIS
+    assert failed_rules(report) == FAILED_REDIS
     assert musts(report) == {
         "aqueue.ctor.shipped-config",
         "aqueue.get.close-wakes",
@@ -364,4 +364,4 @@ def test_what_a_queue_offers_is_said_in_words():
 def test_what_was_put_into_a_closed_queue_is_not_blamed_on_a_reopening(seed):
     pytest.importorskip("redis")
     report = examine("qcrawl.core.queues.redis.RedisQueue", settings=AT_SERVER, server="redis", seed=seed, only="machine")
-    assert broken(report) <= BROKEN_REDIS
+    assert failed_rules(report) <= FAILED_REDIS

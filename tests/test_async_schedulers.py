@@ -1,4 +1,4 @@
-"""Asynchronous schedulers: what is released, what is right, and how they are examined."""
+"""Asynchronous schedulers: what is released, what is right, and how they are tested."""
 
 import asyncio
 import sys
@@ -9,11 +9,11 @@ pytest.importorskip("qcrawl", reason="needs qCrawl")
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import broken, examine
+from kit import examine, failed_rules
 
 from queue_conformance.discovery.loading import LoadError, load_class, path_of
-from queue_conformance.engine.outcomes import RuleBroken
-from queue_conformance.entrances.stateful import state_machine
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference import async_scheduler
 
@@ -22,7 +22,7 @@ REFERENCE = "queue_reference.async_scheduler.Scheduler"
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 # qCrawl 0.4.0; each was looked at by hand.
-BROKEN = {
+FAILED = {
     # get() awaits the future in try/finally: a consumer that is cancelled when its future has a result drops the request.
     "ascheduler.add.direct-cancel",
     # add() counts and remembers before the put, and takes that back for QueueFull alone.
@@ -65,24 +65,24 @@ BLOCKED = {
 
 def test_the_released_scheduler_breaks_what_it_is_known_to_break():
     report = examine(RELEASED)
-    assert broken(report) == BROKEN
+    assert failed_rules(report) == FAILED
     blocked = {verdict.rule.id: verdict.reason for verdict in report.verdicts if verdict.verdict is Verdict.BLOCKED}
     assert blocked == {rule: f"blocked by {by}" for rule, by in BLOCKED.items()}
 
 
 def test_the_queue_of_crawls_can_be_chosen():
     chosen = {"queue": "qcrawl.core.queues.memory.MemoryPriorityQueue"}
-    assert not broken(examine(REFERENCE, settings=chosen, only="e2e.q.priority"))  # the lowest number first, as it says
+    assert not failed_rules(examine(REFERENCE, settings=chosen, only="e2e.q.priority"))  # the lowest number first, as it says
     report = examine(REFERENCE, {"priority": "higher-first"}, settings=chosen, only="e2e.q.priority")
-    assert broken(report) == {"e2e.q.priority"}
-    assert not broken(examine(REFERENCE, settings=chosen, only="e2e.q.all"))
+    assert failed_rules(report) == {"e2e.q.priority"}
+    assert not failed_rules(examine(REFERENCE, settings=chosen, only="e2e.q.all"))
 
 
 def test_the_fingerprinter_can_be_chosen():
     chosen = {"fingerprinter": "qcrawl.utils.fingerprint.RequestFingerprinter"}
-    assert broken(examine(REFERENCE, settings=chosen, only="afingerprint.query-order")) == {"afingerprint.query-order"}
+    assert failed_rules(examine(REFERENCE, settings=chosen, only="afingerprint.query-order")) == {"afingerprint.query-order"}
     chosen = {"fingerprinter": "queue_reference.async_scheduler.RequestFingerprinter"}
-    assert not broken(examine(RELEASED, settings=chosen, only="afingerprint.query-order"))
+    assert not failed_rules(examine(RELEASED, settings=chosen, only="afingerprint.query-order"))
 
 
 def test_another_setting_is_refused_in_one_line():
@@ -106,13 +106,13 @@ def test_a_right_scheduler_passes_the_state_machine():
 def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
     machine = state_machine(RELEASED)
     quick = settings(QUICK, max_examples=30, derandomize=True, phases=[Phase.generate])
-    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+    with pytest.raises((RuleFailed, ExceptionGroup)) as caught:
         run_state_machine_as_test(machine, settings=quick)
     failures = getattr(caught.value, "exceptions", [caught.value])
-    assert {failure.rule for failure in failures} <= BROKEN
+    assert {failure.rule for failure in failures} <= FAILED
 
 
-RIGHT = [f"gallery.async_right_schedulers.{name}" for name in ("Conditional", "Mailbox", "Dispatches", "Polls")]
+RIGHT = [f"mutants.async_controls_schedulers.{name}" for name in ("Conditional", "Mailbox", "Dispatches", "Polls")]
 
 
 @pytest.mark.further
@@ -120,22 +120,22 @@ RIGHT = [f"gallery.async_right_schedulers.{name}" for name in ("Conditional", "M
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_right_scheduler_keeps_every_rule_on_other_seeds(path, seed):
     report = examine(path, seed=seed)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
 
 
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_right_scheduler_of_another_design_passes_the_machine(path):
-    assert not broken(examine(path, examples=20, only="machine"))
+    assert not failed_rules(examine(path, examples=20, only="machine"))
 
 
 def test_a_scheduler_that_needs_sockets_is_not_taken_for_broken():
-    report = examine("gallery.async_right_schedulers.Remembers")
-    assert not broken(report)
+    report = examine("mutants.async_controls_schedulers.Remembers")
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.PARTIAL
     verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
     assert "stock event loop" in verdicts["ascheduler.join"].reason
-    assert verdicts["e2e.q.all"].verdict is verdicts["e2e.q.resume"].verdict is Verdict.KEPT
+    assert verdicts["e2e.q.all"].verdict is verdicts["e2e.q.resume"].verdict is Verdict.PASSED
 
 
 def test_what_is_found_on_the_simulated_loop_happens_on_the_stock_one():
@@ -179,6 +179,6 @@ class RaisesNoException(BaseException):
 def test_a_task_that_raises_breaks_a_rule(monkeypatch, error):
     monkeypatch.setattr(FailsTheSecondTime, "error", error, raising=False)
     report = examine(path_of(FailsTheSecondTime), only="machine", examples=10)
-    assert broken(report) == {"ascheduler.add.forms"}
+    assert failed_rules(report) == {"ascheduler.add.forms"}
     (shown,) = [verdict.violation.actual for verdict in report.verdicts if verdict.violation]
     assert shown == f"{error.__name__}('no') raised"

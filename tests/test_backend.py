@@ -296,7 +296,7 @@ def test_keys_that_are_left_in_a_running_server_are_named():
 
 
 def test_what_is_no_redis_server_holds_no_keys(monkeypatch):
-    monkeypatch.setattr(leftovers, "_PATIENCE", 0.1)
+    monkeypatch.setattr(leftovers, "_TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         assert keys_of(f"127.0.0.1:{mute.getsockname()[1]}") is None
     assert keys_of("redis") is None

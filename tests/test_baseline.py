@@ -11,8 +11,8 @@ import made_reports
 import pytest
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
+from queue_conformance.baseline.comparison import Result, judge, mark
 from queue_conformance.baseline.gate import Gate
-from queue_conformance.baseline.judgement import Examined, judge, mark
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import commands
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
@@ -113,14 +113,14 @@ def test_a_condition_speaks_of_installed_releases(versions, unmet):
     baseline = parse(entry(versions=versions), "known.toml")
     assert baseline.entries[0].unmet().startswith(unmet)
     assert bool(baseline.entries[0].unmet()) == bool(unmet)
-    assert bool(baseline.why_known("mine", BROKEN)) == (not unmet)
+    assert bool(baseline.why_known("mine", FAILED)) == (not unmet)
 
 
 def test_an_entry_is_in_force_until_it_expires():
     baseline = parse(entry(expires="2030-01-31"), "known.toml")
-    assert replace(baseline, today=date(2030, 1, 30)).why_known("mine", BROKEN) == "as the client does"
-    assert replace(baseline, today=date(2030, 1, 31)).why_known("mine", BROKEN) == ""
-    assert baseline.why_known("other", BROKEN) == ""
+    assert replace(baseline, today=date(2030, 1, 30)).why_known("mine", FAILED) == "as the client does"
+    assert replace(baseline, today=date(2030, 1, 31)).why_known("mine", FAILED) == ""
+    assert baseline.why_known("other", FAILED) == ""
 
 
 # --- Judging ---------------------------------------------------------------------------------------------------------
@@ -134,12 +134,12 @@ def examined(name="mine", kind=DOWNSTREAM_QUEUE, level=Level.MUST, whole=True, s
     """Return what a run found out: verdicts, or violations, of rules by a short name."""
     names = {"empty": EMPTY, "count": COUNT, "twice": TWICE}
     verdicts = [
-        RuleVerdict(load()[names[short]], Verdict.BROKEN, violation=found)
+        RuleVerdict(load()[names[short]], Verdict.FAILED, violation=found)
         if isinstance(found, Violation)
-        else RuleVerdict(load()[names[short]], found, "" if found is Verdict.KEPT else "its check was not run")
+        else RuleVerdict(load()[names[short]], found, "" if found is Verdict.PASSED else "its check was not run")
         for short, found in rules.items()
     ]
-    return Examined(name, kind, level, tuple(verdicts), whole, seed, examples)
+    return Result(name, kind, level, tuple(verdicts), whole, seed, examples)
 
 
 def lines(text, *implementations, described=None, today=None):
@@ -147,12 +147,12 @@ def lines(text, *implementations, described=None, today=None):
     return list(map(str, judge(replace(baseline, today=today or baseline.today), implementations, described).findings))
 
 
-BROKEN = violation(EMPTY)
+FAILED = violation(EMPTY)
 KEY, INDEX = (violation(EMPTY, cause=f"pop raised {error}") for error in ("KeyError", "IndexError"))
 BOTH = replace(KEY, others=(INDEX,))
 KNOWN_KEY = entry(cause='"pop raised KeyError"')
 IN_ANOTHER_WAY = (
-    f"new: {EMPTY} of mine is broken in another way, too (pop raised IndexError): repair it, or accept it with "
+    f"new: {EMPTY} of mine fails in another way, too (pop raised IndexError): repair it, or accept it with "
     "--conformance-update-baseline and give the reason in known.toml"
 )
 
@@ -179,19 +179,19 @@ def test_each_finding_has_a_reason():
 def test_a_finding_that_is_fixed_is_told_while_its_rule_is_still_broken():
     text = KNOWN_KEY + entry(cause='"pop raised IndexError"')
     assert lines(text, examined(empty=INDEX)) == [
-        f"fixed: {EMPTY} of mine (pop raised KeyError) is not broken in this way any more: remove the entry from known.toml, or "
+        f"fixed: {EMPTY} of mine (pop raised KeyError) is not failing in this way any more: remove the entry from known.toml, or "
         "run with --conformance-update-baseline"
     ]
     for found, why in [
-        (examined(empty=INDEX, whole=False), "broken in other ways, but not all checks were run"),
+        (examined(empty=INDEX, whole=False), "failing in other ways, but not all checks were run"),
         (
             examined(empty=INDEX, seed=5),
-            "broken in other ways here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is "
+            "failing in other ways here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is "
             "fixed",
         ),
         (
             examined(empty=replace(INDEX, others=tuple(violation(EMPTY, cause=name) for name in "abc"))),
-            "broken in 4 other ways, and no more are told apart",
+            "failing in 4 other ways, and no more are told apart",
         ),
     ]:
         judgement = judge(parse(KNOWN_KEY + ENTRY, "known.toml"), [found])
@@ -200,12 +200,12 @@ def test_a_finding_that_is_fixed_is_told_while_its_rule_is_still_broken():
 
 
 def test_what_is_broken_and_known_is_right():
-    assert lines(ENTRY, examined(empty=BROKEN)) == []
+    assert lines(ENTRY, examined(empty=FAILED)) == []
 
 
 def test_what_is_broken_and_not_known_is_new():
-    assert lines("", examined(empty=BROKEN)) == [
-        f"new: {EMPTY} of mine is broken: repair it, or accept it with --conformance-update-baseline and give the reason in "
+    assert lines("", examined(empty=FAILED)) == [
+        f"new: {EMPTY} of mine fails: repair it, or accept it with --conformance-update-baseline and give the reason in "
         "known.toml"
     ]
 
@@ -217,13 +217,13 @@ def test_what_does_not_fail_the_run_is_not_new():
 
 
 def test_what_is_known_for_other_releases_is_new():
-    (line,) = lines(entry(versions='"scrapy<1"'), examined(empty=BROKEN))
-    assert line.startswith(f"new: {EMPTY} of mine is broken (its entry is only for scrapy<1, and scrapy {version('scrapy')} is ")
+    (line,) = lines(entry(versions='"scrapy<1"'), examined(empty=FAILED))
+    assert line.startswith(f"new: {EMPTY} of mine fails (its entry is only for scrapy<1, and scrapy {version('scrapy')} is ")
 
 
 def test_what_is_kept_is_fixed():
-    assert lines(ENTRY, examined(empty=Verdict.KEPT)) == [
-        f"fixed: {EMPTY} of mine is kept now: remove the entry from known.toml, or run with --conformance-update-baseline"
+    assert lines(ENTRY, examined(empty=Verdict.PASSED)) == [
+        f"fixed: {EMPTY} of mine passes now: remove the entry from known.toml, or run with --conformance-update-baseline"
     ]
 
 
@@ -234,67 +234,67 @@ def test_what_is_kept_is_fixed():
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (examined(empty=Verdict.NOT_EXERCISED), "its check was not run"),
+        (examined(empty=Verdict.NOT_COVERED), "its check was not run"),
         (examined(empty=Verdict.BLOCKED), "its check was not run"),
-        (examined(empty=Verdict.KEPT, whole=False), "kept, but not all checks were run"),
+        (examined(empty=Verdict.PASSED, whole=False), "passed, but not all checks were run"),
         (
-            examined(empty=Verdict.KEPT, seed=5),
-            "kept here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is fixed",
+            examined(empty=Verdict.PASSED, seed=5),
+            "passed here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is fixed",
         ),
         (
-            examined(empty=Verdict.KEPT, examples=10),
-            "kept here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is fixed",
+            examined(empty=Verdict.PASSED, examples=10),
+            "passed here, but only a run with --conformance-seed=0 --conformance-examples=100 tells whether it is fixed",
         ),
         (examined(), "this profile does not have the rule"),
     ],
 )
-def test_what_was_not_examined_is_a_note(text, found, why):
+def test_what_was_not_tested_is_a_note(text, found, why):
     judgement = judge(parse(text, "known.toml"), [found])
     assert judgement.findings == ()
     assert judgement.notes == {"mine": [f"this run says nothing about {EMPTY} in known.toml: {why}"]}
 
 
 def test_an_entry_with_a_program_is_fixed_whatever_the_seed():
-    (line,) = lines(entry(program='[["pop", 0, 0]]'), examined(empty=Verdict.KEPT, seed=5, examples=1))
+    (line,) = lines(entry(program='[["pop", 0, 0]]'), examined(empty=Verdict.PASSED, seed=5, examples=1))
     assert line.startswith("fixed: ")
 
 
 def test_an_expired_entry_fails_from_that_day_on():
     text = entry(expires="2030-01-31")
-    assert lines(text, examined(empty=BROKEN), today=date(2030, 1, 30)) == []
-    assert lines(text, examined(empty=BROKEN), today=date(2030, 1, 31)) == [
+    assert lines(text, examined(empty=FAILED), today=date(2030, 1, 30)) == []
+    assert lines(text, examined(empty=FAILED), today=date(2030, 1, 31)) == [
         f"expired: {EMPTY} of mine expired on 2030-01-31: repair it, or give a later date in known.toml"
     ]
 
 
 def test_a_placeholder_is_no_reason():
-    assert lines(entry(reason=f'"{PLACEHOLDER}"'), examined(empty=BROKEN)) == [
+    assert lines(entry(reason=f'"{PLACEHOLDER}"'), examined(empty=FAILED)) == [
         f"unexplained: {EMPTY} of mine has no reason yet: replace {PLACEHOLDER!r} in known.toml"
     ]
 
 
 def test_a_rule_that_does_not_exist_is_unknown():
-    assert lines(entry(rule='"queue.pop.emty-none"'), examined(empty=Verdict.KEPT)) == [
+    assert lines(entry(rule='"queue.pop.emty-none"'), examined(empty=Verdict.PASSED)) == [
         "unknown: correct or remove the entry of mine in known.toml: "
         f"there is no rule 'queue.pop.emty-none'; did you mean {EMPTY!r}?"
     ]
 
 
 def test_a_rule_of_another_kind_is_unknown():
-    assert lines(entry(rule='"aqueue.size"'), examined(empty=Verdict.KEPT)) == [
+    assert lines(entry(rule='"aqueue.size"'), examined(empty=Verdict.PASSED)) == [
         "unknown: aqueue.size of mine is not asked of its kind, downstream queue: correct or remove the entry in known.toml"
     ]
 
 
-def test_an_implementation_that_was_not_examined_is_left_alone():
+def test_an_implementation_that_was_not_tested_is_left_alone():
     text = ENTRY + entry(implementation='"other"', rule='"no.such"', expires="2020-01-01")
-    assert lines(text, examined(empty=BROKEN)) == []
-    assert lines(text, examined(empty=BROKEN), described=["mine", "other"]) == []
+    assert lines(text, examined(empty=FAILED)) == []
+    assert lines(text, examined(empty=FAILED), described=["mine", "other"]) == []
 
 
 def test_a_name_that_nothing_bears_is_unknown_once_in_a_whole_run():
     text = entry(implementation='"mime"') + entry(implementation='"mime"', rule=f'"{COUNT}"')
-    assert lines(text, examined(empty=Verdict.KEPT), described=["mine"]) == [
+    assert lines(text, examined(empty=Verdict.PASSED), described=["mine"]) == [
         "unknown: correct or remove the entries of mime in known.toml: "
         "nothing in pyproject.toml is called 'mime'; did you mean 'mine'?"
     ]
@@ -302,7 +302,7 @@ def test_a_name_that_nothing_bears_is_unknown_once_in_a_whole_run():
 
 def test_broken_rules_bear_their_reason():
     baseline = parse(entry(issue='"#1"') + entry(rule=f'"{COUNT}"'), "known.toml")
-    marked = mark(baseline, "mine", examined(empty=BROKEN, count=Verdict.KEPT, twice=violation(TWICE)).verdicts)
+    marked = mark(baseline, "mine", examined(empty=FAILED, count=Verdict.PASSED, twice=violation(TWICE)).verdicts)
     assert [verdict.known for verdict in marked] == ["as the client does (#1)", "", ""]
 
 
@@ -348,11 +348,11 @@ reason = "approximate"
 
 def test_an_update_that_changes_nothing_changes_no_character():
     for text in (HAND, HAND.replace("\n", "\r\n"), "", "# nothing\n"):
-        assert updated(text, examined(empty=Verdict.BLOCKED, count=Verdict.NOT_EXERCISED)) == (text, [])
+        assert updated(text, examined(empty=Verdict.BLOCKED, count=Verdict.NOT_COVERED)) == (text, [])
 
 
 def test_a_fixed_entry_goes_with_the_comment_above_it_and_nothing_else_does():
-    text, changes = updated(HAND, examined(count=Verdict.KEPT))
+    text, changes = updated(HAND, examined(count=Verdict.PASSED))
     assert text == HAND.replace(
         f'# see the issue\n[[known]]\nimplementation = "mine"\nrule = "{COUNT}"\nreason = "approximate"\n\n', ""
     )
@@ -360,7 +360,7 @@ def test_a_fixed_entry_goes_with_the_comment_above_it_and_nothing_else_does():
 
 
 def test_the_first_entry_can_go_and_comments_that_stand_apart_stay():
-    text, _ = updated(HAND, examined(empty=Verdict.KEPT))
+    text, _ = updated(HAND, examined(empty=Verdict.PASSED))
     begin, end = HAND.index("# the client"), HAND.index("# --- Counts")
     assert text == HAND[:begin] + HAND[end:]
 
@@ -378,9 +378,9 @@ def test_evidence_is_refreshed_in_its_place_and_the_rest_is_kept():
 
 
 def test_evidence_that_is_the_same_is_not_refreshed():
-    text, _ = updated(ENTRY, examined(empty=BROKEN))
-    assert updated(text, examined(empty=BROKEN)) == (text, [])
-    assert updated(text, examined(empty=BROKEN, seed=5)) == (text, [])
+    text, _ = updated(ENTRY, examined(empty=FAILED))
+    assert updated(text, examined(empty=FAILED)) == (text, [])
+    assert updated(text, examined(empty=FAILED, seed=5)) == (text, [])
 
 
 @pytest.mark.parametrize(
@@ -451,15 +451,15 @@ def test_an_unknown_rule_is_removed_with_its_reason_told():
     assert changes == ["removed: no.such-rule of mine, no rule that is asked of it; its reason was: as the client does"]
 
 
-def test_what_was_not_examined_is_not_removed():
+def test_what_was_not_tested_is_not_removed():
     text = ENTRY + entry(implementation='"other"') + entry(implementation='"gone"', rule='"no.such"')
-    for found in (examined(empty=Verdict.KEPT, whole=False), examined(empty=Verdict.NOT_EXERCISED)):
+    for found in (examined(empty=Verdict.PASSED, whole=False), examined(empty=Verdict.NOT_COVERED)):
         baseline = parse(text, "known.toml")
         assert writing.update(text, baseline, judge(baseline, [found], ["mine"]), [found]) == (text, [])
 
 
 def test_an_expired_entry_is_not_prolonged():
-    text, changes = updated(entry(expires="2020-01-01", actual='"0"', expected='"None"'), examined(empty=BROKEN))
+    text, changes = updated(entry(expires="2020-01-01", actual='"0"', expected='"None"'), examined(empty=FAILED))
     assert "expires = 2020-01-01" in text
     assert changes == [f"refreshed: {EMPTY} of mine, from 0 to 1 operations"]
 
@@ -467,7 +467,7 @@ def test_an_expired_entry_is_not_prolonged():
 def test_entries_that_are_written_inline_cannot_be_updated():
     text = f'known = [{{ implementation = "mine", rule = "{EMPTY}", reason = "x" }}]'
     with pytest.raises(BaselineError, match=r"known.toml: write each entry as a table of its own, \[\[known\]\]"):
-        updated(text, examined(empty=BROKEN))
+        updated(text, examined(empty=FAILED))
 
 
 def test_a_file_is_replaced_as_a_whole_and_keeps_its_mode(tmp_path):
@@ -504,7 +504,7 @@ def update(tmp_path):
     def begun(name):
         target = Target(name, "queue-class", name)
         gate = Gate(Options((target,), baseline=tmp_path / "known.toml", update_baseline=True), tmp_path)
-        found = made_reports.implementation(name, broken=[EMPTY])
+        found = made_reports.implementation(name, failed=[EMPTY])
         return partial(gate.update, made_reports.report(found), {name: True})
 
     return begun
@@ -537,7 +537,7 @@ def test_a_pipe_is_no_baseline(tmp_path):
 
 
 def test_an_empty_baseline_knows_nothing():
-    assert Baseline("known.toml").why_known("mine", BROKEN) == ""
+    assert Baseline("known.toml").why_known("mine", FAILED) == ""
     assert Baseline("known.toml").programs("mine") == []
 
 

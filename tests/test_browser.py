@@ -32,11 +32,11 @@ FLAGS = (
 HANGS = violation("queue.pop.fifo", stacks="Thread 1", script="".join(f"print({n})\n" for n in range(90)))
 ONE = report(
     implementation(
-        broken=["queue.pop.empty-none", "queue.close.twice", "queue.peek.then-push", HANGS], known=["queue.peek.then-push"]
+        failed=["queue.pop.empty-none", "queue.close.twice", "queue.peek.then-push", HANGS], known=["queue.peek.then-push"]
     )
 )
 THREE = report(*ONE.implementations, implementation("a.Right"), implementation(SCHEDULER, kinds.SCHEDULER), gate=["remove it"])
-OLD = report(implementation(broken=["queue.pop.empty-none"]), releases={"scrapy": "2.13.0"})
+OLD = report(implementation(failed=["queue.pop.empty-none"]), releases={"scrapy": "2.13.0"})
 PAGES = {
     "one.html": html.render(ONE),
     "three.html": html.render(THREE),
@@ -174,12 +174,12 @@ def test_a_search_looks_at_ids_sentences_and_reasons(browser):
 
 def test_boxes_filter_and_are_kept_in_the_address(browser):
     browser.open("three.html")
-    browser.choose("verdict", "broken")
+    browser.choose("verdict", "failed")
     browser.choose("verdict", "known")
     assert sorted(browser.shown) == ["queue.close.twice", "queue.peek.then-push", "queue.pop.empty-none", "queue.pop.fifo"]
     browser.choose("level", "SHOULD")
     assert browser.shown == ["queue.close.twice"]
-    assert browser.fragment == "?verdict=broken%2Cknown&level=SHOULD"
+    assert browser.fragment == "?verdict=failed%2Cknown&level=SHOULD"
     assert browser.said == f"1 of {len(rules(THREE))} rules"
     browser.one("#filters [type=reset]").click()
     WebDriverWait(browser.driver, 5).until(lambda _: browser.fragment == "")
@@ -187,7 +187,7 @@ def test_boxes_filter_and_are_kept_in_the_address(browser):
 
 
 def test_a_filtered_view_can_be_linked(browser):
-    browser.open("three.html", "#?q=pop&verdict=kept&in=a.Right")
+    browser.open("three.html", "#?q=pop&verdict=passed&in=a.Right")
     assert browser.one("[type=search]").get_attribute("value") == "pop"
     assert browser.shown
     assert {one.get_attribute("data-in") for one in browser.all("main [data-item]:not([hidden])")} == {"a.Right"}
@@ -195,7 +195,7 @@ def test_a_filtered_view_can_be_linked(browser):
 
 def test_a_number_leads_to_its_rules(browser):
     browser.open("one.html")
-    browser.one(".counts .broken.should a").click()
+    browser.one(".counts .failed.should a").click()
     assert browser.shown == ["queue.close.twice"]
     browser.driver.back()
     assert sorted(browser.shown) == rules(ONE)
@@ -231,7 +231,7 @@ def test_a_rule_is_found_by_its_id_among_several_implementations(browser):
 
 
 def test_a_link_to_a_rule_that_is_filtered_away_shows_it(browser):
-    browser.open("one.html", "#?verdict=kept")
+    browser.open("one.html", "#?verdict=passed")
     assert "queue.close.twice" not in browser.shown
     browser.run("location.hash = 'queue.close.twice'")
     WebDriverWait(browser.driver, 5).until(lambda _: "queue.close.twice" in browser.shown)
@@ -245,7 +245,7 @@ def test_an_address_that_names_nothing_shows_everything(browser, fragment):
 
 def test_broken_rules_are_open_and_others_open_by_the_keyboard(browser):
     browser.open("one.html")
-    assert {one.get_attribute("data-verdict") for one in browser.all(".rule[open]")} == {"broken", "known"}
+    assert {one.get_attribute("data-verdict") for one in browser.all(".rule[open]")} == {"failed", "known"}
     summary = browser.one("[data-rule='queue.len.count'] summary")
     browser.run("arguments[0].focus()", summary)
     ActionChains(browser.driver).send_keys(Keys.ENTER).perform()
@@ -431,7 +431,7 @@ def test_rows_that_differ_or_are_broken_or_found(browser):
     browser.choose("differs", "yes")
     assert sorted(table_rows(browser)) == ["queue.close.twice", "queue.peek.then-push", "queue.pop.fifo"]
     browser.choose("differs", "yes")
-    browser.choose("broken", "yes")
+    browser.choose("failed", "yes")
     assert len(table_rows(browser)) == 4
     browser.one("[type=search]").send_keys("every time")
     assert table_rows(browser) == ["queue.pop.empty-none"]

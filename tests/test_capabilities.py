@@ -4,11 +4,11 @@ import hashlib
 import re
 
 import pytest
-from kit import broken, examine, implementation, without_jobs
+from kit import examine, failed_rules, implementation, without_jobs
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 
-from gallery import QCRAWL
+from mutants import QCRAWL
 from queue_conformance.discovery.capabilities import (
     Capabilities,
     ClaimError,
@@ -31,8 +31,8 @@ from queue_conformance.verdicts import RunVerdict, Verdict
         ("queue_reference.disk.FifoDiskQueue", {"fifo", "ordered", "peek", "persistent", "filesystem", "serializes"}),
         ("queue_reference.memory.LifoMemoryQueue", {"lifo", "ordered", "peek"}),
         ("queuelib.queue.FifoDiskQueue", {"fifo", "ordered", "peek", "persistent", "filesystem", "chunked"}),
-        ("gallery.right.WithoutPeek", {"fifo", "ordered", "peek-stub"}),
-        ("gallery.right.Unordered", {"peek"}),
+        ("mutants.controls.WithoutPeek", {"fifo", "ordered", "peek-stub"}),
+        ("mutants.controls.Unordered", {"peek"}),
     ],
 )
 def test_capabilities_are_found(path, names):
@@ -56,8 +56,8 @@ def test_capabilities_are_found(path, names):
 def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered, pytestconfig):
     bulky = name == "SpillsOver" and not pytestconfig.getoption("--everything")  # it writes 100,000 items to files, in 10 CPU s
     meets = (lambda number, check: check.name != "queue.push.large") if bulky else without_jobs
-    report = examine(f"gallery.right_forgetful.{name}", claims, examples=25, meets=meets)
-    assert not broken(report)
+    report = examine(f"mutants.controls_forgetful.{name}", claims, examples=25, meets=meets)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert re.fullmatch(re.escape(covered) + r"\d+ of \d+ MUST rules apply", why(report))
 
@@ -73,21 +73,21 @@ def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered,
     ],
 )
 def test_a_queue_may_order_by_priority(name, claims, covered):
-    report = examine(f"gallery.by_priority.{name}", claims, examples=25, meets=without_jobs)
-    assert not broken(report)
+    report = examine(f"mutants.by_priority.{name}", claims, examples=25, meets=without_jobs)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert why(report).startswith(covered)
 
 
 def test_a_priority_that_is_claimed_is_a_must():
-    report = examine("gallery.by_priority.ClaimsToBeLowestFirst", {"priority": "lower-first"}, only="queue.pop.priority")
-    assert [verdict.rule.id for verdict in report.broken(Level.MUST)] == ["queue.pop.priority"]
+    report = examine("mutants.by_priority.ClaimsToBeLowestFirst", {"priority": "lower-first"}, only="queue.pop.priority")
+    assert [verdict.rule.id for verdict in report.failed_rules(Level.MUST)] == ["queue.pop.priority"]
 
 
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
 def test_an_asynchronous_queue_is_held_to_what_its_files_show():
-    report = examine("gallery.async_disk.BeginsAnew", only="aqueue.persist.reopen")
-    assert broken(report) == {"aqueue.persist.reopen"}
+    report = examine("mutants.async_disk.BeginsAnew", only="aqueue.persist.reopen")
+    assert failed_rules(report) == {"aqueue.persist.reopen"}
 
 
 def test_what_is_there_cannot_be_disclaimed():
@@ -101,11 +101,11 @@ def test_what_is_there_cannot_be_disclaimed():
 @pytest.mark.parametrize(
     ("path", "held"),
     [
-        ("gallery.forgetful.RemovesItsFile", {"persistent": "it writes files below its key"}),
-        ("gallery.forgetful.NeverLoads", {"persistent": "queuelib.queue.FifoDiskQueue is documented so"}),
-        ("gallery.forgetful.StoresNothing", {"persistent": "it takes a path"}),
-        ("gallery.forgetful.FifoTurnedRound", {"order": "FIFO"}),
-        ("gallery.forgetful.KeepsOnlyWhatWasSeen", {"persistent": "it refuses in the next run what it lost in the last one"}),
+        ("mutants.forgetful.RemovesItsFile", {"persistent": "it writes files below its key"}),
+        ("mutants.forgetful.NeverLoads", {"persistent": "queuelib.queue.FifoDiskQueue is documented so"}),
+        ("mutants.forgetful.StoresNothing", {"persistent": "it takes a path"}),
+        ("mutants.forgetful.FifoTurnedRound", {"order": "FIFO"}),
+        ("mutants.forgetful.KeepsOnlyWhatWasSeen", {"persistent": "it refuses in the next run what it lost in the last one"}),
         ("scrapy.squeues.PickleLifoDiskQueue", {}),
         ("queuelib.queue.LifoSQLiteQueue", {}),
         ("scrapy.core.scheduler.Scheduler", {}),
@@ -203,7 +203,7 @@ class LowestFirst(LastFirst):
 
 @pytest.mark.parametrize("name", ["LastFirst", "LowestFirst"])
 def test_another_order_is_not_taken_for_slots(name):
-    report = examine(f"test_capabilities.{name}", only="preflight")
+    report = examine(f"test_capabilities.{name}", only="smoke check")
     assert "slots" not in report.offers
 
 
@@ -266,8 +266,8 @@ class LooksAtUrls(RFPDupeFilter):
 def test_a_filter_is_bound_by_what_it_inherits(name, level):
     report = examine(f"test_capabilities.{name}", examples=10)
     verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
-    assert verdicts["dupefilter.seen.equivalence"].verdict is Verdict.BROKEN
+    assert verdicts["dupefilter.seen.equivalence"].verdict is Verdict.FAILED
     assert verdicts["dupefilter.seen.equivalence"].rule.level is level
     assert ("persistent" in report.offers) == (name != "ComparesUrls")
     expected = RunVerdict.CONFORMANT if level is Level.SHOULD else RunVerdict.NON_CONFORMANT
-    assert report.verdict is expected, broken(report)
+    assert report.verdict is expected, failed_rules(report)

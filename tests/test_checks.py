@@ -1,22 +1,22 @@
-"""Every rule has a check and a broken implementation, and no check speaks of rules that do not exist."""
+"""Every rule has a check and a mutant, and no check speaks of rules that do not exist."""
 
 import importlib
 
 import pytest
 
-from gallery import QCRAWL, exhibits
+from mutants import QCRAWL, all_mutants
 from queue_conformance.engine.registry import check, checks_of
 from queue_conformance.kinds import BYTE_QUEUE
 from queue_conformance.kinds.queue.checks import length
-from queue_conformance.running.preflight import claims_of, preflight_of
+from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import all_kinds
 
-CHECKS = {kind: [preflight_of(kind), claims_of(kind), *checks_of(kind)] for kind in all_kinds()}
-EXAMINED = [rule for rule in load().values() if rule.examined]
+CHECKS = {kind: [smoke_check_of(kind), claims_of(kind), *checks_of(kind)] for kind in all_kinds()}
+EXAMINED = [rule for rule in load().values() if rule.tested]
 
 
-def test_checks_name_only_rules_that_are_examined():
+def test_checks_name_only_rules_that_are_tested():
     named = {rule for checks in CHECKS.values() for found in checks for rule in found.rules}
     assert named <= {rule.id for rule in EXAMINED}
 
@@ -26,24 +26,24 @@ def test_every_rule_has_a_check_for_each_of_its_kinds():
     assert [(rule.id, kind) for rule in EXAMINED for kind in rule.kinds if rule.id not in checked[kind]] == []
 
 
-def test_a_check_that_is_named_after_a_rule_examines_it():
+def test_a_check_that_is_named_after_a_rule_tests_it():
     checks = [found for checks in CHECKS.values() for found in checks if found.name in load()]
     assert [found.name for found in checks if found.name != found.rules[0]] == []
 
 
-def test_every_rule_has_an_exhibit_in_the_gallery():
-    shown = {rule for exhibit in exhibits() for rule in exhibit.rules}
+def test_every_rule_has_an_mutant_in_the_mutants():
+    shown = {rule for mutant in all_mutants() for rule in mutant.fails}
     wanted = {rule.id for rule in EXAMINED if QCRAWL or rule.profiles != {"qcrawl"}}
     assert wanted - shown == set()
 
 
-def test_the_gallery_names_only_rules_that_are_examined():
-    assert all(load()[rule].examined for exhibit in exhibits() for rule in exhibit.rules)
+def test_the_mutants_names_only_rules_that_are_tested():
+    assert all(load()[rule].tested for mutant in all_mutants() for rule in mutant.fails)
 
 
 def test_two_checks_of_one_kind_cannot_have_one_name():
     with pytest.raises(ValueError, match="two checks are called"):
-        check("queue.pop.fifo", kinds=[BYTE_QUEUE])(lambda bench: None)
+        check("queue.pop.fifo", kinds=[BYTE_QUEUE])(lambda context: None)
 
 
 def test_a_module_with_checks_may_be_imported_again():

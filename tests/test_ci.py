@@ -26,7 +26,7 @@ from queue_reference.memory import FifoMemoryQueue
 class Right(FifoMemoryQueue):
     pass
 
-class Broken(FifoMemoryQueue):
+class Failing(FifoMemoryQueue):
     def __len__(self):
         return super().__len__() + 1
 
@@ -68,9 +68,9 @@ def right(once, workspace):
 
 
 @pytest.fixture(scope="module")
-def broken(once, workspace):
+def failed(once, workspace):
     """The action, played on a broken queue."""
-    return once("broken-job", lambda: played(workspace("Broken"), args="-k machine"))
+    return once("broken-job", lambda: played(workspace("Failed"), args="-k machine"))
 
 
 def uses(runner, action):
@@ -92,24 +92,24 @@ def test_a_right_queue_passes(right):
     assert "CONFORMANT" in (right.workspace.parent / "summary.md").read_text()  # the summary of the job
 
 
-def test_a_broken_queue_fails_the_job_and_its_report_is_kept(broken):
-    assert broken.status == 1
-    assert broken.outputs["verdict"] == "NON-CONFORMANT"
-    assert uses(broken, "actions/upload-artifact") == {
+def test_a_broken_queue_fails_the_job_and_its_report_is_kept(failed):
+    assert failed.status == 1
+    assert failed.outputs["verdict"] == "NON-CONFORMANT"
+    assert uses(failed, "actions/upload-artifact") == {
         "name": "queue-conformance",
-        "path": str(broken.workspace / "queue-conformance"),
+        "path": str(failed.workspace / "queue-conformance"),
         "if-no-files-found": "ignore",
     }
-    report = jsonl.read(broken.workspace / "queue-conformance" / "report.jsonl")
-    assert report.implementations[0].broken(Level.MUST)
+    report = jsonl.read(failed.workspace / "queue-conformance" / "report.jsonl")
+    assert report.implementations[0].failed(Level.MUST)
 
 
-def test_what_failed_is_kept_for_the_next_run(broken):
-    saved = uses(broken, "actions/cache/save")
-    restored = uses(broken, "actions/cache/restore")
+def test_what_failed_is_kept_for_the_next_run(failed):
+    saved = uses(failed, "actions/cache/save")
+    restored = uses(failed, "actions/cache/restore")
     assert saved == {"path": restored["path"], "key": restored["key"]}
     first, second = saved["path"].splitlines()
-    assert (broken.workspace / first / "v" / "queue-conformance" / "failing-programs").is_file()
+    assert (failed.workspace / first / "v" / "queue-conformance" / "failing-programs").is_file()
     assert second == "./.hypothesis"
     assert all(restored["key"].startswith(prefix) for prefix in restored["restore-keys"].splitlines())
 
@@ -124,10 +124,10 @@ def test_an_error_is_no_verdict_even_if_an_old_report_is_there(workspace, right,
 
 
 def test_of_several_classes_the_worst_counts(workspace):
-    runner = played(workspace(), queue_class="queues.Right\nqueues.Broken", args=QUICK)
+    runner = played(workspace(), queue_class="queues.Right\nqueues.Failing", args=QUICK)
     assert (runner.status, runner.outputs["verdict"]) == (1, "NON-CONFORMANT")
     report = jsonl.read(Path(runner.outputs["report"]) / "report.jsonl")
-    assert [found.path for found in report.implementations] == ["queues.Right", "queues.Broken"]
+    assert [found.path for found in report.implementations] == ["queues.Right", "queues.Failing"]
 
 
 def test_the_level_decides_what_fails_the_job(workspace):
@@ -386,7 +386,7 @@ def test_the_badge_is_published_on_a_branch_of_its_own_again_and_again(tmp_path)
         assert git("ls-tree", "--name-only", "badges", directory=origin) == "conformance.svg\n"
 
 
-@pytest.mark.parametrize(("name", "status"), [("Right", 0), ("Broken", 1)])
+@pytest.mark.parametrize(("name", "status"), [("Right", 0), ("Failed", 1)])
 def test_the_job_for_gitlab_runs(workspace, name, status):
     directory = workspace(name)
     job = GITLAB["conformance"]

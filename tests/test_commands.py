@@ -9,21 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import write_gallery
+import write_mutants
 from kit import FIFO_MEMORY, TESTS, run_script
 
-from gallery import QCRAWL
+from mutants import QCRAWL
 from queue_conformance import __main__ as commands
 from queue_conformance.kinds import DUPEFILTER
 from queue_conformance.replay import LAST
 from queue_conformance.reports import Origin, Report, jsonl
 from queue_conformance.specification import CAPABILITIES, Level, load, words
-from queue_conformance.specification.explanation import gallery
+from queue_conformance.specification.explanation import mutants
 
 REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\") raised by queue.close()"
-HANGS = "still broken: it hangs: Timeout (0:00:00.100000)!"
-MUST = "gallery.memory.PeeksAtTheNewest"
-SHOULD = "gallery.memory.ClosesOnce"
+HANGS = "still failing: it hangs: Timeout (0:00:00.100000)!"
+MUST = "mutants.memory.PeeksAtTheNewest"
+SHOULD = "mutants.memory.ClosesOnce"
 PROGRAM = "queue-conformance"
 
 
@@ -120,7 +120,7 @@ def test_rules_are_written_as_json(run):
     (rule,) = json.loads("\n".join(lines))
     assert (rule["id"], rule["level"], rule["needs"]) == ("queue.pop.fifo", "MUST", ["fifo"])
     assert rule["kinds"] == ["downstream-queue", "byte-queue"]
-    assert {"name": "memory.ClaimsToBeFifo", "sentence": "It is LIFO, and its author claims FIFO."} in rule["gallery"]
+    assert {"name": "memory.ClaimsToBeFifo", "sentence": "It is LIFO, and its author claims FIFO."} in rule["mutants"]
 
 
 @pytest.mark.parametrize("columns", [60, 90, 200])
@@ -152,15 +152,15 @@ def test_what_a_rule_says_of_itself_is_told(run, monkeypatch):
     monkeypatch.setattr(commands, "load", lambda: {rule.id: rule})
     _, lines, _ = run("explain", rule.id)
     assert "  why       Otherwise it is late." in lines
-    assert "  examined  Pushes and pops." in lines
+    assert "  tested    Pushes and pops." in lines
     assert "  since     Scrapy 2.19" in lines
     text = " ".join(" ".join(lines).split())
     assert "unless it is claimed that what it holds survives the death of the process or it is claimed that several" in text
 
 
-def test_why_a_rule_is_not_examined_is_told(run):
+def test_why_a_rule_is_not_tested_is_told(run):
     _, lines, _ = run("explain", "queue.persist.power-loss")
-    assert any(line.startswith("  examined  not at all, it is untestable: needs faults of the block device") for line in lines)
+    assert any(line.startswith("  tested    not at all, it is untestable: needs faults of the block device") for line in lines)
 
 
 def test_every_rule_can_be_explained(run):
@@ -211,13 +211,13 @@ def test_rules_are_looked_up_without_what_runs_need():
     assert not loaded & {"scrapy", "twisted", "hypothesis", "pytest", "queuelib"}
 
 
-@pytest.mark.skipif(not QCRAWL, reason="a part of the gallery needs qCrawl")
-def test_the_installed_copy_of_the_gallery_is_up_to_date():
-    assert write_gallery.FILE.read_text("utf-8") == write_gallery.rendered(), "run python tests/write_gallery.py"
+@pytest.mark.skipif(not QCRAWL, reason="a part of the mutants needs qCrawl")
+def test_the_installed_copy_of_the_mutants_is_up_to_date():
+    assert write_mutants.FILE.read_text("utf-8") == write_mutants.rendered(), "run python tests/write_mutants.py"
 
 
-def test_every_rule_that_is_examined_names_what_it_catches():
-    assert gallery().keys() == {name for name, rule in load().items() if rule.examined}
+def test_every_rule_that_is_tested_names_what_it_catches():
+    assert mutants().keys() == {name for name, rule in load().items() if rule.tested}
 
 
 # --- compare ---------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_a_report_is_written_in_other_forms(run, written, tmp_path):
 
 def test_without_a_file_a_report_is_shown(run, written):
     lines = run("report", written(MUST))[1]
-    assert "  verdict: NON-CONFORMANT (1 MUST rule is broken)" in lines
+    assert "  verdict: NON-CONFORMANT (1 MUST rule failed)" in lines
     assert len(run("report", written(MUST), "--verbose")[1]) > len(lines)
 
 
@@ -320,7 +320,7 @@ def test_the_last_run_needs_no_file(run, wrong, written, monkeypatch, tmp_path):
     (tmp_path / LAST).parent.mkdir(parents=True)
     (tmp_path / LAST).write_bytes(written(SHOULD).read_bytes())
     assert run("issue", "queue.close.twice") == run("issue", written(SHOULD), "queue.close.twice")
-    assert wrong("issue", "queue.len.count").endswith("is not broken in the report but kept; there is nothing to report")
+    assert wrong("issue", "queue.len.count").endswith("is not failing in the report but passed; there is nothing to report")
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ def test_the_last_run_needs_no_file(run, wrong, written, monkeypatch, tmp_path):
 
 @pytest.fixture
 def path(monkeypatch):
-    """Let scripts import the gallery."""
+    """Let scripts import the mutants."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (TESTS, TESTS.parent / "reference", TESTS.parent))))
 
 
@@ -338,12 +338,12 @@ def test_a_broken_rule_is_replayed(run, written):
     assert status == 1
     assert lines[0] == "Traceback (most recent call last):"
     raised = "AttributeError: 'ClosesOnce' object has no attribute '_requests'"
-    assert lines[-2:] == [raised, f"queue.close.twice ({SHOULD}): still broken: {raised}"]
+    assert lines[-2:] == [raised, f"queue.close.twice ({SHOULD}): still failing: {raised}"]
 
 
 def test_a_rule_that_was_fixed_is_not_broken_any_more(run, found, tmp_path, monkeypatch):
     (verdict,) = [verdict for verdict in found[SHOULD].verdicts if verdict.violation]
-    script = verdict.violation.script.replace("from gallery.memory import", "from mine import")
+    script = verdict.violation.script.replace("from mutants.memory import", "from mine import")
     fixed = replace(verdict, violation=replace(verdict.violation, script=script))
     file = tmp_path / "report.jsonl"
     file.write_text(jsonl.render(Report((replace(found[SHOULD], verdicts=(fixed,)),))))
@@ -353,7 +353,7 @@ def test_a_rule_that_was_fixed_is_not_broken_any_more(run, found, tmp_path, monk
     )
     monkeypatch.setenv("PYTHONPATH", str(TESTS.parent / "reference"))
     status, lines, _ = run("replay", file, "queue.close.twice")
-    assert (status, lines) == (0, [f"queue.close.twice ({SHOULD}): not broken any more: the script ended without an error"])
+    assert (status, lines) == (0, [f"queue.close.twice ({SHOULD}): not failing any more: the script ended without an error"])
     assert {path.name for path in tmp_path.iterdir()} <= {"mine.py", "report.jsonl", "__pycache__"}
 
 
@@ -374,8 +374,8 @@ def with_script(found, tmp_path, *scripts):
 @pytest.mark.parametrize(
     ("script", "status", "line"),
     [
-        ("print('fine')", 0, "not broken any more: the script ended without an error"),
-        ("assert 1 == 2, 'not\\nequal'", 1, "still broken: AssertionError: not"),
+        ("print('fine')", 0, "not failing any more: the script ended without an error"),
+        ("assert 1 == 2, 'not\\nequal'", 1, "still failing: AssertionError: not"),
         ("import faulthandler, time\nfaulthandler.dump_traceback_later(0.1, exit=True)\ntime.sleep(9)", 1, HANGS),
         ("import sys; sys.exit(3)", 2, "fails differently: the script ended with status 3"),
         ("import os; os.kill(os.getpid(), 11)", 2, "fails differently: the script was ended by SIGSEGV"),
@@ -383,16 +383,16 @@ def with_script(found, tmp_path, *scripts):
         (
             "'faulthandler.dump_traceback_later(5)'; import time; time.sleep(60)",
             1,
-            "still broken: the script did not end within 0.5 s",
+            "still failing: the script did not end within 0.5 s",
         ),
         ("1 / 0", 2, f"fails differently: ZeroDivisionError: division by zero; what was reported is: {REPORTED}"),
-        ("None.close()", 1, "still broken: AttributeError: 'NoneType' object has no attribute 'close'"),
+        ("None.close()", 1, "still failing: AttributeError: 'NoneType' object has no attribute 'close'"),
         (
             "None.push(1)",
             2,
             f"fails differently: AttributeError: 'NoneType' object has no attribute 'push'; what was reported is: {REPORTED}",
         ),
-        ("def check(): assert False\ncheck()", 1, "still broken: AssertionError"),
+        ("def check(): assert False\ncheck()", 1, "still failing: AssertionError"),
         (
             "import json.tool, ast\nast.literal_eval(5)",
             2,
@@ -403,7 +403,7 @@ def with_script(found, tmp_path, *scripts):
             2,
             f"fails differently: ExceptionGroup: a (1 sub-exception); what was reported is: {REPORTED}",
         ),
-        ("import os, time; os.fork() or time.sleep(60)", 0, "not broken any more: the script ended without an error"),
+        ("import os, time; os.fork() or time.sleep(60)", 0, "not failing any more: the script ended without an error"),
     ],
 )
 def test_how_a_script_ends_says_whether_its_rule_is_broken(run, found, tmp_path, script, status, line):
@@ -416,7 +416,10 @@ def test_all_that_broke_a_rule_are_replayed_or_the_one_that_is_named(run, found,
     file = with_script(found, tmp_path, "assert False", "print(1)")
     status, lines, _ = run("replay", file, "queue.close.twice")
     assert status == 1
-    assert [line.partition(": ")[0] for line in lines if "broken" in line] == ["queue.close.twice (n0)", "queue.close.twice (n1)"]
+    assert [line.partition(": ")[0] for line in lines if "queue.close.twice (n" in line] == [
+        "queue.close.twice (n0)",
+        "queue.close.twice (n1)",
+    ]
     status, lines, _ = run("replay", file, "queue.close.twice", "--implementation=n1")
     assert (status, lines[0]) == (0, "1")
 
@@ -442,11 +445,11 @@ def test_a_class_that_cannot_be_imported_is_no_broken_rule(run, found, tmp_path)
     ("arguments", "message"),
     [
         (["queue.pop.fif"], "replay: the report has no rule 'queue.pop.fif'; did you mean 'queue.pop.fifo' or "),
-        (["claims.true"], "replay: claims.true is not broken in the report but not applicable; there is nothing to replay"),
-        (["queue.len.count"], "replay: queue.len.count is not broken in the report but kept; there is nothing to replay"),
+        (["claims.true"], "replay: claims.true is not failing in the report but not applicable; there is nothing to replay"),
+        (["queue.len.count"], "replay: queue.len.count is not failing in the report but passed; there is nothing to replay"),
         (
-            ["queue.close.twice", "--implementation=gallery.memory.ClosesTwice"],
-            "replay: the report has no implementation 'gallery.memory.ClosesTwice'; did you mean 'gallery.memory.ClosesOnce'?",
+            ["queue.close.twice", "--implementation=mutants.memory.ClosesTwice"],
+            "replay: the report has no implementation 'mutants.memory.ClosesTwice'; did you mean 'mutants.memory.ClosesOnce'?",
         ),
         (
             ["queue.close.twice", "--time-limit=0"],

@@ -9,7 +9,7 @@ from queue_conformance.reports import Report
 from queue_conformance.reports.comparison import Change, compare, render
 from queue_conformance.verdicts import RunVerdict, Verdict
 
-MUST = "gallery.memory.PeeksAtTheNewest"
+MUST = "mutants.memory.PeeksAtTheNewest"
 RULE = "queue.peek.equals-pop"
 
 
@@ -59,35 +59,35 @@ def test_a_report_is_no_worse_than_itself(right):
 def test_a_newly_broken_rule_is_worse_and_shows_its_evidence(right, wrong):
     found, lines = one(right, replace(wrong, name=FIFO_MEMORY))
     assert found.worse
-    assert by_change(found)[Change.NEWLY_BROKEN] == RULE
+    assert by_change(found)[Change.NEWLY_FAILED] == RULE
     assert "verdict: CONFORMANT -> NON-CONFORMANT" in lines
-    index = lines.index(f"newly broken MUST {RULE} (was kept)")
+    index = lines.index(f"newly failed MUST {RULE} (passed before)")
     (violation,) = [verdict.violation for verdict in wrong.verdicts if verdict.violation]
     assert lines[index + 1].startswith(f"expected {violation.expected}, got ")
-    assert lines[-1] == "worse: 1 rule newly broken, 2 rules no longer kept, 1 verdict lower"
+    assert lines[-1] == "worse: 1 rule newly failed, 2 rules no longer passed, 1 verdict lower"
 
 
 def test_a_fixed_rule_is_better(right, wrong):
     found, lines = one(replace(wrong, name=FIFO_MEMORY), right)
     assert not found.worse
     assert "verdict: NON-CONFORMANT -> CONFORMANT" in lines
-    assert f"newly kept MUST {RULE} (was broken)" in lines
-    assert lines[-1] == "nothing is worse; better: 3 rules newly kept"
+    assert f"newly passed MUST {RULE} (failed before)" in lines
+    assert lines[-1] == "nothing is worse; better: 3 rules newly passed"
 
 
 @pytest.mark.parametrize(
     ("verdict", "change", "worse"),
     [
-        (Verdict.NOT_EXERCISED, Change.NO_LONGER_KEPT, True),
-        (Verdict.BLOCKED, Change.NO_LONGER_KEPT, True),
+        (Verdict.NOT_COVERED, Change.NO_LONGER_PASSED, True),
+        (Verdict.BLOCKED, Change.NO_LONGER_PASSED, True),
         (Verdict.NOT_APPLICABLE, Change.OTHER, False),
     ],
 )
-def test_a_rule_that_nobody_examines_any_more_is_worse(right, verdict, change, worse):
+def test_a_rule_that_nobody_tests_any_more_is_worse(right, verdict, change, worse):
     found, lines = one(right, changed(right, RULE, verdict, "its check was not run"))
     assert by_change(found) == {change: RULE}
     assert found.worse is worse
-    index = lines.index(f"{change} MUST {RULE} (was kept, is {verdict})")
+    index = lines.index(f"{change} MUST {RULE} (passed before, {verdict} now)")
     assert lines[index + 1] == "its check was not run"
 
 
@@ -95,7 +95,7 @@ def test_new_rules_and_those_that_are_gone_are_listed(right):
     found, lines = one(without(right, RULE), without(right, "queue.len.count"))
     assert by_change(found) == {Change.NEW: RULE, Change.GONE: "queue.len.count"}
     assert not found.worse
-    assert f"new, kept: {RULE}" in lines
+    assert f"new, passed: {RULE}" in lines
     assert "gone: queue.len.count" in lines
     assert lines[-1] == "nothing is worse"
 
@@ -104,7 +104,7 @@ def test_a_new_rule_that_is_broken_is_worse_only_if_the_verdict_falls(wrong):
     old = without(wrong, RULE)
     found, lines = one(old, wrong)
     assert not found.worse
-    assert f"new rule MUST {RULE} (is broken)" in lines
+    assert f"new rule MUST {RULE} (failed)" in lines
     found, lines = one(replace(old, verdict=RunVerdict.CONFORMANT), wrong)
     assert found.worse
     assert lines[-1] == "worse: 1 verdict lower"
@@ -140,7 +140,7 @@ def test_one_in_each_report_are_compared_whatever_they_are_called(right, wrong):
 def test_an_implementation_that_is_gone_is_worse_and_a_new_one_is_not(right, wrong):
     found = compare(Report((right, wrong)), Report((right,)))
     assert (found.gone, found.worse) == ((MUST,), True)
-    assert [*render(found)][-1] == "worse: 1 implementation not examined any more"
+    assert [*render(found)][-1] == "worse: 1 implementation not tested any more"
     found = compare(Report((right,)), Report((right, wrong)))
     assert ([added.name for added in found.added], found.worse) == ([MUST], False)
     assert "  not in the old report; verdict: NON-CONFORMANT" in [*render(found)]
@@ -155,7 +155,7 @@ def test_a_new_error_is_worse(right):
 def test_what_is_known_to_be_broken_is_said_so(right, wrong):
     known = tuple(replace(verdict, known="soon") if verdict.violation else verdict for verdict in wrong.verdicts)
     _, lines = one(right, replace(wrong, verdicts=known))
-    assert f"newly broken MUST {RULE} (was kept; known: soon)" in lines
+    assert f"newly failed MUST {RULE} (passed before; known: soon)" in lines
 
 
 def test_what_else_differs_is_told(right):

@@ -1,4 +1,4 @@
-"""Duplicates filters and keepers of spider state: in real crawls, when they take their time, and as state machines."""
+"""Dupefilters and spider-state extensions: in real crawls, when they take their time, and as state machines."""
 
 import json
 import subprocess
@@ -7,10 +7,10 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import DUPEFILTER, STATE, TESTS, alone, bench, broken, examine, further
+from kit import DUPEFILTER, STATE, TESTS, alone, context, examine, failed_rules, further
 
-from queue_conformance.engine.outcomes import RuleBroken
-from queue_conformance.entrances.stateful import state_machine
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds.dupefilter.model import DupeFilterModel
 from queue_conformance.kinds.spider_state.model import StateModel
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -73,44 +73,44 @@ def test_the_references_work_in_crawls(tmp_path):
 def test_the_reference_filter_loses_nothing_in_a_crash():
     report = examine(DUPEFILTER, {"crash-safe": "yes"})
     assert report.verdict is RunVerdict.CONFORMANT
-    assert not broken(report)
-    kept = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
-    assert {"dupefilter.crash.loss", "dupefilter.crash.then-clean", "dupefilter.format.unknown"} <= kept
+    assert not failed_rules(report)
+    passed = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASSED}
+    assert {"dupefilter.crash.loss", "dupefilter.crash.then-clean", "dupefilter.format.unknown"} <= passed
 
 
 @pytest.mark.parametrize(
     "name", ["OpensLater", *further("WithRequestFingerprint", "LogsWhatItAsks", "KeepsOneFileForEachSpider")]
 )
 def test_another_right_filter_keeps_every_rule(name):
-    report = examine(f"gallery.dupefilters.{name}")
-    assert not broken(report)
+    report = examine(f"mutants.dupefilters.{name}")
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_filter_may_refuse_torn_records(seed):
-    report = examine("gallery.dupefilters.RefusesTornRecords", seed=seed, only={"dupefilter.crash.then-clean", "full-disk"})
-    assert not broken(report)
+    report = examine("mutants.dupefilters.RefusesTornRecords", seed=seed, only={"dupefilter.crash.then-clean", "full-disk"})
+    assert not failed_rules(report)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", ["Bloom", *further("ShortensFingerprints")])
 def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
-    report = examine(f"gallery.dupefilters.{name}", {"probabilistic": "yes"}, seed=seed)
-    assert not broken(report)
+    report = examine(f"mutants.dupefilters.{name}", {"probabilistic": "yes"}, seed=seed)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
 
 
 @pytest.mark.parametrize(("name", "claims"), [("SharedDupeFilter", {"shared": "yes"}), *further(("ClearsWhatIsShared", {}))])
 def test_a_right_filter_behind_a_server_keeps_every_rule(name, claims):
     report = examine(
-        f"gallery.dupefilters.{name}",
+        f"mutants.dupefilters.{name}",
         claims,
         examples=30,
         settings={"REDIS_URL": "redis://{host}:{port}/0"},
         server="redis",
     )
-    assert not broken(report)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
 
 
@@ -129,25 +129,25 @@ def test_a_right_component_passes_as_a_state_machine(path):
     ("path", "rule"),
     [
         ("scrapy.dupefilters.RFPDupeFilter", "dupefilter.crash.then-clean"),
-        ("gallery.states.SavesPausesOnly", "state.saved"),
+        ("mutants.states.SavesPausesOnly", "state.saved"),
         *further(
-            ("gallery.dupefilters.ForgetsTheLast", "dupefilter.persist.resume"),
-            ("gallery.states.SavesInPlace", "state.failed-save-keeps"),
+            ("mutants.dupefilters.ForgetsTheLast", "dupefilter.persist.resume"),
+            ("mutants.states.SavesInPlace", "state.failed-save-keeps"),
         ),
     ],
 )
 def test_a_failing_state_machine_names_the_rule(path, rule):
-    assert alone(lambda: rules_broken_by_the_machine_of(path)) == {rule}
+    assert alone(lambda: rules_failed_by_the_machine_of(path)) == {rule}
 
 
-def rules_broken_by_the_machine_of(path):
-    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+def rules_failed_by_the_machine_of(path):
+    with pytest.raises((RuleFailed, ExceptionGroup)) as caught:
         run_state_machine_as_test(state_machine(path), settings=settings(QUICK, max_examples=200, derandomize=True))
     return {failure.rule for failure in getattr(caught.value, "exceptions", [caught.value])}
 
 
 def test_what_a_class_keeps_in_memory_is_not_persistent():
-    with bench("gallery.dupefilters.SharesAcrossCrawls") as found:
+    with context("mutants.dupefilters.SharesAcrossCrawls") as found:
         assert not found.offers("persistent")
 
 

@@ -9,7 +9,7 @@ from queue_conformance.verdicts import RunVerdict, Verdict
 
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
 REFERENCE = "queue_reference.redis.FifoRedisQueue"
-LEAKY = "gallery.redis.RaisesWhatTheClientRaises"
+LEAKY = "mutants.redis.RaisesWhatTheClientRaises"
 TRANSIENT = "queue.push.transient-error"  # a rule of one contract
 CLEAN = "queue.ctor.empty-clean"  # a rule of the other
 
@@ -26,10 +26,10 @@ def test_a_queue_whose_server_is_named_is_held_to_the_documented_interface():
     (found,) = measured(LEAKY).implementations
     assert found.profile == "external-queue"
     assert found.verdict is RunVerdict.NON_CONFORMANT
-    assert verdicts(found)[TRANSIENT] is Verdict.BROKEN
+    assert verdicts(found)[TRANSIENT] is Verdict.FAILED
     assert CLEAN not in verdicts(found)
     assert found.also.profile == "scrapy"
-    assert verdicts(found.also)[CLEAN] is Verdict.KEPT
+    assert verdicts(found.also)[CLEAN] is Verdict.PASSED
     assert TRANSIENT not in verdicts(found.also)
 
 
@@ -39,7 +39,7 @@ def test_what_another_contract_finds_fails_no_run():
     assert found.profile == "scrapy"
     assert found.also.profile == "external-queue"
     assert found.also.verdict is RunVerdict.NON_CONFORMANT
-    assert verdicts(found.also)[TRANSIENT] is Verdict.BROKEN
+    assert verdicts(found.also)[TRANSIENT] is Verdict.FAILED
     assert found.verdict is RunVerdict.PARTIAL  # few checks were run
     assert not report.failed
 
@@ -53,7 +53,7 @@ def test_what_another_contract_finds_is_no_failed_test(pytester, monkeypatch):
     assert result.ret == 0
     result.stdout.fnmatch_lines(["  by the profile external-queue, which fails no run: NON-CONFORMANT*", f"*{TRANSIENT}*"])
     (found,) = jsonl.read(pytester.path / "r.jsonl").implementations
-    assert verdicts(found.also)[TRANSIENT] is Verdict.BROKEN
+    assert verdicts(found.also)[TRANSIENT] is Verdict.FAILED
 
 
 class Handmade:
@@ -91,13 +91,13 @@ def test_a_queue_that_scrapy_could_not_build_is_held_to_what_scrapy_relies_on():
 
 def test_an_error_of_a_name_of_its_own_is_known_to_the_documented_interface_alone():
     rule = "queue.push.serialization-error"
-    (found,) = measured("gallery.right.NamesItsOwnError", rules=[rule]).implementations
-    assert verdicts(found)[rule] is Verdict.KEPT
-    assert verdicts(found.also)[rule] is Verdict.BROKEN
+    (found,) = measured("mutants.controls.NamesItsOwnError", rules=[rule]).implementations
+    assert verdicts(found)[rule] is Verdict.PASSED
+    assert verdicts(found.also)[rule] is Verdict.FAILED
 
 
 def test_a_queue_without_a_server_has_one_contract():
-    assert examine("queue_reference.disk.FifoDiskQueue", only="preflight").also is None
+    assert examine("queue_reference.disk.FifoDiskQueue", only="smoke").also is None
 
 
 def test_every_form_of_a_report_tells_of_the_second_contract(tmp_path):

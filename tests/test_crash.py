@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from kit import FIFO_BYTES, FIFO_MEMORY, bench, broken, examine
+from kit import FIFO_BYTES, FIFO_MEMORY, context, examine, failed_rules
 
-from gallery.right import LogByteQueue
+from mutants.controls import LogByteQueue
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine import process
 from queue_conformance.engine.child import Died
@@ -20,7 +20,7 @@ from queue_conformance.engine.registry import checks_of
 from queue_conformance.kinds.queue.checks.crash import sigkill_leaves_a_queue_that_works, workloads
 from queue_conformance.script_support.kills import die, kill_at_line, kill_in_write, tear_write
 
-LOG = "gallery.right.LogByteQueue"
+LOG = "mutants.controls.LogByteQueue"
 
 
 def process_is_gone(pid):
@@ -116,7 +116,7 @@ def swept(b):
 
 def test_nothing_is_left_after_a_sweep():
     before = children()
-    with bench(LOG) as b:
+    with context(LOG) as b:
         b.examples = 20
         assert swept(b)
     assert children() == before
@@ -183,19 +183,19 @@ class TestKill:
 
 class TestAccount:
     def test_a_crash_that_does_not_hit_has_none(self):
-        with bench(LOG) as b:
+        with context(LOG) as b:
             assert counted(b, "open push:10", Kill(When.LINE, 1000)) is None
 
     def test_a_right_queue_has_everything_and_works(self):
-        with bench(FIFO_BYTES) as b:
+        with context(FIFO_BYTES) as b:
             assert not +counted(b, "open push:10 push:11 pop push:12")
 
     def test_a_long_workload_fits(self):
-        with bench(FIFO_BYTES) as b:
+        with context(FIFO_BYTES) as b:
             assert not +counted(b, " ".join(["open", *(f"push:{number}" for number in range(1000, 2500))]))
 
     def test_a_queue_in_memory_has_nothing_but_works(self):
-        with bench(FIFO_MEMORY) as b:
+        with context(FIFO_MEMORY) as b:
             assert +counted(b, "open push:10 push:11") == {"lost": 2}
 
     @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ class TestAccount:
 
 
 def test_crashes_hit_in_every_way():
-    with bench(FIFO_BYTES) as b:
+    with context(FIFO_BYTES) as b:
         ways = [crash.kill.when for crash in swept(b)]
     assert all(ways.count(when) > 10 for when in When if when is not When.TORN)
 
@@ -236,7 +236,7 @@ def test_places_are_chosen_at_even_distances():
     [
         (FIFO_BYTES, "process crash (0 lost, 0 doubled, 0 phantom at "),
         ("queuelib.queue.LifoDiskQueue", "clean close ("),
-        ("gallery.disk.OwnedByAProcess", "none ("),
+        ("mutants.disk.OwnedByAProcess", "none ("),
     ],
 )
 def test_durability_is_graded(path, grade):
@@ -245,7 +245,7 @@ def test_durability_is_graded(path, grade):
 
 
 def test_scratch_directories_of_crashes_are_removed():
-    with bench(LOG) as b:
+    with context(LOG) as b:
         counted(b, "open push:10")
         assert not Path(b.driver.directory).exists()
 
@@ -264,4 +264,4 @@ class InterruptedByItsThirdPop(LogByteQueue):
 
 def test_a_queue_that_raises_what_ctrl_c_raises_is_no_mistake_of_the_kit():
     report = examine(path_of(InterruptedByItsThirdPop), only={"queue.persist.crash-no-phantom", "queue.persist.crash-open"})
-    assert broken(report) <= {"queue.persist.crash-open"}
+    assert failed_rules(report) <= {"queue.persist.crash-open"}

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, bench, examine, mounts
+from kit import FIFO_BYTES, FIFO_DISK, context, examine, mounts
 
 from queue_conformance import isolation
 from queue_conformance.engine.registry import checks_of
@@ -80,7 +80,7 @@ class TestNoDescriptors:
 
 class TestNoPermission:
     def test_nothing_can_be_created_or_written(self, tmp_path):
-        def errors(_flight):
+        def errors(_watchdog):
             with disk.NoPermission("."):
                 forbidden = [error_of("file"), error_of("other")]
             return forbidden, [error_of("file"), error_of("other")]
@@ -90,7 +90,7 @@ class TestNoPermission:
 
     def test_root_is_told_from_other_users(self, tmp_path):
         assert disk.permissions_matter(tmp_path) == (os.getuid() != 0)
-        assert as_nobody(lambda _flight: disk.permissions_matter(Path()), tmp_path)
+        assert as_nobody(lambda _watchdog: disk.permissions_matter(Path()), tmp_path)
 
     def test_afterwards_all_is_as_before(self, tmp_path):
         (tmp_path / "file").touch(0o640)
@@ -104,7 +104,7 @@ class TestNoPermission:
 class TestNoSpace:
     @pytest.mark.parametrize("room", [0, 4096, 16384])
     def test_what_does_not_fit_into_the_room_fails(self, tmp_path, room):
-        def written(_flight):
+        def written(_watchdog):
             mount_small_filesystem(str(tmp_path))
             with closing_file(tmp_path) as file, disk.NoSpace(tmp_path, room):
                 fits = sum(os.write(file, bytes(4096)) for _ in range(room // 4096))
@@ -116,7 +116,7 @@ class TestNoSpace:
         assert alone(written) == (room, errno.ENOSPC)
 
     def test_it_reaches_into_sqlite(self, tmp_path):
-        def message(_flight):
+        def message(_watchdog):
             mount_small_filesystem(str(tmp_path))
             with closing(sqlite3.connect(tmp_path / "file")) as database:
                 database.execute("CREATE TABLE items (item)")
@@ -127,7 +127,7 @@ class TestNoSpace:
         assert alone(message) == "database or disk is full"
 
     def test_nothing_stays_mounted(self, tmp_path):
-        def use(_flight):
+        def use(_watchdog):
             mount_small_filesystem(str(tmp_path))
             (tmp_path / "file").touch()
             return os.path.ismount(tmp_path)
@@ -157,16 +157,16 @@ class TestPlaces:
 
 
 @pytest.mark.parametrize("name", ["queue.push.no-silent-loss", "disk.open"])
-@pytest.mark.parametrize("path", [FIFO_DISK, FIFO_BYTES, "gallery.right.ChunkedByteQueue", "gallery.right.FilePerItem"])
+@pytest.mark.parametrize("path", [FIFO_DISK, FIFO_BYTES, "mutants.controls.ChunkedByteQueue", "mutants.controls.FilePerItem"])
 def test_a_right_queue_also_withstands_what_root_does_not_meet(path, name):
-    with bench(path) as found:
+    with context(path) as found:
 
-        def outcome(_flight):
+        def outcome(_watchdog):
             check_called(name)(found)
-            return list(found.broken), " ".join(found.notes)
+            return list(found.failed), " ".join(found.notes)
 
-        broken, notes = as_nobody(outcome, found.directory)
-    assert not broken
+        failed, notes = as_nobody(outcome, found.directory)
+    assert not failed
     assert "faults that hit" in notes
     assert "needs a user who is not root" not in notes
 
@@ -186,7 +186,7 @@ class TestReport:
 
     def test_a_process_with_other_tasks_is_not_moved_to_other_mounts(self):
         before = os.readlink("/proc/self/ns/mnt") if os.path.exists("/proc/self/ns/mnt") else None
-        with bench(FIFO_DISK) as found:
+        with context(FIFO_DISK) as found:
             check_called("disk.open")(found)
             assert any("no space on a file system of its own" in note for note in found.notes)
         assert before is None or os.readlink("/proc/self/ns/mnt") == before
@@ -222,13 +222,13 @@ def alone(function):
 def as_nobody(function, directory):
     """Return what a function returns in a process of its own that is not root's."""
 
-    def unprivileged(flight):
+    def unprivileged(watchdog):
         if os.getuid() == 0:
             os.chown(directory, 65534, 65534)
             for path in directory.iterdir():
                 os.chown(path, 65534, 65534)
             os.chdir(directory)
             os.setuid(65534)
-        return function(flight)
+        return function(watchdog)
 
     return alone(unprivileged)

@@ -21,7 +21,7 @@ OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[nam
 EXEMPT: dict[str, str] = {
     "ci-github.md": "it is Markdown",
     "howto-kind.md": "a test installs the example beside the kit",
-    "matrix.md": "examines everything, which takes minutes",
+    "matrix.md": "tests everything, which takes minutes",
 }
 """The blocks that are not run: page, and why."""
 

@@ -7,23 +7,23 @@ from types import SimpleNamespace
 from weakref import WeakSet
 
 import pytest
-from kit import FIFO_MEMORY, bench
+from kit import FIFO_MEMORY, context
 from scrapy import Request
 
 from queue_conformance.engine import registry
+from queue_conformance.engine.case import fixture
 from queue_conformance.engine.cases import run_cases
 from queue_conformance.engine.check import check, run_case
-from queue_conformance.engine.context import NotCovered, fixture
 from queue_conformance.engine.fixtures import Uncertain
 from queue_conformance.engine.instrument import instrument
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.fault import Fault, Missed, NoFault
-from queue_conformance.isolation import FlightRecorder
+from queue_conformance.isolation import Watchdog
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_reference.memory import FifoMemoryQueue
 
@@ -93,7 +93,7 @@ class OneAtATime(Fault):
 
 def ran(check):
     """Run a check; return how it failed, the lines of its script and the operations."""
-    recorder = Recorder(FlightRecorder())
+    recorder = Recorder(Watchdog())
     sources = Sources("/scratch")
     record = Record(recorder, sources, lambda value: (value.key, "{}.key") if isinstance(value, Item) else None)
     function, source = instrument(check)
@@ -481,13 +481,13 @@ def test_a_check_is_covered_if_one_of_its_cases_is(covered, count):
         assert queue.push(item(number)) is None
 
     found = registry._registered.pop(("cases", frozenset()))
-    with bench(FIFO_MEMORY) as made:
+    with context(FIFO_MEMORY) as made:
         if covered:
             found.function(made)
         else:
             with pytest.raises(NotCovered, match="not in this case"):
                 found.function(made)
-        assert made.examined["queue.push.accept"] == count
+        assert made.covered["queue.push.accept"] == count
 
 
 def tolerates(queue, tolerated, arguments):
@@ -496,13 +496,13 @@ def tolerates(queue, tolerated, arguments):
     assert len(queue) == 9
 
 
-@pytest.mark.parametrize(("arguments", "context"), [(("1",), "or_exit()"), ((1, 2), "suppress(Exception)")])
-def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(arguments, context):
+@pytest.mark.parametrize(("arguments", "written"), [(("1",), "or_exit()"), ((1, 2), "suppress(Exception)")])
+def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(arguments, written):
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+    with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", instrument(tolerates), {"arguments": arguments})
-    written = f"with {context}:\n    queue.push(*{arguments!r})"
-    assert failed.value.body[1:] == [written, "length = len(queue)", "assert length == 9, f'got {length!r}'"]
+    call = f"with {written}:\n    queue.push(*{arguments!r})"
+    assert failed.value.body[1:] == [call, "length = len(queue)", "assert length == 9, f'got {length!r}'"]
 
 
 def tolerates_values(queue, tolerated):
@@ -512,7 +512,7 @@ def tolerates_values(queue, tolerated):
 
 def test_a_script_fails_where_the_class_refuses_otherwise():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+    with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", instrument(tolerates_values), {})
     assert failed.value.body[1:] == ["queue.push('1', 2)"]
 
@@ -525,7 +525,7 @@ def expects_its_own_error(queue, raises):
 
 def test_another_error_of_the_same_class_is_not_the_one_that_is_expected():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+    with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", instrument(expects_its_own_error), {})
     assert failed.value.expected == "TypeError('mine')"
     made_error, tried = failed.value.body[1:]
@@ -541,7 +541,7 @@ def asserts_a_text(queue, item, texts):
 
 def test_a_text_that_no_f_string_can_hold_is_written():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+    with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", instrument(asserts_a_text), {"texts": ["b'c", "\\"]})
     text = failed.value.body[-1].removeprefix("assert ").partition(" == ")[0]
     assert eval(text, {"popped": None}) == "{  None} of [\"b'c\", '\\\\']"
@@ -553,7 +553,7 @@ def says_something(note, number):
 
 def test_notes_on_one_topic_are_one_line():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made:
+    with context(FIFO_MEMORY) as made:
         made.notes.append("something else")
         for number in range(2):
             run_case(made, "queue.push.accept", instrument(says_something), {"number": number})
@@ -570,7 +570,7 @@ def test_notes_on_one_topic_are_one_line():
 )
 def test_lines_are_shown_where_operations_do_not_say_what_a_name_means(changed, shown):
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made, pytest.raises(RuleBroken) as failed:
+    with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", instrument(pushes), {"changed": changed})
     assert shown in made.violation(failed.value).operations
 
@@ -634,7 +634,7 @@ def refuse(*_):
     raise RuntimeError("no")
 
 
-def refusals(bench, attempt):
+def refusals(context, attempt):
     usual = Nothing()
     attempt(usual)
     assert usual.begun
@@ -656,16 +656,16 @@ def play_cases(made, check, **cases):
 
 def test_faults_are_generated_after_a_run_without_one_and_counted():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made:
+    with context(FIFO_MEMORY) as made:
         play_cases(made, pushes_under_a_fault, fault=[refusals])
     assert made.notes == ["faults that hit a check: refusal (1 of 1)"]
 
 
 def test_a_check_may_go_on_after_a_failure_and_shows_each_up_to_where_it_is():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made:
+    with context(FIFO_MEMORY) as made:
         play_cases(made, pushes_under_a_fault, fault=[refusals])
-    first, second = made.broken["queue.push.returns-none"], made.broken["queue.push.duplicates"]
+    first, second = made.failed["queue.push.returns-none"], made.failed["queue.push.duplicates"]
     assert (first.expected, first.actual) == ("no error", "RuntimeError('no') raised")
     assert "assert names & {'RuntimeError'} == set(), repr(error)" in first.body[-1]
     assert "else:\n    sys.exit()" in second.body[1]
@@ -689,10 +689,10 @@ def misses(queue, fault):
 )
 def test_what_no_fault_hits_is_not_covered(check, why):
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with bench(FIFO_MEMORY) as made, pytest.raises(NotCovered, match=why):
+    with context(FIFO_MEMORY) as made, pytest.raises(NotCovered, match=why):
         play_cases(made, check, fault=[refusals])
-    assert not made.broken
-    assert not made.examined.total()
+    assert not made.failed
+    assert not made.covered.total()
 
 
 def test_no_two_kinds_have_fixtures_of_one_name():

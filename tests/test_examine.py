@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, PRIORITY, RELEASES, REQUEST_PRIORITY, STATE, broken, run_script
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, PRIORITY, RELEASES, REQUEST_PRIORITY, STATE, failed_rules, run_script
 
-from gallery.memory import ClosesOnce, PeeksAtTheNewest
+from mutants.memory import ClosesOnce, PeeksAtTheNewest
 from queue_conformance import LoadError, UsageError, examine
 from queue_conformance.options import OPTIONS
 from queue_conformance.reports import jsonl
@@ -23,7 +23,7 @@ QUICK = {"rules": ["queue.peek.*", "queue.pop.empty-none"], "examples": 5}
 
 @pytest.fixture(scope="module")
 def report(once):
-    return once("examined", lambda: examine(PeeksAtTheNewest, FIFO_MEMORY, **QUICK))
+    return once("tested", lambda: examine(PeeksAtTheNewest, FIFO_MEMORY, **QUICK))
 
 
 def script_of(report, rule="queue.peek.equals-pop"):
@@ -35,20 +35,20 @@ def script_of(report, rule="queue.peek.equals-pop"):
 # --- The report ------------------------------------------------------------------------------------------------------
 
 
-def test_classes_and_paths_are_examined_in_turn(report):
-    assert [found.name for found in report.implementations] == ["gallery.memory.PeeksAtTheNewest", FIFO_MEMORY]
+def test_classes_and_paths_are_tested_in_turn(report):
+    assert [found.name for found in report.implementations] == ["mutants.memory.PeeksAtTheNewest", FIFO_MEMORY]
     assert [found.verdict for found in report.implementations] == [RunVerdict.NON_CONFORMANT, RunVerdict.PARTIAL]
-    assert broken(report.implementations[0]) == {"queue.peek.equals-pop"}
+    assert failed_rules(report.implementations[0]) == {"queue.peek.equals-pop"}
     assert report.failed
     assert report.origin.examples == 5
     assert report.origin.releases == RELEASES
 
 
 def test_the_text_of_a_report_is_what_a_terminal_shows(report):
-    assert "  BROKEN        MUST   queue.peek.equals-pop" in str(report)
+    assert "  FAILED        MUST   queue.peek.equals-pop" in str(report)
     assert str(report).split()[-3:] == ["0", "0", FIFO_MEMORY]
     last = " ".join(str(report).rpartition("verdict: ")[2].partition("\n\n")[0].split())
-    why = r"no MUST rule is broken, but not all could be examined; FIFO, peek; \d+ of \d+ MUST rules apply"
+    why = r"no MUST rule failed, but not all could be tested; FIFO, peek; \d+ of \d+ MUST rules apply"
     assert re.fullmatch(rf"PARTIAL \({why}\)", last)
 
 
@@ -60,15 +60,15 @@ def test_a_report_is_written_by_the_ending_of_a_name(report, tmp_path):
         report.write(tmp_path / "report.txt")
 
 
-def test_only_the_rules_that_are_named_are_examined(report):
+def test_only_the_rules_that_are_named_are_tested(report):
     verdicts = {verdict.rule.id: verdict for verdict in report.implementations[1].verdicts}
-    assert verdicts["queue.peek.equals-pop"].verdict is verdicts["queue.pop.empty-none"].verdict is Verdict.KEPT
+    assert verdicts["queue.peek.equals-pop"].verdict is verdicts["queue.pop.empty-none"].verdict is Verdict.PASSED
     assert verdicts["queue.close.twice"].reason == "its check was not run"
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr("queue_conformance.entrances.scratch._root", lambda: str(tmp_path))
-    examine(FifoMemoryQueue, rules="preflight")
+    monkeypatch.setattr("queue_conformance.frontends.scratch._root", lambda: str(tmp_path))
+    examine(FifoMemoryQueue, rules="smoke")
     with pytest.raises(LoadError):
         examine("queue_reference.memory.Nothing")
     assert list(tmp_path.iterdir()) == []
@@ -81,11 +81,11 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 def test_claims_are_a_mapping_or_texts(claims):
     (found,) = examine(FifoMemoryQueue, claims=claims, rules="queue.pop.lifo", examples=5).implementations
     assert found.claims == {"order": "LIFO", "peek": "yes"}
-    assert broken(found) == {"queue.pop.lifo"}
+    assert failed_rules(found) == {"queue.pop.lifo"}
 
 
 def test_one_class_may_have_a_name():
-    (found,) = examine(FifoMemoryQueue, name="mine", rules="preflight").implementations
+    (found,) = examine(FifoMemoryQueue, name="mine", rules="smoke").implementations
     assert (found.name, found.path) == ("mine", FIFO_MEMORY)
 
 
@@ -95,7 +95,7 @@ def test_the_level_decides_what_fails():
 
 
 def test_settings_are_arguments_of_the_constructor_where_there_is_no_crawler():
-    found = examine("queuelib.queue.FifoDiskQueue", settings={"chunksize": 3}, rules="preflight").implementations[0]
+    found = examine("queuelib.queue.FifoDiskQueue", settings={"chunksize": 3}, rules="smoke").implementations[0]
     assert found.settings == {"chunksize": 3}
 
 
@@ -140,7 +140,7 @@ def test_a_wrong_argument_is_explained(arguments, message):
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
-        ([], "name a class to examine: examine(MyQueue)"),
+        ([], "name a class to test: examine(MyQueue)"),
         ([FifoMemoryQueue()], "name classes, or their dotted paths, not <"),
         ([FifoMemoryQueue, FIFO_MEMORY], "each class must have a name of its own, not "),
     ],
@@ -160,7 +160,7 @@ def test_wrong_classes_are_explained(classes, message):
         ("queuelib.queue.FifoDiskQueue", {"settings": {"chunksise": 1}}, "the setting chunksise: the constructor of queuelib."),
     ],
 )
-def test_a_class_that_cannot_be_examined_is_explained(cls, arguments, message):
+def test_a_class_that_cannot_be_tested_is_explained(cls, arguments, message):
     with pytest.raises(LoadError) as caught:
         examine(cls, **arguments)
     assert str(caught.value).startswith(message)
@@ -169,10 +169,10 @@ def test_a_class_that_cannot_be_examined_is_explained(cls, arguments, message):
 
 def test_a_baseline_knows_what_is_broken(tmp_path):
     baseline = tmp_path / "known.toml"
-    entry = 'implementation = "gallery.memory.PeeksAtTheNewest"\nrule = "queue.peek.equals-pop"\nreason = "as in the museum"\n'
+    entry = 'implementation = "mutants.memory.PeeksAtTheNewest"\nrule = "queue.peek.equals-pop"\nreason = "as in the museum"\n'
     baseline.write_text(f"[[known]]\n{entry}", "utf-8")
     report = examine(PeeksAtTheNewest, baseline=baseline, **QUICK)
-    (verdict,) = report.implementations[0].broken(Level.MUST)
+    (verdict,) = report.implementations[0].failed_rules(Level.MUST)
     assert verdict.known == "as in the museum"
     assert not report.failed
     with pytest.raises(UsageError, match=r"^baseline: .*nowhere\.toml"):
@@ -218,7 +218,7 @@ def open_odd(cls, key):
 
 def test_a_function_builds_what_scrapy_could_not(tmp_path):
     report = examine(OddPeek, kind="downstream-queue", open_queue=open_odd, rules="queue.peek.equals-pop", examples=5)
-    assert broken(report.implementations[0]) == {"queue.peek.equals-pop"}
+    assert failed_rules(report.implementations[0]) == {"queue.peek.equals-pop"}
     script = script_of(report)
     assert "SIZE = 3\n" in script
     assert "queue = open_odd(cls=OddPeek, key=directory" in script
@@ -229,17 +229,17 @@ def test_a_function_builds_what_scrapy_could_not(tmp_path):
 def test_what_such_a_function_builds_keeps_the_rules():
     report = examine(Odd, kind="downstream-queue", open_queue=lambda key: Odd(1, key), **QUICK)
     assert report.implementations[0].verdict is RunVerdict.PARTIAL
-    assert not broken(report.implementations[0])
+    assert not failed_rules(report.implementations[0])
 
 
 def test_a_function_builds_byte_queues():
     def open_queue(key, chunksize=None):
         return OddBytes({"path": key})
 
-    rules = ["preflight", "queue.persist.reopen", "queuelib.pathlike", "queue.pop.fifo"]
+    rules = ["smoke", "queue.persist.reopen", "queuelib.pathlike", "queue.pop.fifo"]
     (found,) = examine(OddBytes, open_queue=open_queue, rules=rules, examples=5).implementations
-    kept = {verdict.rule.id for verdict in found.verdicts if verdict.verdict is Verdict.KEPT}
-    assert {"queuelib.ctor", *rules[1:]} <= kept
+    passed = {verdict.rule.id for verdict in found.verdicts if verdict.verdict is Verdict.PASSED}
+    assert {"queuelib.ctor", *rules[1:]} <= passed
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -259,9 +259,9 @@ def test_a_function_builds_asynchronous_queues(asynchronous):
 
     (found,) = examine(OddAsync, open_queue=build_later if asynchronous else build, examples=5).implementations
     verdicts = {verdict.rule.id: verdict for verdict in found.verdicts}
-    assert not broken(found)
+    assert not failed_rules(found)
     assert verdicts["aqueue.ctor.shipped-config"].reason.startswith("the author's function builds the queue")
-    assert verdicts["aqueue.bound.limit"].verdict is Verdict.KEPT
+    assert verdicts["aqueue.bound.limit"].verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def opening_beside(suffix):
 def test_what_nobody_can_quote_breaks_nothing_in_another_process():
     report = examine(FIFO_DISK, open_queue=opening_beside("-q"), rules="queue.persist.new-process")
     verdicts = {verdict.rule.id: verdict for verdict in report.implementations[0].verdicts}
-    assert verdicts["queue.persist.new-process"].verdict is Verdict.NOT_EXERCISED
+    assert verdicts["queue.persist.new-process"].verdict is Verdict.NOT_COVERED
     assert verdicts["queue.persist.new-process"].reason == "another process cannot import suffix"
 
 
@@ -358,7 +358,7 @@ if __name__ == "__main__":
 '''
 
 
-def test_a_program_examines_its_own_class(tmp_path):
+def test_a_program_tests_its_own_class(tmp_path):
     result = run_script(PROGRAM, tmp_path)
     assert result.returncode == 0, result.stderr
     assert "examine" not in result.stdout
@@ -425,7 +425,7 @@ HELD = "held to persistent, which did not show: it writes files below its key"
 def test_a_queue_that_writes_files_and_forgets_is_held_to_persistence(claims, held):
     (found,) = examine(Uncommitted, claims=claims, rules=["claims.true", "queue.persist.reopen"]).implementations
     assert any(note.startswith(HELD) for note in found.notes) == held
-    assert ("queue.persist.reopen" in [v.rule.id for v in found.broken("MUST")]) == held
+    assert ("queue.persist.reopen" in [v.rule.id for v in found.failed_rules("MUST")]) == held
 
 
 @pytest.mark.parametrize("cls", [FIFO_MEMORY, FIFO_DISK])

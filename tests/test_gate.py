@@ -91,7 +91,7 @@ def test_from_the_first_red_run_to_green_and_on(run, pytester):
             r"mine\.Queue::queue\.peek\.empty-none KNOWN .*",
             r"  known         MUST   queue\.peek\.empty-none  as the client does \(https://example\.com/1\)",
             r"  known         SHOULD queue\.close\.twice  as the client does",
-            r"  verdict: NON-CONFORMANT \(2 MUST rules are broken, all known; 1 SHOULD rule is broken, and known\)",
+            r"  verdict: NON-CONFORMANT \(2 MUST rules failed, all known; 1 SHOULD rule failed, and known\)",
             r".* \d+ known in .*",
         ]
     )
@@ -101,7 +101,7 @@ def test_from_the_first_red_run_to_green_and_on(run, pytester):
     repair(pytester, "queue.len.count")
     stale = run()
     assert stale.ret == 1
-    fixed = "queue.len.count of mine.Queue (len: another result) is kept now"
+    fixed = "queue.len.count of mine.Queue (len: another result) passes now"
     assert said(stale) == [f"fixed: {fixed}: remove the entry from known.toml, or run with --conformance-update-baseline"]
     assert "FAILURES" not in stale.stdout.str()
 
@@ -128,11 +128,11 @@ def test_what_is_new_fails_beside_what_is_known(run, pytester, known):
     repair(pytester)
     result = run()
     assert result.ret == 1
-    new = "queue.len.count of mine.Queue is broken"
+    new = "queue.len.count of mine.Queue fails"
     (line,) = said(result)
     assert line == f"new: {new}: repair it, or accept it with --conformance-update-baseline and give the reason in known.toml"
-    result.stdout.fnmatch_lines(["queue.len.count  MUST broken", "* failed, * known, * failed again in *"])
-    result.stdout.no_fnmatch_line("queue.peek.empty-none  MUST broken")
+    result.stdout.fnmatch_lines(["queue.len.count  MUST failed", "* failed, * known, * failed again in *"])
+    result.stdout.no_fnmatch_line("queue.peek.empty-none  MUST failed")
 
 
 WAYS = """\
@@ -148,7 +148,7 @@ class Queue(FifoMemoryQueue):
 
 def test_another_way_to_break_a_known_rule_fails_the_run(run, pytester):
     rule = "queue.pop.exactly-once"
-    queues = ("--queue-class=mine.Queue", "-k", "machine or preflight", "--conformance-examples=100")
+    queues = ("--queue-class=mine.Queue", "-k", "machine or smoke", "--conformance-examples=100")
     pytester.makepyfile(mine=WAYS.format(sizes=(4,)))
     assert said(run("--conformance-update-baseline", queues=queues))[0] == f"added: {rule} of mine.Queue (pop raised KeyError)"
     explain(pytester)
@@ -158,15 +158,15 @@ def test_another_way_to_break_a_known_rule_fails_the_run(run, pytester):
     both = run(queues=queues)
     assert both.ret == 1
     (new,) = said(both)
-    assert new.startswith(f"new: {rule} of mine.Queue is broken in another way, too (pop raised IndexError): repair it")
-    both.stdout.fnmatch_lines([f"{rule}  MUST broken"])
+    assert new.startswith(f"new: {rule} of mine.Queue fails in another way, too (pop raised IndexError): repair it")
+    both.stdout.fnmatch_lines([f"{rule}  MUST failed"])
     run("--conformance-update-baseline", queues=queues)
     assert [entry.cause for entry in baseline(pytester).entries] == ["pop raised KeyError", "pop raised IndexError"]
 
     pytester.makepyfile(mine=WAYS.format(sizes=(7,)))
     explain(pytester)
     one = run("-v", queues=queues)
-    one.stdout.fnmatch_lines([f"  note: this run says nothing about {rule} in known.toml: broken in other ways, but not all *"])
+    one.stdout.fnmatch_lines([f"  note: this run says nothing about {rule} in known.toml: failing in other ways, but not all *"])
     assert (one.ret, said(one)) == (0, [])
 
 
@@ -175,7 +175,7 @@ def test_what_expired_fails_again(run, known):
     result = run()
     assert result.ret == 1
     assert said(result) == [f"expired: {FINDINGS[0]} expired on 2020-01-31: repair it, or give a later date in known.toml"]
-    result.stdout.fnmatch_lines(["queue.peek.empty-none  MUST broken"])
+    result.stdout.fnmatch_lines(["queue.peek.empty-none  MUST failed"])
     update = run("--conformance-update-baseline")
     assert update.ret == 0
     assert said(update) == ["known.toml is up to date", *said(result)]
@@ -190,7 +190,7 @@ def test_what_was_deselected_is_neither_fixed_nor_failing(run, pytester, known):
         result.stdout.fnmatch_lines(
             [
                 "  note: this run says nothing about queue.peek.empty-none, queue.close.twice in known.toml: *not run",
-                "  note: this run says nothing about queue.len.count in known.toml: kept, but not all checks were run",
+                "  note: this run says nothing about queue.len.count in known.toml: passed, but not all checks were run",
             ]
         )
     assert known.read_bytes() == before
@@ -211,7 +211,7 @@ def test_an_interrupted_run_updates_nothing(run, pytester):
 
 
 def test_a_rare_failure_is_known_with_every_seed(run, pytester):
-    queues = ("--queue-class=gallery.memory.LosesTheEighth", "-k", "machine or preflight")
+    queues = ("--queue-class=mutants.memory.LosesTheEighth", "-k", "machine or smoke")
     run("--conformance-update-baseline", queues=queues)
     explain(pytester)
     result = run("--conformance-seed=3", "--conformance-examples=1", queues=queues)
@@ -232,12 +232,12 @@ def test_a_name_that_nothing_bears_fails_a_whole_run_only(run, pytester):
     pytester.makepyprojecttoml(PROJECT)
     text = '[[known]]\nimplementation = "thre"\nrule = "queue.pop.empty-none"\nreason = "x"\n'
     (pytester.path / "known.toml").write_text(text + text.replace("thre", "two"))
-    result = run("-k", "one and preflight", queues=("--conformance",))
+    result = run("-k", "one and smoke", queues=("--conformance",))
     assert result.ret == 1
     told = "correct or remove the entries of thre in known.toml: nothing in pyproject.toml is called 'thre'; known are one, two"
     assert said(result) == [f"unknown: {told}"]
     for queues in (("--conformance-only=one",), ("--queue-class=queue_reference.memory.FifoMemoryQueue",)):
-        assert said(run("-k", "preflight", queues=queues)) == []
+        assert said(run("-k", "smoke", queues=queues)) == []
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_baseline_without_a_directory_is_a_usage_error(run):
 def test_a_baseline_that_cannot_be_written_is_one_line(run, pytester):
     pytester.mkdir("below")
     pytester.makeconftest("import os\n\ndef pytest_sessionfinish():\n    os.rmdir('below')")
-    result = run("--conformance-baseline=below/known.toml", "--conformance-update-baseline", "-k", "preflight")
+    result = run("--conformance-baseline=below/known.toml", "--conformance-update-baseline", "-k", "smoke")
     assert result.ret == 4
     message = "--conformance-baseline: cannot write below/known.toml: No such file or directory"
     assert said(result, "ERROR: ") == [message]

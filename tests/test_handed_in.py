@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from queue_conformance import baseline, options
 from queue_conformance.baseline import BaselineError, writing
 from queue_conformance.baseline.gate import Gate
-from queue_conformance.described import describe
 from queue_conformance.discovery.loading import LoadError, load_class
+from queue_conformance.targets import describe
 
 SWEEP = settings(max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 

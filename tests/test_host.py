@@ -15,7 +15,7 @@ from queue_conformance.isolation import IsolatedError
 
 THREADED = """
 import atexit, os, subprocess, threading, time
-from gallery.memory import LosesTheEighth
+from mutants.memory import LosesTheEighth
 
 threading.Thread(target=time.sleep, args=(3600,)).start()
 atexit.register(os._exit, 0)
@@ -31,8 +31,8 @@ class Queue(LosesTheEighth):
 def host():
     hosts = []
 
-    def make(work, patience=60.0):
-        hosts.append(Host(work, LoadError, patience))
+    def make(work, timeout=60.0):
+        hosts.append(Host(work, LoadError, timeout))
         return hosts[-1]
 
     yield make

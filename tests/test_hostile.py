@@ -1,4 +1,4 @@
-"""What a hostile class does is told with its name: neither as a mistake of the kit, nor by a run that hangs."""
+"""What a hostile class does is told with its name: neither as an internal error, nor by a run that hangs."""
 
 import subprocess
 import sys
@@ -22,38 +22,38 @@ CHECK = "queue.pop.fifo"
         ("ReplacesTheClock", "replaced time.monotonic by None, after which nothing works"),
     ],
 )
-def test_what_leaves_nothing_in_order_cannot_be_examined(name, said):
+def test_what_leaves_nothing_in_order_cannot_be_tested(name, said):
     with pytest.raises(LoadError) as raised:
-        examine(f"gallery.hostile.{name}", rules="preflight", examples=5)
-    assert str(raised.value).startswith(f"gallery.hostile.{name} cannot be examined: it {said}")
+        examine(f"mutants.hostile.{name}", rules="smoke", examples=5)
+    assert str(raised.value).startswith(f"mutants.hostile.{name} cannot be tested: it {said}")
     assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["Liar", "Replaces"])
 def test_what_is_right_keeps_its_rules_whatever_else_it_does(name):
-    report = examine(f"gallery.hostile.{name}", rules=[CHECK, "queue.peek.equals-pop"], examples=5)
+    report = examine(f"mutants.hostile.{name}", rules=[CHECK, "queue.peek.equals-pop"], examples=5)
     (found,) = report.implementations
     assert not report.failed
-    assert (report.errors, report.mistakes) == ((), ())
+    assert (report.errors, report.internal_errors) == ((), ())
     assert found.verdict is RunVerdict.PARTIAL
 
 
 def test_a_method_that_cannot_be_looked_at_breaks_the_interface():
-    (found,) = examine("gallery.hostile.RaisesWhenLookedAt", rules="preflight", examples=5).implementations
-    assert [verdict.rule.id for verdict in found.broken("MUST")] == ["queue.ctor.interface"]
+    (found,) = examine("mutants.hostile.RaisesWhenLookedAt", rules="smoke", examples=5).implementations
+    assert [verdict.rule.id for verdict in found.failed_rules("MUST")] == ["queue.ctor.interface"]
 
 
 def test_processes_that_are_left_behind_are_noted():
-    (found,) = examine("gallery.hostile.LeavesProcesses", rules="preflight").implementations
+    (found,) = examine("mutants.hostile.LeavesProcesses", rules="smoke").implementations
     assert "it leaves processes behind, which nothing but the end of the check ends: sleep" in found.notes
 
 
 def test_an_operation_that_comes_back_twice_breaks_the_rule_that_it_belongs_to(monkeypatch, tmp_path):
     monkeypatch.setattr(descendants, "_LEAVE", 60.0)  # the copy may be late on a busy machine
-    (found,) = examine("gallery.hostile.Forks", rules="preflight").implementations
-    (broken,) = found.broken("MUST")
-    assert "came back in two processes: it forked, and the copy returned too" in broken.violation.actual
-    assert run_script(broken.violation.script, tmp_path).returncode == 1
+    (found,) = examine("mutants.hostile.Forks", rules="smoke").implementations
+    (failed_rules,) = found.failed_rules("MUST")
+    assert "came back in two processes: it forked, and the copy returned too" in failed_rules.violation.actual
+    assert run_script(failed_rules.violation.script, tmp_path).returncode == 1
 
 
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "SystemExit(0)"])

@@ -17,21 +17,21 @@ import pytest
 from queue_conformance import descendants, isolation
 from queue_conformance.engine.process import die_with_parent, fork
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError, run
+from queue_conformance.isolation import Abort, Answer, IsolatedError, Watchdog, run
 
 
 def test_the_result_comes_back():
-    assert run(lambda flight: {"answer": 42}, time_limit=5) == Answer({"answer": 42})
+    assert run(lambda watchdog: {"answer": 42}, time_limit=5) == Answer({"answer": 42})
 
 
 def test_a_large_result_comes_back_whole():
-    ended = run(lambda flight: b"x" * 5_000_000, time_limit=5)
+    ended = run(lambda watchdog: b"x" * 5_000_000, time_limit=5)
     assert isinstance(ended, Answer)
     assert len(ended.value) == 5_000_000
 
 
 def test_an_exception_of_the_function_is_an_error_of_the_kit():
-    def fail(flight):
+    def fail(watchdog):
         raise LookupError("nothing there")
 
     with pytest.raises(IsolatedError, match="LookupError: nothing there"):
@@ -47,15 +47,15 @@ def test_an_exception_of_the_function_is_an_error_of_the_kit():
         (lambda: ctypes.string_at(0), "killed the process (SIGSEGV)"),
     ],
 )
-def test_the_end_of_the_process_is_told_with_the_operation_in_flight(end, how):
-    def fatal(flight):
-        flight.enter("queue.push(1)", "queue.push.accept")
-        flight.leave()
-        flight.enter("queue.pop()", "queue.pop.exactly-once")
+def test_the_end_of_the_process_is_told_with_the_operation_in_watchdog(end, how):
+    def fatal(watchdog):
+        watchdog.enter("queue.push(1)", "queue.push.accept")
+        watchdog.leave()
+        watchdog.enter("queue.pop()", "queue.pop.exactly-once")
         end()
 
     ended = run(fatal, time_limit=5)
-    assert isinstance(ended, Fatality)
+    assert isinstance(ended, Abort)
     assert ended.how == how
     assert not ended.hung
     assert ended.owner == "queue.pop.exactly-once"
@@ -80,14 +80,14 @@ def hang_in_c():
 
 @pytest.mark.parametrize("hang", [hang_deaf, hang_in_c])
 def test_a_hang_is_ended_and_told(hang):
-    def fatal(flight):
-        flight.enter("queue.pop()", "queue.pop.exactly-once")
+    def fatal(watchdog):
+        watchdog.enter("queue.pop()", "queue.pop.exactly-once")
         hang()
 
     started = time.monotonic()
     ended = run(fatal, time_limit=0.3)
     assert time.monotonic() - started < 5
-    assert isinstance(ended, Fatality)
+    assert isinstance(ended, Abort)
     assert ended.hung
     assert ended.how == "did not return within 0.3 s"
 
@@ -96,21 +96,21 @@ def test_a_hang_shows_the_stacks_of_all_threads():
     def waits_in_a_thread():
         threading.Event().wait()
 
-    def fatal(flight):
+    def fatal(watchdog):
         threading.Thread(target=waits_in_a_thread, daemon=True).start()
-        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        watchdog.enter("queue.pop()", "queue.pop.exactly-once")
         hang_deaf()
 
     ended = run(fatal, time_limit=0.3)
-    assert isinstance(ended, Fatality)
+    assert isinstance(ended, Abort)
     assert "waits_in_a_thread" in ended.stacks
     assert "hang_deaf" in ended.stacks
 
 
 def test_time_between_operations_is_not_limited():
-    def slow(flight):
-        flight.enter("queue.pop()", "rule")
-        flight.leave()
+    def slow(watchdog):
+        watchdog.enter("queue.pop()", "rule")
+        watchdog.leave()
         time.sleep(0.5)
         return "done"
 
@@ -136,7 +136,7 @@ def gone(number):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives a process the orphans below it")
 def test_processes_that_are_left_behind_are_ended_and_told():
-    def leaves_children(flight):
+    def leaves_children(watchdog):
         left = subprocess.Popen(["sleep", "600"], start_new_session=True)
         if os.fork() == 0:
             if os.fork() == 0:
@@ -158,7 +158,7 @@ def test_nothing_outlives_a_caller_that_is_killed():
     caller = os.fork()
     if caller == 0:
 
-        def works(flight):
+        def works(watchdog):
             left = subprocess.Popen(["sleep", "600"], start_new_session=True)
             os.write(writer, f"{os.getppid()} {os.getpid()} {left.pid}\n".encode())
             time.sleep(600)
@@ -187,7 +187,7 @@ def test_nothing_outlives_a_caller_that_is_killed():
     ids=["descriptors", "exit", "pickle", "open", "getpid", "limit", "signal", "output"],
 )
 def test_an_answer_comes_from_a_process_that_is_out_of_order(harm, capfd):
-    def works(flight):
+    def works(watchdog):
         harm()
         return "done"
 
@@ -195,32 +195,32 @@ def test_an_answer_comes_from_a_process_that_is_out_of_order(harm, capfd):
 
 
 def test_who_kills_a_whole_group_kills_no_more_than_its_own():
-    def kills(flight):
-        flight.enter("queue.pop()", "queue.pop.exactly-once")
+    def kills(watchdog):
+        watchdog.enter("queue.pop()", "queue.pop.exactly-once")
         os.killpg(0, signal.SIGKILL)
 
     ended = run(kills, time_limit=5)
-    assert isinstance(ended, Fatality)
+    assert isinstance(ended, Abort)
     assert ended.how == "killed the process (SIGKILL)"
 
 
 def test_who_kills_its_parent_is_told_of():
-    ended = run(lambda flight: os.kill(os.getppid(), signal.SIGKILL) or time.sleep(600), time_limit=600)
-    assert isinstance(ended, Fatality)
+    ended = run(lambda watchdog: os.kill(os.getppid(), signal.SIGKILL) or time.sleep(600), time_limit=600)
+    assert isinstance(ended, Abort)
     assert ended.how == "ended the process that watches it"
 
 
 def test_an_operation_that_comes_back_in_two_processes_is_told(monkeypatch):
     monkeypatch.setattr(descendants, "_LEAVE", 60.0)  # the copy may be late on a busy machine
 
-    def works(flight):
-        recorder = Recorder(flight)
+    def works(watchdog):
+        recorder = Recorder(watchdog)
         recorder.call("queue.push(1)", "queue.push.accept", lambda: None)
         recorder.call("queue.pop()", "queue.pop.exactly-once", os.fork)
         return "done"
 
     ended = run(works, time_limit=5)
-    assert isinstance(ended, Fatality)
+    assert isinstance(ended, Abort)
     assert ended.how == "came back in two processes: it forked, and the copy returned too"
     assert (ended.owner, ended.steps) == ("queue.pop.exactly-once", ("queue.push(1)", "queue.pop()"))
 
@@ -228,7 +228,7 @@ def test_an_operation_that_comes_back_in_two_processes_is_told(monkeypatch):
 def test_nothing_of_the_child_reaches_the_caller():
     before = signal.getsignal(signal.SIGTERM)
 
-    def litter(flight):
+    def litter(watchdog):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         sys.path.append("litter")
         os.chdir("/")
@@ -241,41 +241,41 @@ def test_nothing_of_the_child_reaches_the_caller():
 
 
 def test_no_descriptor_is_left_open():
-    run(lambda flight: 1, time_limit=5)
+    run(lambda watchdog: 1, time_limit=5)
     before = len(os.listdir("/dev/fd"))
     for _ in range(20):
-        run(lambda flight: 1, time_limit=5)
+        run(lambda watchdog: 1, time_limit=5)
     assert len(os.listdir("/dev/fd")) <= before + 1
 
 
 def test_in_process_runs_here():
-    assert run(lambda flight: os.getpid(), time_limit=5, in_process=True) == Answer(os.getpid())
+    assert run(lambda watchdog: os.getpid(), time_limit=5, in_process=True) == Answer(os.getpid())
 
 
-def test_the_flight_recorder_keeps_the_latest_program():
-    flight = FlightRecorder()
-    flight.enter("queue.push(1)", "a")
-    flight.restart("[program]")
-    flight.enter("queue.push(2)", "b")
-    assert flight.read("steps") == "queue.push(2)\n"
-    assert flight.read("program") == "[program]"
-    assert flight.read("owner") == "b"
-    assert flight.in_flight_since > 0
-    flight.leave()
-    assert flight.in_flight_since == 0
+def test_the_watchdog_keeps_the_latest_program():
+    watchdog = Watchdog()
+    watchdog.enter("queue.push(1)", "a")
+    watchdog.restart("[program]")
+    watchdog.enter("queue.push(2)", "b")
+    assert watchdog.read("steps") == "queue.push(2)\n"
+    assert watchdog.read("program") == "[program]"
+    assert watchdog.read("owner") == "b"
+    assert watchdog.in_flight_since > 0
+    watchdog.leave()
+    assert watchdog.in_flight_since == 0
 
 
-def test_the_flight_recorder_survives_more_steps_than_it_can_hold():
-    flight = FlightRecorder()
+def test_the_watchdog_survives_more_steps_than_it_can_hold():
+    watchdog = Watchdog()
     for number in range(10_000):
-        flight.enter(f"queue.push({number})", "rule")
-    assert flight.read("steps").endswith("queue.push(9999)\n")
+        watchdog.enter(f"queue.push({number})", "rule")
+    assert watchdog.read("steps").endswith("queue.push(9999)\n")
 
 
-def test_the_flight_recorder_drops_a_text_that_is_too_long():
-    flight = FlightRecorder()
-    flight.restart("x" * 1_000_000)
-    assert flight.read("program") == ""
+def test_the_watchdog_drops_a_text_that_is_too_long():
+    watchdog = Watchdog()
+    watchdog.restart("x" * 1_000_000)
+    assert watchdog.read("program") == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has ended")
@@ -304,44 +304,44 @@ def test_no_child_outlives_its_parent(late):
 def test_a_hang_between_operations_is_ended_and_told(monkeypatch):
     monkeypatch.setattr(isolation, "SILENCE", 0.3)
 
-    def fatal(flight):
-        flight.enter("queue.pop()", "queue.pop.exactly-once")
-        flight.leave()
+    def fatal(watchdog):
+        watchdog.enter("queue.pop()", "queue.pop.exactly-once")
+        watchdog.leave()
         hang_deaf()
 
     ended = run(fatal, time_limit=0.1)
-    assert isinstance(ended, Fatality)
+    assert isinstance(ended, Abort)
     assert ended.between
     assert ended.how == "returned, and then nothing went on for 0.6 s"
     assert (ended.owner, ended.steps) == ("queue.pop.exactly-once", ("queue.pop()",))
 
 
-@pytest.mark.parametrize("sign", [lambda flight: flight.count(), lambda flight: flight.restart()])
+@pytest.mark.parametrize("sign", [lambda watchdog: watchdog.count(), lambda watchdog: watchdog.restart()])
 def test_work_that_gives_signs_of_life_is_no_hang(monkeypatch, sign):
     monkeypatch.setattr(isolation, "SILENCE", 0.6)
 
-    def work(flight):
+    def work(watchdog):
         for _ in range(12):
             time.sleep(0.1)
-            sign(flight)
+            sign(watchdog)
         return "done"
 
     assert run(work, time_limit=0.1) == Answer("done")
 
 
 def test_a_hang_is_told_although_the_clock_was_stopped():
-    def fatal(flight):
+    def fatal(watchdog):
         time.monotonic = lambda: 0.0
-        flight.enter("queue.pop()", "queue.pop.exactly-once")
+        watchdog.enter("queue.pop()", "queue.pop.exactly-once")
         hang_deaf()
 
     ended = run(fatal, time_limit=0.3)
-    assert isinstance(ended, Fatality)
+    assert isinstance(ended, Abort)
     assert ended.how == "did not return within 0.3 s"
 
 
 def test_the_result_comes_back_from_a_process_whose_streams_were_closed():
-    def close(flight):
+    def close(watchdog):
         sys.stdout.close()
         sys.stderr.close()
         return "done"

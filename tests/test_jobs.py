@@ -1,11 +1,11 @@
-"""Checks of jobs: what they attribute to whom, what they cannot examine, and what they keep on other seeds."""
+"""Checks of jobs: what they attribute to whom, what they cannot test, and what they keep on other seeds."""
 
 import random
 
 import pytest
-from kit import broken, downloads, examine, run_script
+from kit import downloads, examine, failed_rules, run_script
 
-from gallery.jobs import SETTINGS
+from mutants.jobs import SETTINGS
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.environments import crawls
 from queue_conformance.kinds import SCHEDULER
@@ -61,18 +61,22 @@ def verdicts(report):
 @pytest.mark.parametrize("name", JOBS)
 def test_the_reference_keeps_every_rule_on_other_seeds(name, seed):
     report = examine(REFERENCE, CRASH_SAFE, seed=seed, only=name, settings=SETTINGS | WITH_STATE)
-    assert not broken(report)
-    assert verdicts(report)[name].verdict is Verdict.KEPT
+    assert not failed_rules(report)
+    assert verdicts(report)[name].verdict is Verdict.PASSED
 
 
 @pytest.mark.further
 def test_what_every_stop_loses_is_no_matter_of_signals():
-    assert broken(examine("test_jobs.ForgetsWhenStopped", only="job.resume.command", settings=SETTINGS)) == {"job.resume.command"}
-    assert broken(examine("test_jobs.ForgetsWhenStopped", only="job.resume.signal", settings=SETTINGS)) == {"job.resume.command"}
+    assert failed_rules(examine("test_jobs.ForgetsWhenStopped", only="job.resume.command", settings=SETTINGS)) == {
+        "job.resume.command"
+    }
+    assert failed_rules(examine("test_jobs.ForgetsWhenStopped", only="job.resume.signal", settings=SETTINGS)) == {
+        "job.resume.command"
+    }
 
 
 def test_what_only_signals_lose_is():
-    assert broken(examine("test_jobs.ForgetsWhenInterrupted", only="job.resume.signal", settings=SETTINGS)) == {
+    assert failed_rules(examine("test_jobs.ForgetsWhenInterrupted", only="job.resume.signal", settings=SETTINGS)) == {
         "job.resume.signal"
     }
 
@@ -81,23 +85,23 @@ def test_what_only_signals_lose_is():
 def test_a_scheduler_that_rejects_nothing_is_not_blamed_for_what_comes_again():
     for name in ("job.resume.command", "job.resume.signal", "job.second-signal"):
         report = examine("test_jobs.WithoutFilter", only=name, settings=SETTINGS)
-        assert not broken(report)
-        assert verdicts(report)[name].verdict is Verdict.KEPT
+        assert not failed_rules(report)
+        assert verdicts(report)[name].verdict is Verdict.PASSED
         assert verdicts(report)["job.resume.finished"].verdict is Verdict.NOT_APPLICABLE
 
 
 def test_a_crawl_that_downloads_nothing_is_reported_with_its_error():
     settings = SETTINGS | {"DOWNLOAD_HANDLERS": '{"http": null}'}
     found = verdicts(examine(REFERENCE, only="job.resume.command", settings=settings))["job.resume.command"]
-    assert found.verdict is Verdict.BROKEN
+    assert found.verdict is Verdict.FAILED
     assert found.violation.expected == "a crawl that downloads page 0"
     assert "scrapy.exceptions.NotSupported: " in found.violation.actual
 
 
 def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
-    monkeypatch.setattr(crawls, "PATIENCE", 5.0)
+    monkeypatch.setattr(crawls, "TIMEOUT", 5.0)
     report = examine("test_jobs.NeverEnds", only="job.resume.command", settings=SETTINGS, time_limit=1.0)
-    assert broken(report) == {"job.resume.command"}
+    assert failed_rules(report) == {"job.resume.command"}
     violation = verdicts(report)["job.resume.command"].violation
     assert (violation.expected, violation.actual) == ("'finished'", "'still running when the time was over'")
     impatient = violation.script.replace("\nscratch = ", "\nSite.limit = 5\nscratch = ", 1)
@@ -112,7 +116,7 @@ def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
 def test_where_scrapy_cannot_crawl_nothing_is_said(monkeypatch):
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "nowhere")
     found = verdicts(examine(REFERENCE, only="job.resume.command", settings=SETTINGS))["job.resume.command"]
-    assert found.verdict is Verdict.NOT_EXERCISED
+    assert found.verdict is Verdict.NOT_COVERED
     assert found.reason.startswith("`scrapy crawl` does not work here with Scrapy's own scheduler either")
 
 

@@ -10,8 +10,8 @@ from queue_conformance.reports import Origin, Report, failure, junit
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 
-MUST = "gallery.memory.PeeksAtTheNewest"
-SHOULD = "gallery.memory.ClosesOnce"
+MUST = "mutants.memory.PeeksAtTheNewest"
+SHOULD = "mutants.memory.ClosesOnce"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def suite_of(report):
 
 
 def changed(report, **changes):
-    """Return a report whose broken rules have these fields."""
+    """Return a report whose failed rules have these fields."""
     return replace(report, verdicts=tuple(replace(v, **changes) if v.violation else v for v in report.verdicts))
 
 
@@ -56,7 +56,7 @@ def test_the_counts_are_those_of_the_cases(root):
 def test_only_a_rule_that_is_kept_passes(root, found):
     for suite, report in zip(root, found.values(), strict=False):
         for case, verdict in zip(suite.findall("testcase"), report.verdicts, strict=True):
-            assert (len(case) == 0) == (verdict.verdict is Verdict.KEPT)
+            assert (len(case) == 0) == (verdict.verdict is Verdict.PASSED)
 
 
 def test_a_broken_rule_that_fails_the_run_is_a_failure(root, found):
@@ -64,7 +64,7 @@ def test_a_broken_rule_that_fails_the_run_is_a_failure(root, found):
     (verdict,) = [verdict for verdict in found[MUST].verdicts if verdict.violation]
     fault = case.find("failure")
     assert (case.get("classname"), case.get("name")) == (MUST, "queue.peek.equals-pop")
-    assert fault.get("type") == "MUST broken"
+    assert fault.get("type") == "MUST failed"
     assert fault.get("message") == f"expected {verdict.violation.expected}, got {verdict.violation.actual}"
     assert fault.text == failure.render(verdict.rule, verdict.violation)
 
@@ -72,7 +72,7 @@ def test_a_broken_rule_that_fails_the_run_is_a_failure(root, found):
 def test_a_broken_rule_that_does_not_fail_the_run_is_skipped_with_its_evidence(root):
     (case,) = root.findall(f"testsuite[@name='{SHOULD}']/testcase[@name='queue.close.twice']")
     skipped = case.find("skipped")
-    assert skipped.get("message").startswith("SHOULD broken, does not fail this run: expected no exception, got AttributeError(")
+    assert skipped.get("message").startswith("SHOULD failed, does not fail this run: expected no exception, got AttributeError(")
     assert "  script\n" in skipped.text
 
 
@@ -86,10 +86,10 @@ def test_a_rule_that_is_known_to_be_broken_is_skipped_and_says_why(found):
     suite = suite_of(changed(found[MUST], known="to be fixed in 2.0"))
     assert suite.get("failures") == "0"
     skipped = suite.find("testcase[@name='queue.peek.equals-pop']/skipped")
-    assert skipped.get("message").startswith("MUST broken, known: to be fixed in 2.0: expected ")
+    assert skipped.get("message").startswith("MUST failed, known: to be fixed in 2.0: expected ")
 
 
-def test_a_rule_that_was_not_examined_is_skipped_and_says_why(root, found):
+def test_a_rule_that_was_not_tested_is_skipped_and_says_why(root, found):
     (case,) = root.findall(f"testsuite[@name='{MUST}']/testcase[@name='queue.peek.no-effect']")
     assert case.find("skipped").get("message") == "blocked: blocked by queue.peek.equals-pop"
     for skipped in root.iter("skipped"):
@@ -97,7 +97,7 @@ def test_a_rule_that_was_not_examined_is_skipped_and_says_why(root, found):
         assert skipped.text
 
 
-def test_what_could_not_be_examined_and_a_stale_baseline_are_errors(root):
+def test_what_could_not_be_tested_and_a_stale_baseline_are_errors(root):
     cases = root.findall(f"testsuite[@name='{junit.NAME}']/testcase")
     assert [(case.get("classname"), case.get("name")) for case in cases] == [
         ("implementation", "no class"),
@@ -110,7 +110,7 @@ def test_an_implementation_of_which_nothing_is_known_is_not_green(found):
     suite = suite_of(replace(found[FIFO_MEMORY], verdicts=(), verdict=RunVerdict.INCONCLUSIVE))
     assert suite.get("errors") == "1"
     message = suite.find("testcase[@name='verdict']/error").get("message")
-    assert message == "INCONCLUSIVE: no MUST rule was kept, so nothing is proven"
+    assert message == "INCONCLUSIVE: no MUST rule passed, so nothing is proven"
 
 
 def test_a_case_takes_as_long_as_the_check_of_its_name(found):

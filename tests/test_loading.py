@@ -44,7 +44,7 @@ def test_a_file_that_nothing_is_imported_from_is_told(tmp_path, monkeypatch, tex
 
 
 def test_a_nested_class_is_loaded():
-    assert load_class("gallery.memory.PopRaises.Hostile").__name__ == "Hostile"
+    assert load_class("mutants.memory.PopRaises.Hostile").__name__ == "Hostile"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_nested_class_is_loaded():
         ("queuelib.FifoMemoryQueue", "did you mean 'queuelib.queue.FifoMemoryQueue'?"),
         ("scrapy.squeues", "scrapy.squeues is a module; name one of its classes: FifoMemoryQueue, "),
         ("os.getcwd", "os.getcwd is a builtin_function_or_method, not a class"),
-        ("gallery.breaks", "gallery.breaks is a function, not a class"),
+        ("mutants.mutant", "mutants.mutant is a function, not a class"),
     ],
 )
 def test_a_path_that_names_no_class_is_explained(path, message):
@@ -97,8 +97,8 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
     [
         ("scrapy.squeues.PickleFifoDiskQueue", DOWNSTREAM_QUEUE),
         ("scrapy.squeues.LifoMemoryQueue", DOWNSTREAM_QUEUE),
-        ("gallery.memory.FactoryWithoutKey", DOWNSTREAM_QUEUE),
-        ("gallery.memory.WithoutClose", DOWNSTREAM_QUEUE),
+        ("mutants.memory.FactoryWithoutKey", DOWNSTREAM_QUEUE),
+        ("mutants.memory.WithoutClose", DOWNSTREAM_QUEUE),
         ("queuelib.queue.FifoDiskQueue", BYTE_QUEUE),
         ("queuelib.queue.LifoMemoryQueue", BYTE_QUEUE),
         ("queuelib.queue.FifoSQLiteQueue", BYTE_QUEUE),
@@ -120,7 +120,7 @@ def test_the_kind_is_told_from_the_class(path, kind):
         ("pathlib.Path", "is no queue: it has no push and no pop"),
     ],
 )
-def test_what_is_not_examined_is_said(path, message):
+def test_what_is_not_tested_is_said(path, message):
     with pytest.raises(LoadError, match=message):
         tell_kind(load_class(path), "queue-class")
 
@@ -133,7 +133,7 @@ def test_a_class_is_called_as_its_author_called_it():
 
 def test_the_version_of_the_package_is_found():
     assert package_version(load_class("scrapy.squeues.FifoMemoryQueue")).lower().startswith("scrapy 2.")
-    assert package_version(load_class("gallery.memory.PopHangs")) == ""
+    assert package_version(load_class("mutants.memory.PopHangs")) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Programs are read, played and attributed; the machine draws, shrinks and counts them."""
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, bench, broken, examine, run_script
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, context, examine, failed_rules, run_script
 
-from gallery import QCRAWL, exhibits, memory
+from mutants import QCRAWL, all_mutants, memory
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.generation import explore
-from queue_conformance.engine.outcomes import NotExercised, RuleBroken
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import Command, commands, decode, encode
 
@@ -15,7 +15,7 @@ EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 r
 
 def failure_of(path, text):
     """Play a program and return the failure that it ends in."""
-    with bench(path) as found, pytest.raises(RuleBroken) as caught:
+    with context(path) as found, pytest.raises(RuleFailed) as caught:
         runner_of(found).run(commands(text))
     return caught.value
 
@@ -30,7 +30,7 @@ def test_a_program_survives_json():
 
 
 def test_causes_of_one_rule_are_told_apart(tmp_path):
-    report = examine("gallery.memory.BreaksInTwoWays", only="machine")
+    report = examine("mutants.memory.BreaksInTwoWays", only="machine")
     (verdict,) = [verdict for verdict in report.verdicts if verdict.violation]
     shown = (verdict.violation, *verdict.violation.others)
     assert [violation.cause for violation in shown] == ["pop raised KeyError", "pop raised IndexError"]
@@ -40,7 +40,7 @@ def test_causes_of_one_rule_are_told_apart(tmp_path):
 
 
 def test_a_program_that_a_check_prescribes_is_shortened():
-    with bench("gallery.memory.AcceptsFour") as found, pytest.raises(RuleBroken) as caught:
+    with context("mutants.memory.AcceptsFour") as found, pytest.raises(RuleFailed) as caught:
         runner_of(found).show(commands("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))
     assert caught.value.program == commands("push:0") * 5
 
@@ -49,50 +49,50 @@ def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
     def run(sequence):
         ends = [place for place, command in enumerate(sequence) if command.argument == 0 or place == 2]
         if ends:
-            failure = RuleBroken("queue.pop.exactly-once", expected="an item", actual="another", steps=(), tail=())
+            failure = RuleFailed("queue.pop.exactly-once", expected="an item", actual="another", steps=(), tail=())
             failure.program = tuple(sequence)[: ends[0] + 1]
             raise failure
 
-    with bench(FIFO_MEMORY) as found:
+    with context(FIFO_MEMORY) as found:
         runner = runner_of(found)
         monkeypatch.setattr(runner, "run", run)
-        with pytest.raises(RuleBroken) as caught:
+        with pytest.raises(RuleFailed) as caught:
             runner.show(commands("push:1 push:1 push:1"))
     assert caught.value.program == commands("push:0")
 
 
 @pytest.mark.parametrize("path", [FIFO_DISK, LIFO_DISK, FIFO_BYTES, PRIORITY, TURNS])
 def test_a_right_implementation_plays_everything(path):
-    with bench(path) as found:
+    with context(path) as found:
         runner_of(found).run(commands(EVERYTHING))
 
 
 @pytest.mark.parametrize(
     ("path", "text", "rule"),
     [
-        ("gallery.memory.SwapsAfterTheThird", "push:0 push:1 push:2 push:3 push:4 peek length", "queue.pop.fifo"),
-        ("gallery.memory.LosesTheEighth", "peek " + " ".join(f"push:{n}" for n in range(9)), "queue.pop.exactly-once"),
-        ("gallery.memory.DeliversTwice", "length push:0 push:1 push:2 pop pop pop pop", "queue.pop.exactly-once"),
-        ("gallery.memory.PushAfterPeekOverwrites", "push:0 length peek push:1 pop pop", "queue.peek.then-push"),
-        ("gallery.memory.PeekCounts", "push:0 push:1 peek push:2 length", "queue.peek.no-effect"),
-        ("gallery.memory.PeeksAtTheNewest", "push:0 push:1 length peek", "queue.peek.equals-pop"),
-        ("gallery.memory.PeekRaisesWhenEmpty", "push:0 pop peek", "queue.peek.empty-none"),
-        ("gallery.memory.PopOfNothingCounts", "push:0 pop pop push:1 length", "queue.len.pop-none"),
-        ("gallery.memory.IsASet", "push:1 push:0 push:0 pop", "queue.push.duplicates"),
-        ("gallery.memory.RaisesWhenEmpty", "length peek", "queue.pop.empty-none"),
-        ("gallery.disk.OneFilePerDirectory", "push:0 1.push:0 peek 1.length", "queue.ctor.key-isolation"),
-        ("gallery.disk.NumbersItsFiles", "push:0 1.push:0 close 1.close 1.open open", "queue.ctor.key-identity"),
-        ("gallery.disk.CountsFirst", "push:0 peek push_refused:0 reopen push_refused:1 length", "queue.push.failed-no-trace"),
-        ("gallery.disk.DiscardsAfterRefusal", "push:0 peek push_refused:1 reopen pop", "queue.close.keeps"),
-        ("gallery.disk.ReversesWhenReopened", "push:0 push:1 peek reopen pop pop", "queue.pop.order-reopen"),
-        ("gallery.disk.ForgetsItsLength", "push:0 peek reopen", "queue.ctor.stored-length"),
-        ("gallery.disk.DropsTheFourth", "push:0 push:1 push:2 peek push:3 reopen", "queue.persist.reopen"),
-        ("gallery.disk.PopsInMemoryOnly", "push:0 push:1 pop peek reopen", "queue.persist.partial"),
-        ("gallery.bytequeues.ClearLeavesOne", "push:0 clear", "queuelib.clear"),
-        ("gallery.bytequeues.EncodesText", "push:0 push_refused:0", "queue.push.bytes-only"),
-        ("gallery.collections.NamesEveryPriority", "push:0 push:1 pop reopen", "queuelib.pq.close"),
-        ("gallery.collections.PeekTakesATurn", "push:0 peek peek peek length", "queue.peek.no-effect"),
-        ("gallery.collections.ClearForgetsTheTurn", "push:0 push:1 clear pop", "queuelib.clear"),
+        ("mutants.memory.SwapsAfterTheThird", "push:0 push:1 push:2 push:3 push:4 peek length", "queue.pop.fifo"),
+        ("mutants.memory.LosesTheEighth", "peek " + " ".join(f"push:{n}" for n in range(9)), "queue.pop.exactly-once"),
+        ("mutants.memory.DeliversTwice", "length push:0 push:1 push:2 pop pop pop pop", "queue.pop.exactly-once"),
+        ("mutants.memory.PushAfterPeekOverwrites", "push:0 length peek push:1 pop pop", "queue.peek.then-push"),
+        ("mutants.memory.PeekCounts", "push:0 push:1 peek push:2 length", "queue.peek.no-effect"),
+        ("mutants.memory.PeeksAtTheNewest", "push:0 push:1 length peek", "queue.peek.equals-pop"),
+        ("mutants.memory.PeekRaisesWhenEmpty", "push:0 pop peek", "queue.peek.empty-none"),
+        ("mutants.memory.PopOfNothingCounts", "push:0 pop pop push:1 length", "queue.len.pop-none"),
+        ("mutants.memory.IsASet", "push:1 push:0 push:0 pop", "queue.push.duplicates"),
+        ("mutants.memory.RaisesWhenEmpty", "length peek", "queue.pop.empty-none"),
+        ("mutants.disk.OneFilePerDirectory", "push:0 1.push:0 peek 1.length", "queue.ctor.key-isolation"),
+        ("mutants.disk.NumbersItsFiles", "push:0 1.push:0 close 1.close 1.open open", "queue.ctor.key-identity"),
+        ("mutants.disk.CountsFirst", "push:0 peek push_refused:0 reopen push_refused:1 length", "queue.push.failed-no-trace"),
+        ("mutants.disk.DiscardsAfterRefusal", "push:0 peek push_refused:1 reopen pop", "queue.close.keeps"),
+        ("mutants.disk.ReversesWhenReopened", "push:0 push:1 peek reopen pop pop", "queue.pop.order-reopen"),
+        ("mutants.disk.ForgetsItsLength", "push:0 peek reopen", "queue.ctor.stored-length"),
+        ("mutants.disk.DropsTheFourth", "push:0 push:1 push:2 peek push:3 reopen", "queue.persist.reopen"),
+        ("mutants.disk.PopsInMemoryOnly", "push:0 push:1 pop peek reopen", "queue.persist.partial"),
+        ("mutants.bytequeues.ClearLeavesOne", "push:0 clear", "queuelib.clear"),
+        ("mutants.bytequeues.EncodesText", "push:0 push_refused:0", "queue.push.bytes-only"),
+        ("mutants.collections.NamesEveryPriority", "push:0 push:1 pop reopen", "queuelib.pq.close"),
+        ("mutants.collections.PeekTakesATurn", "push:0 peek peek peek length", "queue.peek.no-effect"),
+        ("mutants.collections.ClearForgetsTheTurn", "push:0 push:1 clear pop", "queuelib.clear"),
     ],
 )
 def test_a_failure_is_attributed_to_the_rule_that_is_broken(path, text, rule):
@@ -101,44 +101,44 @@ def test_a_failure_is_attributed_to_the_rule_that_is_broken(path, text, rule):
 
 def test_a_failure_keeps_its_program():
     text = "push:0 push:1 peek push:2"
-    assert failure_of("gallery.memory.PushAfterPeekOverwrites", text).program == commands(text)
+    assert failure_of("mutants.memory.PushAfterPeekOverwrites", text).program == commands(text)
 
 
-def test_what_an_experiment_examines_does_not_count():
-    with bench(FIFO_MEMORY) as found:
+def test_what_an_experiment_tests_does_not_count():
+    with context(FIFO_MEMORY) as found:
         assert runner_of(found).passes(commands("push:0 pop"))
-        assert not found.examined
+        assert not found.covered
 
 
-def test_a_program_examines_what_it_came_to():
-    with bench(FIFO_DISK) as found:
+def test_a_program_tests_what_it_came_to():
+    with context(FIFO_DISK) as found:
         runner_of(found).run(commands("push:0 push:1 reopen pop"))
-        assert found.examined["queue.persist.reopen"] == 2
-        assert found.examined["queue.pop.order-reopen"] == 1
-        assert not found.examined["queue.peek.equals-pop"]
-        assert not found.examined["queue.persist.partial"]
+        assert found.covered["queue.persist.reopen"] == 2
+        assert found.covered["queue.pop.order-reopen"] == 1
+        assert not found.covered["queue.peek.equals-pop"]
+        assert not found.covered["queue.persist.partial"]
 
 
 def test_the_machine_keeps_the_shortest_failure_of_each_rule():
-    with bench("gallery.memory.LosesTheEighth") as found:
+    with context("mutants.memory.LosesTheEighth") as found:
         explore(runner_of(found))
-        assert set(found.broken) == {"queue.pop.exactly-once"}
-        failure = found.broken["queue.pop.exactly-once"]
+        assert set(found.failed) == {"queue.pop.exactly-once"}
+        failure = found.failed["queue.pop.exactly-once"]
         assert [operation.name for operation in failure.program] == ["push"] * 8
 
 
 def test_the_machine_counts_what_it_played():
-    with bench(FIFO_MEMORY) as found:
+    with context(FIFO_MEMORY) as found:
         explore(runner_of(found))
         assert found.notes[0].startswith("machine: 100 sequences; ")
         assert " pop" in found.notes[0]
 
 
 def test_a_machine_that_never_popped_proves_nothing():
-    with bench(FIFO_MEMORY) as found:
+    with context(FIFO_MEMORY) as found:
         runner = runner_of(found)
         runner.table = {Command("push", 0, 0): 1}
-        with pytest.raises(NotExercised, match="no sequence contained pop"):
+        with pytest.raises(NotCovered, match="no sequence contained pop"):
             explore(runner)
 
 
@@ -172,10 +172,10 @@ class FalsyAndCounting(Falsy, memory.PeekCounts): ...
     ],
 )
 def test_a_failure_that_most_programs_meet_hides_no_other_one(cls, rule, seed):
-    with bench(path_of(cls)) as found:
+    with context(path_of(cls)) as found:
         found.seed = seed
         explore(runner_of(found))
-        assert set(found.broken) == {"queue.len.truth", rule}
+        assert set(found.failed) == {"queue.len.truth", rule}
 
 
 @pytest.mark.parametrize(
@@ -203,41 +203,41 @@ def test_a_failure_that_most_programs_meet_hides_no_other_one(cls, rule, seed):
     ],
 )
 def test_what_one_mistake_brings_about_is_blamed_on_no_other_rule(path, seed):
-    (exhibit,) = [exhibit for exhibit in exhibits() if exhibit.path == f"gallery.{path}"]
-    claims, settings = exhibit.claims, exhibit.settings
-    report = examine(exhibit.path, claims, seed=seed, examples=25, settings=settings, only="machine")
-    assert broken(report) <= exhibit.rules
+    (mutant,) = [mutant for mutant in all_mutants() if mutant.path == f"mutants.{path}"]
+    claims, settings = mutant.claims, mutant.settings
+    report = examine(mutant.path, claims, seed=seed, examples=25, settings=settings, only="machine")
+    assert failed_rules(report) <= mutant.fails
 
 
 class RaisesWhileUsed(memory.PopRaises, memory.CountsBelowNothing):
     """Its pop raises for two reasons, neither of which has to do with close."""
 
 
-def test_what_raises_while_close_is_examined_is_blamed_on_its_own_rule():
+def test_what_raises_while_close_is_tested_is_blamed_on_its_own_rule():
     report = examine(path_of(RaisesWhileUsed), only="queue.close.releases", examples=25)
-    assert broken(report) == {"queue.pop.exactly-once"}
+    assert failed_rules(report) == {"queue.pop.exactly-once"}
 
 
 EIGHT = commands(" ".join(f"push:{n % 4}" for n in range(9)))
 
 
 def test_the_machine_replays_what_failed_before():
-    with bench("gallery.memory.LosesTheEighth") as found:
+    with context("mutants.memory.LosesTheEighth") as found:
         found.replay = EIGHT
         explore(runner_of(found))
-        assert set(found.broken) == {"queue.pop.exactly-once"}
+        assert set(found.failed) == {"queue.pop.exactly-once"}
 
 
-@pytest.mark.parametrize("text", ["no_such_operation", "push:1 9.pop", "bench"])
+@pytest.mark.parametrize("text", ["no_such_operation", "push:1 9.pop", "context"])
 def test_a_program_that_this_machine_does_not_know_says_nothing(text):
-    with bench(FIFO_MEMORY) as found:
+    with context(FIFO_MEMORY) as found:
         found.replay = commands(text)
         explore(runner_of(found))
-        assert not found.broken
+        assert not found.failed
 
 
 def test_an_error_of_the_kit_is_not_taken_for_a_broken_rule():
-    with bench(FIFO_MEMORY) as found:
+    with context(FIFO_MEMORY) as found:
         runner = runner_of(found)
         runner.table = {Command("no_such_operation"): 1}
         with pytest.raises(KeyError, match="no_such_operation"):
@@ -247,7 +247,7 @@ def test_an_error_of_the_kit_is_not_taken_for_a_broken_rule():
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_same_seed_draws_the_same_programs(seed):
     def notes():
-        with bench(FIFO_MEMORY) as found:
+        with context(FIFO_MEMORY) as found:
             found.seed = seed
             explore(runner_of(found))
             return found.notes

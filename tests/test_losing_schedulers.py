@@ -1,9 +1,9 @@
-"""Schedulers that lose nothing are not blamed; those that lose requests are in the gallery, each with the rules that say so."""
+"""Schedulers that lose nothing are not blamed; those that lose requests are in the mutants, each with the rules that say so."""
 
 import pytest
 from kit import examine, without_jobs
 
-from gallery import exhibits
+from mutants import all_mutants
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -16,10 +16,10 @@ LOSING = {
 }
 
 
-def test_what_loses_requests_is_in_the_gallery_and_breaks_a_must_rule():
-    known = {exhibit.path: exhibit.rules for exhibit in exhibits()}
+def test_what_loses_requests_is_in_the_mutants_and_breaks_a_must_rule():
+    known = {mutant.path: mutant.fails for mutant in all_mutants()}
     for name, rules in LOSING.items():
-        assert known[f"gallery.schedulers_losing.{name}"] == rules
+        assert known[f"mutants.schedulers_losing.{name}"] == rules
         assert any(load()[rule].level is Level.MUST for rule in rules)
 
 
@@ -27,7 +27,7 @@ def test_what_loses_requests_is_in_the_gallery_and_breaks_a_must_rule():
 def test_the_released_scheduler_loses_nothing_but_its_turn():
     report = examine("scrapy.core.scheduler.Scheduler", examples=25, meets=without_jobs)
     # A push that fails leaves an empty queue (or slot) behind, which is asked next, and has nothing.
-    must = {v.rule.id for v in report.verdicts if v.verdict is Verdict.BROKEN and v.rule.level is Level.MUST}
+    must = {v.rule.id for v in report.verdicts if v.verdict is Verdict.FAILED and v.rule.level is Level.MUST}
     assert must == {"scheduler.next.no-spurious-none"}
     assert report.verdict is RunVerdict.NON_CONFORMANT
 
@@ -38,11 +38,11 @@ def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
     def meets(number, check):  # other seeds are for what is drawn, which is programs most of all
         return without_jobs(number, check) and (check.is_machine or seed == 0)
 
-    report = examine(f"gallery.right_schedulers.{name}", seed=seed, examples=25, meets=meets)
-    assert [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BROKEN, Verdict.BLOCKED)] == []
+    report = examine(f"mutants.controls_schedulers.{name}", seed=seed, examples=25, meets=meets)
+    assert [v.rule.id for v in report.verdicts if v.verdict in (Verdict.FAILED, Verdict.BLOCKED)] == []
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_scheduler_may_say_that_it_does_not_store_a_large_request(seed):
-    report = examine("gallery.right_schedulers.RejectsLongOnes", seed=seed, only="scheduler.next.roundtrip")
-    assert not [v for v in report.verdicts if v.verdict in (Verdict.BROKEN, Verdict.BLOCKED)]
+    report = examine("mutants.controls_schedulers.RejectsLongOnes", seed=seed, only="scheduler.next.roundtrip")
+    assert not [v for v in report.verdicts if v.verdict in (Verdict.FAILED, Verdict.BLOCKED)]

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from hypothesis.errors import FlakyFailure
-from kit import FIFO_MEMORY, alone, bench, broken, examine, implementation
+from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementation
 
 from queue_conformance import isolation, stopwatch
 from queue_conformance.engine import fixtures, process
@@ -16,8 +16,8 @@ from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import Outcome, TooSlow
 from queue_conformance.engine.process import fork
 from queue_conformance.engine.registry import Check, runner_of
-from queue_conformance.isolation import Answer, FlightRecorder
-from queue_conformance.running.execution import Conditions, execute
+from queue_conformance.isolation import Answer, Watchdog
+from queue_conformance.running.execution import RunConfig, execute
 from queue_conformance.specification import load
 from queue_conformance.stopwatch import Stopwatch
 from queue_conformance.verdicts import Verdict
@@ -96,13 +96,15 @@ def test_the_system_is_asked_for_all_processes_and_threads():
 def test_a_process_that_was_stopped_is_not_hung(monkeypatch):
     """The clock of the child is the one that limits go by, here and in the processes that checks start."""
     monkeypatch.setattr(Stopwatch, "look", lambda self: self.seconds)
-    assert isolation.run(lambda flight: [flight.enter("pop()", "rule"), time.sleep(0.3)][1:], time_limit=0.1) == Answer([None])
+    assert isolation.run(lambda watchdog: [watchdog.enter("pop()", "rule"), time.sleep(0.3)][1:], time_limit=0.1) == Answer(
+        [None]
+    )
     assert process.run(lambda say: [time.sleep(0.3), say(1)], time_limit=0.1).said == (1,)
 
 
 def test_a_child_sees_the_time_that_counts(monkeypatch):
     monkeypatch.setattr(Stopwatch, "look", lambda self: 7.0)
-    before = isolation.run(lambda flight: [flight.now, time.sleep(0.3), flight.now], time_limit=5)
+    before = isolation.run(lambda watchdog: [watchdog.now, time.sleep(0.3), watchdog.now], time_limit=5)
     assert before == Answer([1.0, None, 7.0])
 
 
@@ -110,20 +112,20 @@ def test_a_child_sees_the_time_that_counts(monkeypatch):
 
 
 def test_each_of_many_calls_has_the_limit_of_one():
-    def many(flight):
-        flight.enter("many calls", "rule")
-        return [time.sleep(0.2) for _ in flight.each(range(4))]
+    def many(watchdog):
+        watchdog.enter("many calls", "rule")
+        return [time.sleep(0.2) for _ in watchdog.each(range(4))]
 
     assert isolation.run(many, time_limit=0.6) == Answer([None] * 4)
 
 
 def test_many_calls_end_when_their_time_is_over():
-    flight = FlightRecorder()
-    flight.tell(10.0)
+    watchdog = Watchdog()
+    watchdog.tell(10.0)
     done = []
-    for number in flight.each(range(9), 5.0):
+    for number in watchdog.each(range(9), 5.0):
         done.append(number)
-        flight.tell(flight.now + 2.0)
+        watchdog.tell(watchdog.now + 2.0)
     assert done == [0, 1, 2]
 
 
@@ -148,11 +150,11 @@ def test_a_slow_queue_is_opened_and_closed_less_often(monkeypatch):
     monkeypatch.setattr(fixtures, "FEWEST", 1)
     report = examine("test_machine_load.SlowQueue", only="queue.close.releases", time_limit=0.5)
     (found,) = [v for v in report.verdicts if v.rule.id == "queue.close.releases"]
-    assert found.verdict is Verdict.KEPT
+    assert found.verdict is Verdict.PASSED
     assert any(note.startswith("queue.close.releases: ") for note in report.notes)
 
 
-def test_what_a_slow_class_leaves_no_time_for_is_not_exercised(monkeypatch):
+def test_what_a_slow_class_leaves_no_time_for_is_not_covered(monkeypatch):
     monkeypatch.setattr(fixtures, "BUDGET", -1.0)
     monkeypatch.setattr("queue_conformance.kinds.dupefilter.fixtures.BUDGET", 0.5)
     turns, answers = "10 turns take more than -1 s", "it takes more than 0.5 s to ask for 300 requests"
@@ -163,7 +165,7 @@ def test_what_a_slow_class_leaves_no_time_for_is_not_exercised(monkeypatch):
     ):
         report = examine(path, only=check)
         (found,) = [v for v in report.verdicts if v.rule.id == rule]
-        assert (found.verdict, found.reason[: len(reason)]) == (Verdict.NOT_EXERCISED, reason)
+        assert (found.verdict, found.reason[: len(reason)]) == (Verdict.NOT_COVERED, reason)
 
 
 # --- What took too long is tried again -------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ def test_what_hung_once_is_tried_again_before_it_is_said(monkeypatch, tmp_path):
         time_limit=0.3,
         meets=lambda number, check: bool([unmarked.pop(check.name, lambda: None)()]),
     )
-    assert not broken(report)
+    assert not failed_rules(report)
     (note,) = [note for note in report.notes if "once" in note]
     said = "popped = queue.pop() did not return within 0.3 s once, and did when it was tried again: this machine was busy"
     assert note == f"queue.pop.fifo: {said}"
@@ -199,7 +201,7 @@ def test_what_hung_once_is_tried_again_before_it_is_said(monkeypatch, tmp_path):
 
 def test_what_always_hangs_is_said_and_lowers_no_limit():
     report = examine("test_machine_load.AlwaysHangs", only=["queue.pop.fifo", "queue.push.accept"], time_limit=1.0)
-    assert "queue.pop.exactly-once" in broken(report)
+    assert "queue.pop.exactly-once" in failed_rules(report)
     shown = [v.violation.actual for v in report.verdicts if v.violation]
     assert all("within 1 s" in actual for actual in shown)
 
@@ -217,23 +219,23 @@ class AlwaysHangs(FifoMemoryQueue):
 @pytest.mark.parametrize(
     "error", [TooSlow("the server answers too slowly"), FlakyFailure("flaky", [ValueError()]), TimeoutError()]
 )
-@pytest.mark.parametrize(("times", "outcome"), [(1, Outcome.KEPT), (2, Outcome.NOT_EXERCISED)])
-def test_what_was_too_slow_is_tried_again_and_then_not_exercised(tmp_path, error, times, outcome):
+@pytest.mark.parametrize(("times", "outcome"), [(1, Outcome.PASSED), (2, Outcome.NOT_COVERED)])
+def test_what_was_too_slow_is_tried_again_and_then_not_covered(tmp_path, error, times, outcome):
     tries = tmp_path / "tries"
     tries.write_text("")
 
     def slow(found):
         tries.write_text(tries.read_text() + "x")
-        found.examined["queue.pop.fifo"] += 1
+        found.covered["queue.pop.fifo"] += 1
         if len(tries.read_text()) <= times:
             raise error
 
     check = Check("queue.pop.fifo", ("queue.pop.fifo",), frozenset(), slow)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    result = execute(check, implementation(FIFO_MEMORY), load(), Conditions(scratch))
+    result = execute(check, implementation(FIFO_MEMORY), load(), RunConfig(scratch))
     assert [observation.outcome for observation in result.observations] == [outcome]
-    assert not result.mistake
+    assert not result.internal_error
     assert len(tries.read_text()) == 2
 
 
@@ -244,24 +246,24 @@ def shortest(path, ticks):
     """Return what the machine finds while the clock goes on by so many seconds each time that it is asked."""
 
     def found():
-        with bench(path) as where:
-            where.examples, flight = 15, where.flight
+        with context(path) as where:
+            where.examples, watchdog = 15, where.watchdog
             time.monotonic = time.perf_counter = lambda now=[0.0]: now.__setitem__(0, now[0] + ticks) or now[0]
             isolation.monotonic = lambda: 5.0
             explore(runner_of(where))
-            return flight.tally.done, {rule: failure.program for rule, failure in where.broken.items()}
+            return watchdog.tally.done, {rule: failure.program for rule, failure in where.failed.items()}
 
     return alone(found)
 
 
 def test_the_same_seed_finds_the_same_however_fast_the_clock_goes():
-    path = "gallery.memory.PeeksAtTheNewest"
+    path = "mutants.memory.PeeksAtTheNewest"
     assert shortest(path, 0.0) == shortest(path, 20.0)
 
 
 def test_a_search_that_takes_too_long_ends_and_says_so(monkeypatch):
-    with bench(FIFO_MEMORY) as where:
+    with context(FIFO_MEMORY) as where:
         times = itertools.count(1.0, 5.0)
-        monkeypatch.setattr(FlightRecorder, "now", property(lambda flight: next(times)))
+        monkeypatch.setattr(Watchdog, "now", property(lambda watchdog: next(times)))
         explore(runner_of(where))
         assert where.notes[-1].startswith("machine: no more than ")

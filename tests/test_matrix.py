@@ -45,7 +45,7 @@ def test_what_is_written_is_the_same_again(tmp_path):
     [("", "it is empty"), (jsonl.render(Report((), ("--queue-class: a.B is a module",))), "a.B is a module")],
     ids=["incomplete", "errors"],
 )
-def test_what_was_not_examined_replaces_nothing(tmp_path, text, message):
+def test_what_was_not_tested_replaces_nothing(tmp_path, text, message):
     (tmp_path / "report.jsonl").write_text(text, "utf-8")
     (tmp_path / "verdicts.json").write_text("before", "utf-8")
     with pytest.raises(SystemExit, match=message):

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
-from kit import FIFO_MEMORY, broken
+from kit import FIFO_MEMORY, failed_rules
 
 from queue_conformance import examine
 from queue_conformance.engine import registry
@@ -19,7 +19,7 @@ from dataclasses import replace
 from queue_conformance.engine import registry
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 
-def fails(bench):
+def fails(context):
     raise LookupError("no such\\nplace")
 
 def pytest_configure():
@@ -36,9 +36,9 @@ REPORTS = ("report.jsonl", "report.xml", "report.html", "report.md")
 def failing(monkeypatch):
     """Return a function that lets a check fail, before or after it has done its work."""
 
-    def let_fail(name, done=lambda bench: None):
-        def fails(bench):
-            done(bench)
+    def let_fail(name, done=lambda context: None):
+        def fails(context):
+            done(context)
             raise LookupError("no such place")
 
         for key, check in list(registry._registered.items()):
@@ -60,9 +60,9 @@ def test_the_implementation_is_not_called_conformant(failing, in_process):
     report = examine(FIFO_MEMORY, rules=["queue.pop.fifo", "queue.pop.empty-none"], examples=5, in_process=in_process)
     found, verdicts = only(report)
     assert verdicts["queue.pop.fifo"] is Verdict.ERROR
-    assert verdicts["queue.pop.empty-none"] is Verdict.KEPT
+    assert verdicts["queue.pop.empty-none"] is Verdict.PASSED
     assert found.verdict is RunVerdict.INCONCLUSIVE
-    (line,) = report.mistakes
+    (line,) = report.internal_errors
     assert line.startswith(f"{FIFO_MEMORY}: the kit itself failed in the check queue.pop.fifo: LookupError('no such place') (")
     assert "report it" in line
     assert "\n" not in line
@@ -72,24 +72,24 @@ def test_the_implementation_is_not_called_conformant(failing, in_process):
 def test_what_was_broken_before_is_told(failing):
     (check,) = (check for check in checks_of(DOWNSTREAM_QUEUE) if check.name == "queue.peek.equals-pop")
 
-    def does_its_work(bench):
-        with bench.collecting():
-            check.function(bench)
+    def does_its_work(context):
+        with context.collecting():
+            check.function(context)
 
     failing(check.name, does_its_work)
-    found, _ = only(examine("gallery.memory.PeeksAtTheNewest", rules=check.name, examples=5))
-    assert broken(found) == {check.name}
+    found, _ = only(examine("mutants.memory.PeeksAtTheNewest", rules=check.name, examples=5))
+    assert failed_rules(found) == {check.name}
     assert found.verdict is RunVerdict.NON_CONFORMANT
 
 
-def test_a_mistake_of_the_survey_is_one_too(monkeypatch):
+def test_a_mistake_of_the_discovery_is_one_too(monkeypatch):
     def fails(*_arguments):
         raise LookupError("no such place")
 
     monkeypatch.setattr("queue_conformance.kinds.queue.downstream_driver.DownstreamQueueDriver.probe", fails)
-    report = examine(FIFO_MEMORY, rules="preflight")
+    report = examine(FIFO_MEMORY, rules="smoke")
     assert not report.implementations
-    assert [line.partition(";")[0] for line in report.mistakes] == [
+    assert [line.partition(";")[0] for line in report.internal_errors] == [
         f"{FIFO_MEMORY}: the kit itself failed before any check: LookupError: no such place"
     ]
 
@@ -103,9 +103,9 @@ def test_every_report_has_it_and_the_exit_status_is_3(pytester):
     assert run.ret == 3
     run.stdout.fnmatch_lines(
         [
-            "  error (the kit failed in the check queue.pop.fifo, which is a mistake of the*",
+            "  error (the kit failed in the check queue.pop.fifo, which is an internal*",
             "  verdict: INCONCLUSIVE (the kit itself failed, so nothing is proven)",
-            f"MISTAKE OF THE KIT: {FIFO_MEMORY}: the kit itself failed in the check queue.pop.fifo: LookupError*; report it*",
+            f"INTERNAL ERROR: {FIFO_MEMORY}: the kit itself failed in the check queue.pop.fifo: LookupError*; report it*",
             "Traceback (most recent call last):",
         ]
     )
@@ -113,9 +113,9 @@ def test_every_report_has_it_and_the_exit_status_is_3(pytester):
     records = [json.loads(line) for line in lines.splitlines()]
     assert [record["verdict"] for record in records if record.get("rule") == "queue.pop.fifo"] == ["error"]
     assert records[-1]["errors"] == 1
-    assert len([record for record in records if record["type"] == "mistake"]) == 1
+    assert len([record for record in records if record["type"] == "internal_error"]) == 1
     assert {case.get("name") for case in ET.fromstring(xml).iter("testcase") if case.find("error") is not None} >= {
         "queue.pop.fifo"
     }
-    assert 'aria-label="Mistakes of the kit"' in html
-    assert "### Mistakes of the kit" in markdown
+    assert 'aria-label="Internal errors"' in html
+    assert "### Internal errors" in markdown

@@ -137,18 +137,18 @@ def test_implementations_are_described_by_name(read):
     assert lifo.claims == {"order": "LIFO"}
 
 
-def test_one_of_them_is_examined_alone(read):
+def test_one_of_them_is_tested_alone(read):
     (target,) = read("--conformance-only=lifo", table=DESCRIBED).targets
     assert target.name == "lifo"
 
 
-def test_only_a_whole_run_examines_everything(read):
+def test_only_a_whole_run_tests_everything(read):
     assert read("--conformance", table=DESCRIBED).everything
     assert not read("--conformance-only=lifo", table=DESCRIBED).everything
     assert not read("--queue-class=a.Other", table=DESCRIBED).everything
 
 
-def test_a_class_on_the_command_line_is_examined_instead_of_them(read):
+def test_a_class_on_the_command_line_is_tested_instead_of_them(read):
     (target,) = read("--queue-class=a.Other", table=DESCRIBED).targets
     assert (target.path, target.level) == ("a.Other", "SHOULD")
 
@@ -244,7 +244,7 @@ def test_a_wrong_option_is_explained(read, arguments, message):
     [
         ('queue-clas = "a.B"', "[tool.queue_conformance] has no key 'queue-clas'; did you mean 'queue-class'?"),
         ("conformance-seed = -1", "conformance-seed in [tool.queue_conformance]: write a whole number"),
-        ("", "nothing to examine: give --queue-class, or name queue-class in [tool.queue_conformance]"),
+        ("", "nothing to test: give --queue-class, or name queue-class in [tool.queue_conformance]"),
         ("not toml", "pyproject.toml: "),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_wrong_table_is_explained(pytester, table, message):
             b'[tool.queue-conformance]\nqueue-class = ["a.B"]\n',
             "pyproject.toml: write [tool.queue_conformance], not [tool.queue-conformance]",
         ),
-        (b"tool = 1\n", "nothing to examine: give --queue-class"),
+        (b"tool = 1\n", "nothing to test: give --queue-class"),
         (b"name = '\xe9'\n", "pyproject.toml: 'utf-8' codec can't decode byte 0xe9 in position 8"),
     ],
 )

@@ -62,8 +62,8 @@ class Page(HTMLParser):
 
 # --- One report ------------------------------------------------------------------------------------------------------
 
-BROKEN = ("queue.pop.empty-none", "queue.peek.then-push", "queue.close.twice")
-ONE = implementation(broken=BROKEN, known=["queue.peek.then-push"], blocked=["queue.len.count"])
+FAILED = ("queue.pop.empty-none", "queue.peek.then-push", "queue.close.twice")
+ONE = implementation(failed=FAILED, known=["queue.peek.then-push"], blocked=["queue.len.count"])
 
 
 def page(*found, **others):
@@ -73,12 +73,12 @@ def page(*found, **others):
 def test_the_verdict_comes_first():
     words = page(ONE).words
     assert words.startswith(
-        f"NON-CONFORMANT – DiskQueue – queue conformance Queue conformance ✗ NON-CONFORMANT {QUEUE} 2 MUST rules are broken"
+        f"NON-CONFORMANT – DiskQueue – queue conformance Queue conformance ✗ NON-CONFORMANT {QUEUE} 2 MUST rules failed"
     )
 
 
 def test_the_worst_verdict_comes_first():
-    right, wrong = implementation("a.Right"), implementation("a.Wrong", broken=BROKEN)
+    right, wrong = implementation("a.Right"), implementation("a.Wrong", failed=FAILED)
     assert "Queue conformance ✗ NON-CONFORMANT 1 of 2 implementations " in page(right, wrong).words
 
 
@@ -104,39 +104,39 @@ def test_every_rule_is_there_with_its_verdict_sentence_and_source():
         assert rule["id"] == verdict.rule.id
         assert rule["data-verdict"] == ("known" if verdict.known else verdict.verdict)
         assert rule["data-level"] == verdict.rule.level
-        assert ("open" in rule) == (verdict.verdict is Verdict.BROKEN)
+        assert ("open" in rule) == (verdict.verdict is Verdict.FAILED)
         for said in (verdict.rule.sentence, verdict.rule.source, verdict.reason, *verdict.rule.hints):
             assert " ".join(said.replace("`", "").split()) in found.words
 
 
 def test_a_broken_rule_has_its_evidence():
-    (broken,) = [verdict.violation for verdict in ONE.verdicts if verdict.rule.id == "queue.pop.empty-none"]
+    (failed_rules,) = [verdict.violation for verdict in ONE.verdicts if verdict.rule.id == "queue.pop.empty-none"]
     text = page(ONE).text
-    for said in (broken.expected, broken.actual, *broken.operations, broken.script):
+    for said in (failed_rules.expected, failed_rules.actual, *failed_rules.operations, failed_rules.script):
         assert said in text
 
 
 def test_a_known_one_is_marked_with_its_reason():
     words = page(ONE).words
-    assert "✗ broken, known MUST queue.peek.then-push" in words
+    assert "✗ failed, known MUST queue.peek.then-push" in words
     assert "a bug of ours, `#12`" in words
 
 
 def test_stacks_are_shown():
     hung = violation("queue.pop.empty-none", stacks='Thread 1\n  File "queue.py", line 3 in pop')
-    assert 'Thread 1\n  File "queue.py", line 3 in pop' in page(implementation(broken=[hung])).text
+    assert 'Thread 1\n  File "queue.py", line 3 in pop' in page(implementation(failed=[hung])).text
 
 
 def test_long_scripts_are_folded():
     for lines, opened in ((40, True), (41, False)):
         long = violation(script="pass\n" * lines)
-        assert (f"<details open><summary>{lines} lines" in html.render(report(implementation(broken=[long])))) == opened
+        assert (f"<details open><summary>{lines} lines" in html.render(report(implementation(failed=[long])))) == opened
 
 
 def test_every_number_leads_to_these_rules():
     found = page(ONE)
     links = [one["href"] for one in found.all("a") if one["href"].startswith("#?")]
-    assert "#?verdict=broken%2Cknown&level=MUST" in links
+    assert "#?verdict=failed%2Cknown&level=MUST" in links
     assert "#?verdict=not+applicable&level=SHOULD" in links
     assert len(links) == len({(verdict.rule.level, verdict.verdict) for verdict in ONE.verdicts})
 
@@ -151,16 +151,16 @@ def test_several_implementations_have_anchors_of_their_own():
     assert links <= set(ids)
 
 
-def test_what_could_not_be_examined_and_what_fails_the_gate_stand_out():
-    words = page(ONE, errors=["--queue-class: no class"], gate=["queue.pop.fifo is kept now: remove it"]).words
+def test_what_could_not_be_tested_and_what_fails_the_gate_stand_out():
+    words = page(ONE, errors=["--queue-class: no class"], gate=["queue.pop.fifo passes now: remove it"]).words
     assert words.startswith("ERROR – DiskQueue")
-    assert "Not examined --queue-class: no class" in words
-    assert "queue.pop.fifo is kept now: remove it" in words
+    assert "Not tested --queue-class: no class" in words
+    assert "queue.pop.fifo passes now: remove it" in words
     assert words.index("remove it") < words.index("queue.ctor")
 
 
 def test_a_report_on_nothing_is_a_page_too():
-    assert "Nothing could be examined" in page(errors=["--queue-class: no class"]).words
+    assert "Nothing could be tested" in page(errors=["--queue-class: no class"]).words
 
 
 def test_a_report_that_was_read_back_gives_the_same_page():
@@ -225,7 +225,7 @@ def test_style_and_script_are_files_of_the_package():
 
 # --- Several reports -------------------------------------------------------------------------------------------------
 
-OLD = report(implementation(broken=["queue.pop.empty-none", "queue.peek.then-push"]), releases={"scrapy": "2.13.0"})
+OLD = report(implementation(failed=["queue.pop.empty-none", "queue.peek.then-push"]), releases={"scrapy": "2.13.0"})
 NEW = report(ONE, implementation(SCHEDULER, kinds.SCHEDULER), implementation("a.Right"), releases={"scrapy": "2.19.0"})
 
 
@@ -261,15 +261,15 @@ def test_two_runs_with_nothing_else_to_tell_them_apart_are_told_apart_by_time():
 
 
 def test_rows_say_whether_they_differ_and_whether_any_is_broken(table):
-    marked = {name: [one for one in rows(table) if f"data-{name}" in one] for name in ("differs", "broken")}
-    assert len(marked["broken"]) == 3
+    marked = {name: [one for one in rows(table) if f"data-{name}" in one] for name in ("differs", "failed")}
+    assert len(marked["failed"]) == 3
     assert len(marked["differs"]) == 4
 
 
 def test_a_cell_says_its_verdict_in_words_and_leads_to_the_counterexample():
     text = matrix.render([OLD, NEW])
     anchor = f"downstream-queue/queue.pop.empty-none@{QUEUE}"
-    cell = f'<a href="#{anchor}" title="broken"><span aria-hidden="true">✗</span><span class="unseen">broken</span></a>'
+    cell = f'<a href="#{anchor}" title="failed"><span aria-hidden="true">✗</span><span class="unseen">failed</span></a>'
     assert cell in text
     _, _, part = text.partition(f'id="{anchor}"')
     assert "IndexError(&#x27;pop from an empty deque&#x27;) raised" in part.partition("</details></div></dd>")[0]
@@ -303,9 +303,9 @@ def inconclusive():
     ("made", "message", "colour"),
     [
         (report(implementation()), "CONFORMANT", "#1f7a3d"),
-        (report(implementation(broken=["queue.close.twice"])), "CONFORMANT (1 SHOULD broken)", "#1f7a3d"),
+        (report(implementation(failed=["queue.close.twice"])), "CONFORMANT (1 SHOULD failed)", "#1f7a3d"),
         (report(ONE), "NON-CONFORMANT (2 MUST)", "#c0392b"),
-        (report(implementation(blocked=["queue.pop.empty-none"])), "PARTIAL (1 MUST not examined)", "#9a6700"),
+        (report(implementation(blocked=["queue.pop.empty-none"])), "PARTIAL (1 MUST not tested)", "#9a6700"),
         (report(inconclusive()), "INCONCLUSIVE", "#69717a"),
         (report(ONE, implementation(), implementation()), "1 NON-CONFORMANT, 2 CONFORMANT", "#c0392b"),
         (report(implementation(), implementation()), "2 CONFORMANT", "#1f7a3d"),
@@ -338,12 +338,12 @@ def test_the_ending_of_a_file_says_what_it_becomes(tmp_path, name, start):
 
 
 def test_the_sample_has_every_verdict_that_pages_show():
-    assert set(counts(ONE)) == set(Verdict) - {Verdict.NOT_EXERCISED, Verdict.ERROR}
+    assert set(counts(ONE)) == set(Verdict) - {Verdict.NOT_COVERED, Verdict.ERROR}
     assert Level.MAY in {verdict.rule.level for verdict in ONE.verdicts}
 
 
 def test_a_provisional_rule_is_marked_in_every_form():
-    found = implementation(broken=["queue.pop.empty-none"])
+    found = implementation(failed=["queue.pop.empty-none"])
     new = [replace(v, rule=replace(v.rule, provisional="0.1")) if v.violation else v for v in found.verdicts]
     of_new = Report((replace(found, verdicts=tuple(new)),))
     assert not of_new.failed

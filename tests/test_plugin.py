@@ -11,7 +11,7 @@ import pytest
 from kit import ENVIRONMENT, examine
 
 from queue_conformance.__main__ import main
-from queue_conformance.entrances.session import INCONCLUSIVE, exit_status
+from queue_conformance.frontends.session import INCONCLUSIVE, exit_status
 from queue_conformance.reports import Report
 from queue_conformance.verdicts import RunVerdict
 
@@ -20,7 +20,7 @@ FIFO = "queue_reference.memory.FifoMemoryQueue"
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Run pytest as a stranger would, in an empty directory; the gallery can be imported."""
+    """Run pytest as a stranger would, in an empty directory; the mutants can be imported."""
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     return lambda *arguments: pytester.runpytest_subprocess("-p", "no:randomly", "--conformance-examples=30", *arguments)
@@ -63,7 +63,7 @@ def test_what_a_queue_prints_does_not_bury_the_result(run, pytester):
     pytester.makepyfile(
         talkative="""
         import sys
-        from gallery.memory import LosesTheEighth
+        from mutants.memory import LosesTheEighth
 
         sys.stdout.reconfigure(encoding="utf-8")  # as many modules do
         sys.stdout.buffer.write(b"imported")
@@ -81,54 +81,54 @@ def test_what_a_queue_prints_does_not_bury_the_result(run, pytester):
 
 
 def test_a_broken_must_rule_fails_the_run(run):
-    result = run("--queue-class=gallery.memory.PeeksAtTheNewest")
+    result = run("--queue-class=mutants.memory.PeeksAtTheNewest")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "queue.peek.equals-pop  MUST broken",
+            "queue.peek.equals-pop  MUST failed",
             "  expected *",
             "  actual *",
             "    queue = *",
             "  script    *",
-            "  BROKEN        MUST   queue.peek.equals-pop*",
-            "  verdict: NON-CONFORMANT (1 MUST rule is broken)",
+            "  FAILED        MUST   queue.peek.equals-pop*",
+            "  verdict: NON-CONFORMANT (1 MUST rule failed)",
         ]
     )
 
 
 def test_a_broken_should_rule_is_reported_and_does_not_fail_the_run(run):
-    result = run("--queue-class=gallery.memory.ClosesOnce")
+    result = run("--queue-class=mutants.memory.ClosesOnce")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["  BROKEN        SHOULD queue.close.twice*", "*1 broken, not failing*"])
+    result.stdout.fnmatch_lines(["  FAILED        SHOULD queue.close.twice*", "*1 tolerated*"])
 
 
 def test_a_broken_should_rule_fails_the_run_if_asked(run):
-    result = run("--queue-class=gallery.memory.ClosesOnce", "--conformance-level=SHOULD")
+    result = run("--queue-class=mutants.memory.ClosesOnce", "--conformance-level=SHOULD")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["queue.close.twice  SHOULD broken", "  verdict: CONFORMANT*", "*fails this run)"])
+    result.stdout.fnmatch_lines(["queue.close.twice  SHOULD failed", "  verdict: CONFORMANT*", "*fails this run)"])
 
 
 def test_each_broken_rule_is_shown_once_where_its_own_check_failed(run):
-    result = run("--queue-class=gallery.memory.RaisesWhenEmpty", "-v")
+    result = run("--queue-class=mutants.memory.RaisesWhenEmpty", "-v")
     titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
-    shown = result.outlines.index("queue.pop.empty-none  MUST broken")
-    others = [line for line in result.outlines if line.startswith("queue.pop.empty-none is broken here too, as shown ")]
-    assert result.outlines[shown - 1].strip("_ ") == "queue.pop.empty-none (gallery.memory.RaisesWhenEmpty)"
+    shown = result.outlines.index("queue.pop.empty-none  MUST failed")
+    others = [line for line in result.outlines if line.startswith("queue.pop.empty-none fails here too, as shown ")]
+    assert result.outlines[shown - 1].strip("_ ") == "queue.pop.empty-none (mutants.memory.RaisesWhenEmpty)"
     assert len(others) == len(titles) - 1
-    brief = run("--queue-class=gallery.memory.RaisesWhenEmpty")
+    brief = run("--queue-class=mutants.memory.RaisesWhenEmpty")
     assert sum(line.startswith("____") for line in brief.outlines) == 1
     brief.stdout.fnmatch_lines([f"* 1 failed, * {len(others)} failed again in *"])
 
 
 def test_the_counterexample_of_a_broken_should_rule_is_shown_too(run):
-    arguments = ["--queue-class=gallery.memory.ClosesOnce"]
-    run(*arguments).stdout.fnmatch_lines(["*broken, not failing*", "*queue.close.twice (*)*", "queue.close.twice  SHOULD broken"])
-    run(*arguments, "--tb=no").stdout.no_fnmatch_line("queue.close.twice  SHOULD broken")
+    arguments = ["--queue-class=mutants.memory.ClosesOnce"]
+    run(*arguments).stdout.fnmatch_lines(["*tolerated*", "*queue.close.twice (*)*", "queue.close.twice  SHOULD failed"])
+    run(*arguments, "--tb=no").stdout.no_fnmatch_line("queue.close.twice  SHOULD failed")
 
 
-def test_several_classes_are_examined_in_turn(run):
-    result = run(f"--queue-class={FIFO}", "--queue-class=gallery.memory.ClosesOnce")
-    result.stdout.fnmatch_lines([FIFO, "  verdict: *", "gallery.memory.ClosesOnce", "  verdict: *"])
+def test_several_classes_are_tested_in_turn(run):
+    result = run(f"--queue-class={FIFO}", "--queue-class=mutants.memory.ClosesOnce")
+    result.stdout.fnmatch_lines([FIFO, "  verdict: *", "mutants.memory.ClosesOnce", "  verdict: *"])
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_several_classes_are_examined_in_turn(run):
     ],
 )
 def test_the_exit_status_says_what_is_known(verdicts, errors, of_pytest, status):
-    report = examine(FIFO, only="preflight")
+    report = examine(FIFO, only="smoke")
     reports = tuple(replace(report, verdict=RunVerdict(verdict)) for verdict in verdicts)
     assert exit_status(Report(reports, errors), of_pytest) == status
 
@@ -162,15 +162,15 @@ def test_node_ids_and_keywords_speak_of_rules_and_classes(run):
     ]
 
 
-def test_a_rule_selects_every_check_that_examines_it(run):
+def test_a_rule_selects_every_check_that_tests_it(run):
     result = run(f"--queue-class={FIFO}", "-k", "queue.len.count", "--collect-only", "-q")
     assert [line for line in result.outlines if "::" in line] == [f"{FIFO}::queue.len.count", f"{FIFO}::machine"]
 
 
-def test_what_was_deselected_is_not_exercised(run):
+def test_what_was_deselected_is_not_covered(run):
     result = run(f"--queue-class={FIFO}", "-k", "queue.pop.fifo and not machine", "-v")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["  not exercised MUST   queue.pop.empty-none  its check was not run", "  verdict: PARTIAL *"])
+    result.stdout.fnmatch_lines(["  not covered   MUST   queue.pop.empty-none  its check was not run", "  verdict: PARTIAL *"])
 
 
 @pytest.mark.parametrize(
@@ -184,12 +184,12 @@ def test_a_keyword_that_matches_nothing_is_told(run, keyword, said):
     result.stdout.no_fnmatch_line("*verdict*")
 
 
-PEEKS = ("--queue-class=gallery.memory.PeeksAtTheNewest", "-k", "queue.peek.equals-pop and not machine")
+PEEKS = ("--queue-class=mutants.memory.PeeksAtTheNewest", "-k", "queue.peek.equals-pop and not machine")
 
 
 @pytest.fixture
 def cached(pytester, monkeypatch):
-    """Run pytest with its cache; the gallery can be imported."""
+    """Run pytest with its cache; the mutants can be imported."""
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
     return pytester.runpytest_subprocess
 
@@ -210,7 +210,7 @@ def test_the_command_of_a_failure_prints_its_script(cached, pytester, monkeypatc
 
 
 def test_the_command_says_whose_failure_where_several_broke_the_rule(cached, pytester, monkeypatch, capsys):
-    pytester.makepyfile(mine="from gallery.memory import PeeksAtTheNewest\nclass Mine(PeeksAtTheNewest): pass")
+    pytester.makepyfile(mine="from mutants.memory import PeeksAtTheNewest\nclass Mine(PeeksAtTheNewest): pass")
     result = cached(*PEEKS, "--queue-class=mine.Mine")
     commands = [line.split()[2:] for line in result.outlines if line.startswith("  script ")]
     monkeypatch.chdir(pytester.path)
@@ -251,16 +251,16 @@ def test_the_options_are_grouped_in_the_help(run):
 
 
 def test_the_report_file_is_complete(run, pytester):
-    run("--queue-class=gallery.memory.ClosesOnce", f"--queue-class={FIFO}", "--conformance-report=report.jsonl")
+    run("--queue-class=mutants.memory.ClosesOnce", f"--queue-class={FIFO}", "--conformance-report=report.jsonl")
     found = records(pytester)
     assert found[0]["type"] == "header"
     assert found[-1] == {"type": "footer", "implementations": 2, "errors": 0, "failed": False}
     assert [r["verdict"] for r in found if r["type"] == "implementation"] == ["CONFORMANT", "CONFORMANT"]
-    assert [r["rule"] for r in found if r.get("verdict") == "broken"] == ["queue.close.twice"]
+    assert [r["rule"] for r in found if r.get("verdict") == "failed"] == ["queue.close.twice"]
 
 
 def test_a_distributed_run_gives_the_same_report(run, pytester):
-    paths = ("gallery.memory.PeeksAtTheNewest", "queue_reference.bytequeues.FifoByteQueue", "no.Such")
+    paths = ("mutants.memory.PeeksAtTheNewest", "queue_reference.bytequeues.FifoByteQueue", "no.Such")
     arguments = [*(f"--queue-class={path}" for path in paths), "-p", "no:cacheprovider", "-k", "machine or peek or len"]
     alone = run(*arguments, "--conformance-report=alone.jsonl")
     together = run(*arguments, "--conformance-report=together.jsonl", "-n", "2")
@@ -271,7 +271,7 @@ def test_a_distributed_run_gives_the_same_report(run, pytester):
 def test_the_same_seed_gives_the_same_report(run, pytester):
     for name in ("one", "two"):
         run(
-            "--queue-class=gallery.memory.LosesTheEighth",
+            "--queue-class=mutants.memory.LosesTheEighth",
             "--conformance-seed=5",
             f"--conformance-report={name}.jsonl",
             "-p",
@@ -281,7 +281,7 @@ def test_the_same_seed_gives_the_same_report(run, pytester):
 
 
 def test_what_failed_before_is_tried_first(run, pytester):
-    queue = "gallery.memory.LosesTheEighth"
+    queue = "mutants.memory.LosesTheEighth"
     run(f"--queue-class={queue}")
     cached = json.loads((pytester.path / ".pytest_cache/v/queue-conformance/failing-programs").read_text())
     assert len(cached[queue][0]) == 8
@@ -320,7 +320,7 @@ def test_a_class_next_to_the_command_needs_no_installation(run, pytester):
             "scrapy.squeues has no class 'PickleLifoDiskQeue'; did you mean 'PickleLifoDiskQueue'?",
         ),
         ("scrapy.squeues", "scrapy.squeues is a module; name one of its classes: *"),
-        ("gallery.breaks", "gallery.breaks is a function, not a class"),
+        ("mutants.mutant", "mutants.mutant is a function, not a class"),
         ("nowhere.Queue", "there is no module 'nowhere'*"),
         ("raises.Queue", "importing raises raised RuntimeError: boom (*raises.py, line 1)"),
         ("hangs.Queue", "importing hangs.Queue did not return within 1 s"),
@@ -333,7 +333,7 @@ def test_a_class_next_to_the_command_needs_no_installation(run, pytester):
         ),
     ],
 )
-def test_a_class_that_cannot_be_examined_is_one_line_and_the_others_are_examined(run, pytester, path, message):
+def test_a_class_that_cannot_be_tested_is_one_line_and_the_others_are_tested(run, pytester, path, message):
     pytester.makepyfile(
         raises="raise RuntimeError('boom')",
         hangs="import time; time.sleep(3600)",
@@ -365,11 +365,11 @@ def test_a_class_that_cannot_be_examined_is_one_line_and_the_others_are_examined
     ],
 )
 def test_a_constructor_that_fails_is_one_broken_rule(run, name, actual):
-    result = run(f"--queue-class=gallery.memory.{name}", "--conformance-time-limit=1")
+    result = run(f"--queue-class=mutants.memory.{name}", "--conformance-time-limit=1")
     assert result.ret == 1
-    broken = [line for line in result.outlines if line.startswith("  BROKEN")]
-    (line,) = broken
-    assert line.startswith("  BROKEN        MUST   queue.ctor.from-crawler  expected ")
+    failed_rules = [line for line in result.outlines if line.startswith("  FAILED")]
+    (line,) = failed_rules
+    assert line.startswith("  FAILED        MUST   queue.ctor.from-crawler  expected ")
     result.stdout.fnmatch_lines(["  actual *"])
     result.stdout.re_match_lines([r"  blocked \(blocked by queue\.ctor\.from-crawler\): .*"])
 
@@ -454,7 +454,7 @@ def test_a_wrong_option_is_a_usage_error_of_pytest(run):
 def test_nothing_is_left_behind(run, pytester, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = in_memory()
-    classes = ["--queue-class=gallery.disk.DropsTheFourth", "--queue-class=gallery.memory.PopIsKilled"]
+    classes = ["--queue-class=mutants.disk.DropsTheFourth", "--queue-class=mutants.memory.PopIsKilled"]
     run(*classes, "-p", "no:cacheprovider", "-k", "machine or pop or persist")
     assert left_in(pytester) == set()
     assert list(tmp_path.iterdir()) == []

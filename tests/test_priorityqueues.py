@@ -3,13 +3,24 @@
 import json
 
 import pytest
-from kit import RELEASES, REQUEST_PRIORITY, SLOT_PRIORITY, alone, bench, broken, examine, further, implementation, run_script
+from kit import (
+    RELEASES,
+    REQUEST_PRIORITY,
+    SLOT_PRIORITY,
+    alone,
+    context,
+    examine,
+    failed_rules,
+    further,
+    implementation,
+    run_script,
+)
 from packaging.version import Version
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 
 from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.environments.crawling import make_crawler
 from queue_conformance.kinds import PRIORITY_QUEUE
 from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES
@@ -52,8 +63,8 @@ def test_a_reference_works_in_the_released_scheduler(path, tmp_path):
 @pytest.mark.parametrize("path", [REQUEST_PRIORITY, SLOT_PRIORITY])
 def test_a_reference_keeps_the_rules_on_external_queues(path):
     report = examine(path, EXTERNAL)
-    assert not broken(report)
-    assert "pq.ctor.fail-early" in {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
+    assert not failed_rules(report)
+    assert "pq.ctor.fail-early" in {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASSED}
 
 
 def test_what_a_class_offers_is_found():
@@ -63,7 +74,7 @@ def test_what_a_class_offers_is_found():
 
 
 def test_the_number_of_an_item_tells_its_place():
-    with bench(REQUEST_PRIORITY) as found:
+    with context(REQUEST_PRIORITY) as found:
         for number in (0, 1, 17, 40, MARKED):
             item = found.driver.item(number)
             place = found.driver.place(number)
@@ -84,21 +95,21 @@ def test_the_number_of_an_item_tells_its_place():
     ],
 )
 def test_a_failing_program_is_attributed(text, rule):
-    with bench("scrapy.pqueues.ScrapyPriorityQueue") as found, pytest.raises(RuleBroken) as caught:
+    with context("scrapy.pqueues.ScrapyPriorityQueue") as found, pytest.raises(RuleFailed) as caught:
         run(found, text)
     assert caught.value.rule == rule
 
 
 def test_two_mistakes_in_one_program_do_not_hide_each_other():
     text = "push:0 push:0 pop_none push_refused:4 reopen_stale:1 pop pop"
-    with bench("scrapy.pqueues.DownloaderAwarePriorityQueue") as found, pytest.raises(RuleBroken) as caught:
+    with context("scrapy.pqueues.DownloaderAwarePriorityQueue") as found, pytest.raises(RuleFailed) as caught:
         run(found, text)
     assert caught.value.rule in ("pq.push.failed-no-trace", "pq.resume.stale")
 
 
 def test_claims_that_are_false_are_shown():
     report = examine(REQUEST_PRIORITY, {"slots": "yes"}, only="pq.len.sum")
-    assert broken(report) == {"claims.true"}
+    assert failed_rules(report) == {"claims.true"}
 
 
 RIGHT = ("StateOfItsOwn", "RefusesOtherTypes", "PriorityWithoutPeek", "AsksAnother")
@@ -106,8 +117,8 @@ RIGHT = ("StateOfItsOwn", "RefusesOtherTypes", "PriorityWithoutPeek", "AsksAnoth
 
 @pytest.mark.parametrize("name", [RIGHT[0], *further(*RIGHT[1:])])
 def test_other_right_classes_keep_every_rule(name):
-    report = examine(f"gallery.right_pqueues.{name}")
-    assert not broken(report)
+    report = examine(f"mutants.controls_pqueues.{name}")
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
 
 
@@ -116,7 +127,7 @@ def test_the_report_tells_what_was_found():
     assert PRIORITY_QUEUE.describe(found) == "persistent, peek, slots"
 
 
-@pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("gallery.right_pqueues.KeepsItsOwn", "persistent")])
+@pytest.mark.parametrize(("path", "claim"), [(REQUEST_PRIORITY, "slots"), ("mutants.controls_pqueues.KeepsItsOwn", "persistent")])
 def test_the_script_on_a_false_claim_fails_on_the_class_and_passes_on_a_right_one(path, claim, tmp_path):
     report = examine(path, {claim: "yes"}, only="pq.len.sum")
     (claims,) = [verdict for verdict in report.verdicts if verdict.rule.id == "claims.true"]

@@ -12,14 +12,14 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from kit import FIFO_MEMORY, alone, bench, further
+from kit import FIFO_MEMORY, alone, context, further
 
 from queue_conformance import isolation
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.registry import checks_of, runner_of
-from queue_conformance.entrances import progress
-from queue_conformance.entrances.progress import PlainLines, Progress, StatusLine, describe, duration
-from queue_conformance.isolation import FlightRecorder, Tally
+from queue_conformance.frontends import progress
+from queue_conformance.frontends.progress import PlainLines, Progress, StatusLine, describe, duration
+from queue_conformance.isolation import Tally, Watchdog
 
 LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 sequences, [\d .]+/s(, about \d+ s left)?")
 
@@ -30,13 +30,13 @@ LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 sequences, 
 def test_the_caller_sees_how_far_the_function_is_while_it_runs():
     seen = []
 
-    def counts(flight):
-        flight.aim("sequences", 40)
+    def counts(watchdog):
+        watchdog.aim("sequences", 40)
         for _ in range(40):
             time.sleep(0.01)
-            flight.count()
+            watchdog.count()
 
-    isolation.run(counts, time_limit=5, watch=lambda flight: seen.append(flight.tally))
+    isolation.run(counts, time_limit=5, watch=lambda watchdog: seen.append(watchdog.tally))
     begun = [tally for tally in seen if tally.unit]
     assert {(tally.unit, tally.goal) for tally in begun} == {("sequences", 40)}
     done = [tally.done for tally in begun]
@@ -45,28 +45,28 @@ def test_the_caller_sees_how_far_the_function_is_while_it_runs():
 
 
 def test_a_new_count_begins_at_nothing():
-    flight = FlightRecorder()
-    assert flight.tally == Tally("", 0, 0, 0.0, 0.0)
-    flight.aim("requests", 5, ends=7.0)
-    flight.count(3)
-    assert (flight.tally.unit, flight.tally.done, flight.tally.goal, flight.tally.ends) == ("requests", 3, 5, 7.0)
-    flight.aim("crashes")
-    assert (flight.tally.unit, flight.tally.done, flight.tally.goal, flight.tally.ends) == ("crashes", 0, 0, 0.0)
+    watchdog = Watchdog()
+    assert watchdog.tally == Tally("", 0, 0, 0.0, 0.0)
+    watchdog.aim("requests", 5, ends=7.0)
+    watchdog.count(3)
+    assert (watchdog.tally.unit, watchdog.tally.done, watchdog.tally.goal, watchdog.tally.ends) == ("requests", 3, 5, 7.0)
+    watchdog.aim("crashes")
+    assert (watchdog.tally.unit, watchdog.tally.done, watchdog.tally.goal, watchdog.tally.ends) == ("crashes", 0, 0, 0.0)
 
 
 def test_the_machine_counts_the_sequences_that_it_runs():
-    with bench(FIFO_MEMORY) as found:
+    with context(FIFO_MEMORY) as found:
         found.examples = 30
         explore(runner_of(found))
-        assert (found.flight.tally.unit, found.flight.tally.goal) == ("sequences", 30)
-        assert found.flight.tally.done == 30
+        assert (found.watchdog.tally.unit, found.watchdog.tally.goal) == ("sequences", 30)
+        assert found.watchdog.tally.done == 30
 
 
 def test_after_a_failure_the_machine_promises_no_end():
-    with bench("gallery.memory.PeeksAtTheNewest") as found:
+    with context("mutants.memory.PeeksAtTheNewest") as found:
         explore(runner_of(found))
-        assert (found.flight.tally.unit, found.flight.tally.goal) == ("sequences to shorten what failed", 0)
-        assert found.flight.tally.done > 0
+        assert (found.watchdog.tally.unit, found.watchdog.tally.goal) == ("sequences to shorten what failed", 0)
+        assert found.watchdog.tally.done > 0
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_after_a_failure_the_machine_promises_no_end():
 )
 def test_other_checks_that_draw_count_too(path, name, unit):
     def tally_of_check():
-        with bench(path) as found:
+        with context(path) as found:
             found.examples = 12
             next(check for check in checks_of(found.implementation.kind) if check.name == name).function(found)
-            return found.flight.tally
+            return found.watchdog.tally
 
     tally = alone(tally_of_check)
     assert tally.unit == unit
@@ -186,7 +186,7 @@ def test_what_is_done_before_there_are_checks_is_shown_and_cleared():
     shown = Progress(StatusLine(found))
     with shown.during("my_package.MyQueue::finding out what it offers"):
         shown._running["my_package.MyQueue::finding out what it offers"] -= 12
-        shown.watch(FlightRecorder())
+        shown.watch(Watchdog())
     assert found._tw.texts == ["\r\x1b[J  my_package.MyQueue: finding out what it offers  12 s", "\r\x1b[J"]
 
 
@@ -207,7 +207,7 @@ def in_terminal(directory, columns, arguments, status=0, **constants):
     (directory / "conftest.py").write_text(
         "".join(
             [
-                "import queue_conformance.entrances.progress as progress\n",
+                "import queue_conformance.frontends.progress as progress\n",
                 *(f"progress.{name} = {value}\n" for name, value in constants.items()),
             ]
         )
@@ -273,7 +273,7 @@ def test_a_run_that_ends_in_the_middle_leaves_no_trace_either(tmp_path):
 
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
 def test_elsewhere_a_plain_line_comes_now_and_then(pytester, arguments):
-    pytester.makeconftest("import queue_conformance.entrances.progress as progress\nprogress.FIRST = progress.PERIOD = 0.05\n")
+    pytester.makeconftest("import queue_conformance.frontends.progress as progress\nprogress.FIRST = progress.PERIOD = 0.05\n")
     result = pytester.runpytest_subprocess(f"--queue-class={FIFO_MEMORY}", *SELECTED, *arguments)
     assert result.ret == 0
     lines = [line for line in result.outlines if "checks" in line and line.startswith(f"  {FIFO_MEMORY}: ")]
@@ -287,7 +287,7 @@ def test_elsewhere_a_plain_line_comes_now_and_then(pytester, arguments):
 
 @pytest.mark.parametrize("arguments", [["-q"], ["-p", "no:terminal"]])
 def test_nothing_is_said_to_those_who_want_to_hear_nothing(pytester, arguments):
-    pytester.makeconftest("import queue_conformance.entrances.progress as progress\nprogress.FIRST = progress.PERIOD = 0.05\n")
+    pytester.makeconftest("import queue_conformance.frontends.progress as progress\nprogress.FIRST = progress.PERIOD = 0.05\n")
     result = pytester.runpytest_subprocess(f"--queue-class={FIFO_MEMORY}", *SELECTED, *arguments)
     assert result.ret == 0
     assert "checks]" not in result.stdout.str()

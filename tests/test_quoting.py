@@ -6,29 +6,29 @@ import json
 import pytest
 from kit import REQUEST_PRIORITY, run_script
 
-from gallery import QCRAWL, exhibits
+from mutants import QCRAWL, all_mutants
 from queue_conformance import examine
 from queue_conformance.engine.quoting import quote
 
-EXHIBITS = {exhibit.path: exhibit for exhibit in exhibits()}
+MUTANTS = {mutant.path: mutant for mutant in all_mutants()}
 QUOTED = [
-    "gallery.bytequeues.EncodesText",
-    "gallery.collections.PeeksAtTheLast",
-    "gallery.dupefilters.OpensLaterAndForgets",
-    "gallery.memory.ClaimsClear",
-    "gallery.pqueues.PeeksBeforePop",
-    "gallery.schedulers.CannotBeAsked",
-    "gallery.states.WritesJSON",
-    *(["gallery.async_disk.ForgetsHeaders", "gallery.async_accounting.EndsWithTheQueue"] if QCRAWL else []),
+    "mutants.bytequeues.EncodesText",
+    "mutants.collections.PeeksAtTheLast",
+    "mutants.dupefilters.OpensLaterAndForgets",
+    "mutants.memory.ClaimsClear",
+    "mutants.pqueues.PeeksBeforePop",
+    "mutants.schedulers.CannotBeAsked",
+    "mutants.states.WritesJSON",
+    *(["mutants.async_disk.ForgetsHeaders", "mutants.async_accounting.EndsWithTheQueue"] if QCRAWL else []),
 ]
 
 
 @pytest.mark.parametrize("path", QUOTED)
 def test_a_quoted_class_of_any_kind_shows_its_failure(path, monkeypatch, tmp_path):
-    monkeypatch.setattr("queue_conformance.running.survey.is_importable", lambda cls: False)
-    exhibit, (module, _, name) = EXHIBITS[path], path.rpartition(".")
+    monkeypatch.setattr("queue_conformance.running.discovery.is_importable", lambda cls: False)
+    mutant, (module, _, name) = MUTANTS[path], path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
-    report = examine(cls, claims=exhibit.claims, settings=exhibit.settings, examples=20, rules=sorted(exhibit.rules))
+    report = examine(cls, claims=mutant.claims, settings=mutant.settings, examples=20, rules=sorted(mutant.fails))
     (script,) = [verdict.violation.script for verdict in report.implementations[0].verdicts if verdict.violation]
     assert f"\nclass {name}(" in script
     assert f" import {name}\n" not in script
@@ -49,7 +49,7 @@ def test_only_what_is_used_is_quoted():
     text = "\n".join(found.lines)
     assert found.imports == ("import json",)
     assert "LIMIT = len(json.dumps([]))" in text
-    assert "EXHIBITS" not in text
+    assert "MUTANTS" not in text
     assert "# unknown belongs to what is around test_quoting.helper: set it here." in text
 
 
@@ -113,6 +113,6 @@ def test_a_setting_that_the_hook_does_not_take_is_explained(run):
 
 
 def test_where_the_hook_is_not_called_the_report_says_so(run):
-    result = run(f"--priority-queue-class={REQUEST_PRIORITY}", "-k", "preflight", "-v")
+    result = run(f"--priority-queue-class={REQUEST_PRIORITY}", "-k", "smoke", "-v")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["  note: pytest_open_queue is not called: no function of an author's builds a*"])

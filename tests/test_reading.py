@@ -27,17 +27,17 @@ def made():
     """Return a small report in which every type of record and every field occurs."""
     seen = made_reports.violation(RULE, program=(("push", 0, 1),), stacks="Thread 1", cause="pop raised IndexError")
     seen = made_reports.violation(**{name: getattr(seen, name) for name in seen.__slots__ if name != "others"}, others=(seen,))
-    full = made_reports.implementation(broken=[seen, "queue.peek.then-push"], known=[RULE])
-    broken = [verdict for verdict in full.verdicts if verdict.violation]
+    full = made_reports.implementation(failed=[seen, "queue.peek.then-push"], known=[RULE])
+    failed_rules = [verdict for verdict in full.verdicts if verdict.violation]
     others = [next(verdict for verdict in full.verdicts if bool(verdict.reason) == reason) for reason in (True, False)]
     short = {"sentence": "It is.", "source": "here", "hints": ("Look",)}
-    verdicts = [replace(one, rule=replace(one.rule, **short)) for one in broken + others]
-    check = reading.CheckRecord("machine", {RULE: records.Outcome.BROKEN}, 0.5, True)
+    verdicts = [replace(one, rule=replace(one.rule, **short)) for one in failed_rules + others]
+    check = reading.CheckRecord("machine", {RULE: records.Outcome.FAILED}, 0.5, True)
     small = {"verdicts": tuple(verdicts), "checks": (check,)}
     also = made_reports.implementation(**small, profile=EXTERNAL_QUEUE)
     found = made_reports.implementation(**small, also=also)
     report = made_reports.report(found, made_reports.implementation("other", **small), errors=["no class"], gate=["drop it"])
-    return replace(report, mistakes=("the kit failed",))
+    return replace(report, internal_errors=("the kit failed",))
 
 
 REPORT = jsonl.render(made())
@@ -93,8 +93,8 @@ def line_of(kind):
         (changed("header", seed="7"), f"{line_of('header')}Expected `int`, got `str` - at `$.seed`; {AGAIN}"),
         (changed("gate", type="grate"), f"{line_of('gate')}Invalid value 'grate' - at `$.type`; {AGAIN}"),
         (changed("rule", verdict="good"), f"{line_of('rule')}Invalid enum value 'good' - at `$.verdict`; {AGAIN}"),
-        (changed("rule", verdict="kept"), f"{line_of('rule')}a rule that is kept has no field `known`; {AGAIN}"),
-        (changed("rule", script=...), f"{line_of('rule')}a rule that is broken lacks the field `script`; {AGAIN}"),
+        (changed("rule", verdict="passed"), f"{line_of('rule')}a rule whose verdict is passed has no field `known`; {AGAIN}"),
+        (changed("rule", script=...), f"{line_of('rule')}a rule whose verdict is failed lacks the field `script`; {AGAIN}"),
         (changed("implementation", colour="red"), f"{line_of('implementation')}Object contains unknown field `colour`; {AGAIN}"),
         (changed("check", implementation="who"), f"records of who have no implementation: {AGAIN}"),
         (changed("rule", rule="queue.pop.lifo"), None),
@@ -148,12 +148,12 @@ def test_a_pipe_that_something_writes_to_is_read():
 # --- Whatever is wrong -----------------------------------------------------------------------------------------------
 
 ODD = st.sampled_from(
-    [None, True, -1, 0, 1.5, 10**30, "", "x", "MUST", "kept", "broken", RULE, "a\nb\x1b\x00", "\ud800", [], [[]], {}, {"": []}]
+    [None, True, -1, 0, 1.5, 10**30, "", "x", "MUST", "passed", "failed", RULE, "a\nb\x1b\x00", "\ud800", [], [[]], {}, {"": []}]
 ) | st.recursive(st.none() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3), max_leaves=5)
 
 
 @st.composite
-def mistakes(draw, record):
+def internal_errors(draw, record):
     """Draw a record with something wrong in one place of it, or in a place within that."""
     record = copy.deepcopy(record)
     inside = record
@@ -185,7 +185,7 @@ def wrong_reports(draw):
         what = draw(st.sampled_from(["record"] * 6 + ["drop", "twice", "move"]))
         if what == "record":
             with contextlib.suppress(ValueError):
-                line = f"{json.dumps(draw(mistakes(json.loads(lines[number]))), ensure_ascii=False)}\n"
+                line = f"{json.dumps(draw(internal_errors(json.loads(lines[number]))), ensure_ascii=False)}\n"
                 lines = [*lines[:number], line, *lines[number + 1 :]]
             continue
         kept = lines[:number] + lines[number + 1 :]
@@ -223,7 +223,7 @@ def test_commands_do_what_they_can_with_a_report_or_refuse_it_in_one_line(tmp_pa
         assert len(lines) <= 1
 
 
-@given(st.sampled_from(LINES).map(json.loads).flatmap(mistakes))
+@given(st.sampled_from(LINES).map(json.loads).flatmap(internal_errors))
 @settings(max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 def test_the_reader_takes_what_the_schema_takes(record):
     try:

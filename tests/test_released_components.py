@@ -1,7 +1,7 @@
-"""The released duplicates filters and keepers of spider state: every broken rule of this table was looked at by hand."""
+"""The released dupefilters and spider-state extensions: every failed rule of this table was looked at by hand."""
 
 import pytest
-from kit import RELEASES, broken, examine
+from kit import RELEASES, examine, failed_rules
 from packaging.version import Version
 
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -27,21 +27,21 @@ SCRAPY_REDIS = {"dupefilter.seen.custom-fingerprinter", "dupefilter.log.stat", "
 
 def test_the_filter_of_scrapy_breaks_what_it_is_known_to_break():
     report = examine("scrapy.dupefilters.RFPDupeFilter")
-    assert broken(report) == RFP
+    assert failed_rules(report) == RFP
     assert report.verdict is RunVerdict.CONFORMANT  # torn records, and what a subclass overrides, decide no verdict
 
 
 @pytest.mark.further
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_filter_of_scrapy_breaks_the_same_on_other_seeds(seed):
-    assert broken(examine("scrapy.dupefilters.RFPDupeFilter", seed=seed)) == RFP
+    assert failed_rules(examine("scrapy.dupefilters.RFPDupeFilter", seed=seed)) == RFP
 
 
 def test_the_filter_that_filters_nothing_keeps_every_rule_that_applies():
     report = examine("scrapy.dupefilters.BaseDupeFilter")
     assert report.verdict is RunVerdict.CONFORMANT
-    kept = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
-    assert "dupefilter.base.never" in kept
+    passed = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASSED}
+    assert "dupefilter.base.never" in passed
 
 
 def test_the_release_notes_are_right_about_what_a_crash_loses():
@@ -52,32 +52,32 @@ def test_the_release_notes_are_right_about_what_a_crash_loses():
 
 @pytest.mark.further
 def test_the_filter_of_scrapy_is_crash_safe_in_some_releases_only():
-    claimed = broken(examine("scrapy.dupefilters.RFPDupeFilter", {"crash-safe": "yes"}))
+    claimed = failed_rules(examine("scrapy.dupefilters.RFPDupeFilter", {"crash-safe": "yes"}))
     assert claimed == RFP | (set() if LINE_BY_LINE else {"dupefilter.crash.loss"})
 
 
 def test_the_extension_of_scrapy_breaks_what_it_is_known_to_break():
     report = examine("scrapy.extensions.spiderstate.SpiderState")
-    assert broken(report) == STATE
+    assert failed_rules(report) == STATE
     assert report.verdict is RunVerdict.CONFORMANT
 
 
 def test_the_filter_of_scrapy_redis_breaks_what_it_is_known_to_break():
     pytest.importorskip("scrapy_redis")
     report = examine("scrapy_redis.dupefilter.RFPDupeFilter", **REDIS)
-    assert broken(report) == SCRAPY_REDIS
+    assert failed_rules(report) == SCRAPY_REDIS
     # What Scrapy's documents say of Scrapy's filter binds no other.
-    assert {verdict.rule.id for verdict in report.broken("MUST")} == {"dupefilter.seen.no-false-positive"}
+    assert {verdict.rule.id for verdict in report.failed_rules("MUST")} == {"dupefilter.seen.no-false-positive"}
 
 
 def test_a_filter_that_follows_that_of_scrapy_is_held_to_what_its_documents_say():
     pytest.importorskip("scrapy_redis")
     claims = {"follows": "scrapy.dupefilters.RFPDupeFilter"}
     report = examine("scrapy_redis.dupefilter.RFPDupeFilter", claims, only="dupefilter.log.stat", **REDIS)
-    assert {verdict.rule.id for verdict in report.broken("MUST")} == {"dupefilter.log.stat"}
+    assert {verdict.rule.id for verdict in report.failed_rules("MUST")} == {"dupefilter.log.stat"}
 
 
 def test_the_filter_of_scrapy_redis_is_shared_by_what_starts_in_one_second_only():
     pytest.importorskip("scrapy_redis")
     report = examine("scrapy_redis.dupefilter.RFPDupeFilter", {"shared": "yes"}, only="dupefilter.shared.atomic", **REDIS)
-    assert broken(report) == {"dupefilter.shared.atomic"}
+    assert failed_rules(report) == {"dupefilter.shared.atomic"}

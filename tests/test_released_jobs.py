@@ -1,8 +1,8 @@
-"""Jobs with the released scheduler of Scrapy: every broken rule of this table was looked at by hand."""
+"""Jobs with the released scheduler of Scrapy: every failed rule of this table was looked at by hand."""
 
 import pytest
 import scrapy.squeues
-from kit import broken, downloads, examine, further
+from kit import downloads, examine, failed_rules, further
 
 from queue_conformance import kinds
 from queue_conformance.engine.registry import checks_of
@@ -30,16 +30,16 @@ def settings(priority_queue, queue=None):
 @pytest.mark.parametrize("name", [PRIORITY_QUEUES[0], *further(*PRIORITY_QUEUES[1:])])
 def test_jobs_on_the_queues_of_queuelib_break_what_they_are_known_to_break(name):
     report = examine(SCHEDULER, only=JOBS, settings=settings(name))
-    assert broken(report) == DEFAULT
-    kept = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
-    assert set(JOBS) - DEFAULT - {"job.sigkill"} <= kept
+    assert failed_rules(report) == DEFAULT
+    passed = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASSED}
+    assert set(JOBS) - DEFAULT - {"job.sigkill"} <= passed
 
 
 @pytest.mark.further
 @pytest.mark.parametrize("queue", SQLITE)
 @pytest.mark.parametrize("name", PRIORITY_QUEUES)
 def test_jobs_on_databases_break_what_they_are_known_to_break(name, queue):
-    assert broken(examine(SCHEDULER, only=JOBS, settings=settings(name, queue))) == METADATA
+    assert failed_rules(examine(SCHEDULER, only=JOBS, settings=settings(name, queue))) == METADATA
 
 
 @pytest.mark.further
@@ -47,4 +47,4 @@ def test_jobs_on_databases_break_what_they_are_known_to_break(name, queue):
 def test_a_job_on_databases_is_not_crash_safe_as_a_whole():
     # The priorities are only written, and what was seen is only flushed, when the crawl ends.
     found = settings("ScrapyPriorityQueue", "PickleLifoSQLiteQueue")
-    assert broken(examine(SCHEDULER, {"crash-safe": "yes"}, only="job.sigkill", settings=found)) == {"job.sigkill"}
+    assert failed_rules(examine(SCHEDULER, {"crash-safe": "yes"}, only="job.sigkill", settings=found)) == {"job.sigkill"}

@@ -1,7 +1,7 @@
-"""The released priority queues of Scrapy: every broken rule of these tables was looked at by hand."""
+"""The released priority queues of Scrapy: every failed rule of these tables was looked at by hand."""
 
 import pytest
-from kit import RELEASES, broken, examine
+from kit import RELEASES, examine, failed_rules
 from packaging.version import Version
 
 SCRAPY = Version(RELEASES["scrapy"])
@@ -47,11 +47,11 @@ def expected(usual):
     ("name", "usual"), [("ScrapyPriorityQueue", BY_PRIORITY), ("DownloaderAwarePriorityQueue", BY_SLOT)], ids=["priority", "slot"]
 )
 def test_the_priority_queues_of_scrapy_break_what_they_are_known_to_break(name, usual):
-    assert broken(examine(f"scrapy.pqueues.{name}")) == expected(usual)
+    assert failed_rules(examine(f"scrapy.pqueues.{name}")) == expected(usual)
 
 
 @pytest.mark.further
 @pytest.mark.parametrize("seed", [5, 7, 9])
 def test_what_one_mistake_brings_about_is_blamed_on_no_other_rule(seed):
     report = examine("scrapy.pqueues.DownloaderAwarePriorityQueue", seed=seed, meets=lambda _number, check: check.is_machine)
-    assert broken(report) <= expected(BY_SLOT)
+    assert failed_rules(report) <= expected(BY_SLOT)

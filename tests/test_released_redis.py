@@ -1,4 +1,4 @@
-"""The released queues and the scheduler of scrapy-redis: every broken rule of these tables was looked at by hand.
+"""The released queues and the scheduler of scrapy-redis: every failed rule of these tables was looked at by hand.
 
 ``LifoQueue`` is ``FifoQueue`` with another end.
 """
@@ -6,8 +6,8 @@
 import runpy
 
 import pytest
-from kit import broken, further, without_jobs
 from kit import examine as examine_path
+from kit import failed_rules, further, without_jobs
 from pages import DOCS
 
 from queue_conformance import examine
@@ -49,16 +49,18 @@ def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
     given = {"open_queue": OPEN, "settings": SETTINGS, "server": "redis", "examples": 30}
     (report,) = examine(getattr(queues, name), claims=["shared"], **given).implementations
     assert (report.profile, report.also.profile) == ("scrapy", "external-queue")
-    assert broken(report) == SCRAPY | BEYOND[name]
-    assert broken(report.also) == EXTERNAL | BEYOND[name]
-    assert {"queue.shared.once", "queue.shared.visible"} <= {v.rule.id for v in report.also.verdicts if v.verdict is Verdict.KEPT}
+    assert failed_rules(report) == SCRAPY | BEYOND[name]
+    assert failed_rules(report.also) == EXTERNAL | BEYOND[name]
+    assert {"queue.shared.once", "queue.shared.visible"} <= {
+        v.rule.id for v in report.also.verdicts if v.verdict is Verdict.PASSED
+    }
 
 
 @pytest.mark.further
 def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():
     settings = {**SETTINGS, "SCHEDULER_PERSIST": "True", "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
     report = examine_path("scrapy_redis.scheduler.Scheduler", settings=settings, server="redis", examples=15, meets=without_jobs)
-    assert broken(report) == {
+    assert failed_rules(report) == {
         "scheduler.enqueue.true",  # equal requests are stored once in its sorted set, dont_filter or not
         "scheduler.enqueue.answers",  # enqueue_request lets the errors of pickle through,
         "scheduler.enqueue.refused-not-seen",  # once the filter has recorded the fingerprint,

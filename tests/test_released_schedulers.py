@@ -1,7 +1,7 @@
-"""Scrapy's scheduler over its priority queues and disk queues: every broken rule of this table was looked at by hand."""
+"""Scrapy's scheduler over its priority queues and disk queues: every failed rule of this table was looked at by hand."""
 
 import pytest
-from kit import broken, examine, further, without_jobs
+from kit import examine, failed_rules, further, without_jobs
 
 from queue_conformance.verdicts import Verdict
 
@@ -47,18 +47,18 @@ def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
     }
     report = examine(SCHEDULER, settings=settings, meets=without_jobs)
     keeps = pqueue != SLOTS and "Fifo" in queue
-    assert broken(report) == (ALWAYS if keeps else ALWAYS | TWICE)
+    assert failed_rules(report) == (ALWAYS if keeps else ALWAYS | TWICE)
     assert ("slots" in report.offers) == (pqueue == SLOTS)
-    unexamined = [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)]
-    assert all(rule.startswith("job.") for rule in unexamined)
+    untested = [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)]
+    assert all(rule.startswith("job.") for rule in untested)
 
 
 @pytest.mark.further
 def test_the_scheduler_knows_no_transient_error():
     report = examine(SCHEDULER, {"profile": "external-queue"}, meets=without_jobs)
-    assert broken(report) == ALWAYS | TWICE | {"scheduler.enqueue.fallback-transient"}
+    assert failed_rules(report) == ALWAYS | TWICE | {"scheduler.enqueue.fallback-transient"}
 
 
 def test_the_scheduler_is_not_safe_against_crashes():
     report = examine(SCHEDULER, {"crash-safe": "yes"}, only="scheduler.crash.safe")
-    assert broken(report) == {"scheduler.crash.safe"}
+    assert failed_rules(report) == {"scheduler.crash.safe"}

@@ -31,7 +31,7 @@ def violation(**changes):
 def test_a_failure_says_everything_on_one_screen():
     text = failure.render(load()["queue.pop.empty-none"], violation())
     assert text == (
-        "queue.pop.empty-none  MUST broken\n"
+        "queue.pop.empty-none  MUST failed\n"
         "  `pop` on an empty queue returns `None`, every time, and raises nothing.\n"
         "  expected  None\n"
         "  actual    IndexError raised\n"
@@ -70,7 +70,7 @@ def test_a_failure_in_brief_has_fifteen_lines_at_most(width):
     lines = failure.brief(load()["queue.pop.empty-none"], long, width, "COMMAND").splitlines()
     assert len(lines) <= 15
     assert max(map(len, lines)) <= width
-    assert lines[0] == "queue.pop.empty-none  MUST broken"
+    assert lines[0] == "queue.pop.empty-none  MUST failed"
     assert "  also      2 more ways to break it" in lines
     assert lines[-1] == "  script    COMMAND"
     assert "    queue.push(0)# and so on" in lines
@@ -79,7 +79,7 @@ def test_a_failure_in_brief_has_fifteen_lines_at_most(width):
 
 def test_what_is_short_is_told_whole_in_brief():
     assert failure.brief(load()["queue.pop.empty-none"], violation(), script="COMMAND") == (
-        "queue.pop.empty-none  MUST broken\n"
+        "queue.pop.empty-none  MUST failed\n"
         "  rule      `pop` on an empty queue returns `None`, every time, and raises nothing.\n"
         "  expected  None\n"
         "  actual    IndexError raised\n"
@@ -100,19 +100,19 @@ def test_a_conformant_class_has_twelve_lines_at_most(reports):
 def test_what_is_broken_is_one_line_each_in_brief(reports):
     lines = [line.text for line in terminal.render(Report(reports), 80)]
     assert all(len(line) <= 80 for line in lines)
-    assert sum(line.startswith("  BROKEN ") for line in lines) == 2
+    assert sum(line.startswith("  FAILED ") for line in lines) == 2
 
 
 def test_what_blocks_most_is_shown_first(reports):
     must, should = (next(v for v in found.verdicts if v.violation) for found in reports[1:])
     both = replace(reports[1], verdicts=(should, must))
-    seen = [(both.name, broken("machine", must, should)), (both.name, broken(should.rule.id, should))]
-    seen.append((both.name, broken(must.rule.id, must)))
+    seen = [(both.name, failed_rules("machine", must, should)), (both.name, failed_rules(should.rule.id, should))]
+    seen.append((both.name, failed_rules(must.rule.id, must)))
     assert urgent(Report((both,)), seen) == [2, 1, 0]
 
 
-def broken(check, *verdicts):
-    return CheckResult(check, tuple(Observation(verdict.rule.id, Outcome.BROKEN, check) for verdict in verdicts))
+def failed_rules(check, *verdicts):
+    return CheckResult(check, tuple(Observation(verdict.rule.id, Outcome.FAILED, check) for verdict in verdicts))
 
 
 def test_an_option_in_a_hint_stays_in_one_piece():
@@ -122,7 +122,7 @@ def test_an_option_in_a_hint_stays_in_one_piece():
 
 @pytest.fixture(scope="module")
 def reports(recorded):
-    return tuple(recorded(path) for path in (FIFO_MEMORY, "gallery.memory.PeeksAtTheNewest", "gallery.memory.ClosesOnce"))
+    return tuple(recorded(path) for path in (FIFO_MEMORY, "mutants.memory.PeeksAtTheNewest", "mutants.memory.ClosesOnce"))
 
 
 @pytest.fixture(scope="module")
@@ -140,14 +140,14 @@ def test_a_rule_that_is_not_kept_has_a_line(reports, lines):
     text = " ".join(" ".join(lines).split())
     for report in reports:
         for verdict in report.verdicts:
-            assert (verdict.rule.id in text) or verdict.verdict is Verdict.KEPT
+            assert (verdict.rule.id in text) or verdict.verdict is Verdict.PASSED
 
 
 def test_the_verdict_says_why(lines):
     said = counted(lines)
     assert "  verdict: CONFORMANT (FIFO, peek; N of N MUST rules apply)" in said
-    assert "  verdict: NON-CONFORMANT (1 MUST rule is broken)" in said
-    assert "  verdict: CONFORMANT (FIFO, peek; N of N MUST rules apply; 1 SHOULD rule is broken)" in said
+    assert "  verdict: NON-CONFORMANT (1 MUST rule failed)" in said
+    assert "  verdict: CONFORMANT (FIFO, peek; N of N MUST rules apply; 1 SHOULD rule failed)" in said
 
 
 def counted(lines):
@@ -156,18 +156,18 @@ def counted(lines):
 
 
 def test_counts_are_given_per_level_and_verdict(lines):
-    assert any(line.startswith("  MUST: ") and " kept, 1 broken, " in line for line in lines)
+    assert any(line.startswith("  MUST: ") and " passed, 1 failed, " in line for line in lines)
 
 
 def test_the_broken_rules_of_a_level_are_asked_for_by_its_name_too(reports):
-    broken = reports[1].broken(Level.MUST)
-    assert broken
-    assert reports[1].broken("MUST") == broken
+    failed_rules = reports[1].failed_rules(Level.MUST)
+    assert failed_rules
+    assert reports[1].failed_rules("MUST") == failed_rules
     with pytest.raises(ValueError, match="'must' is not a valid Level"):
-        reports[1].broken("must")
+        reports[1].failed_rules("must")
 
 
-def test_a_class_that_could_not_be_examined_is_an_error_line(lines):
+def test_a_class_that_could_not_be_tested_is_an_error_line(lines):
     assert lines[-1] == "ERROR: --queue-class: no class"
 
 
@@ -227,8 +227,8 @@ def test_every_rule_of_the_profile_has_one_record(records, reports):
 
 
 def test_a_broken_rule_carries_its_evidence(records):
-    (record,) = [r for r in records if r["type"] == "rule" and r["verdict"] == "broken" and r["level"] == "MUST"]
-    assert record["implementation"] == "gallery.memory.PeeksAtTheNewest"
+    (record,) = [r for r in records if r["type"] == "rule" and r["verdict"] == "failed" and r["level"] == "MUST"]
+    assert record["implementation"] == "mutants.memory.PeeksAtTheNewest"
     assert record["rule"] == "queue.peek.equals-pop"
     assert record["expected"]
     assert record["actual"]
@@ -238,7 +238,7 @@ def test_a_broken_rule_carries_its_evidence(records):
 
 def test_a_rule_that_is_neither_kept_nor_broken_says_why(records):
     for record in records:
-        if record["type"] == "rule" and record["verdict"] not in ("kept", "broken"):
+        if record["type"] == "rule" and record["verdict"] not in ("passed", "failed"):
             assert record["reason"]
 
 
@@ -246,8 +246,8 @@ def test_an_implementation_has_a_record_with_its_verdict(records):
     verdicts = {r["implementation"]: r["verdict"] for r in records if r["type"] == "implementation"}
     assert verdicts == {
         "queue_reference.memory.FifoMemoryQueue": "CONFORMANT",
-        "gallery.memory.PeeksAtTheNewest": "NON-CONFORMANT",
-        "gallery.memory.ClosesOnce": "CONFORMANT",
+        "mutants.memory.PeeksAtTheNewest": "NON-CONFORMANT",
+        "mutants.memory.ClosesOnce": "CONFORMANT",
     }
 
 
@@ -255,29 +255,29 @@ def test_an_error_has_a_record(records):
     assert {"type": "error", "message": "no class"} in records
 
 
-def test_a_reference_on_disk_is_conformant_and_says_what_was_not_examined():
+def test_a_reference_on_disk_is_conformant_and_says_what_was_not_tested():
     report = examine(FIFO_DISK)
     assert report.verdict is RunVerdict.CONFORMANT
-    waiting = {v.rule.id for v in report.verdicts if v.verdict is Verdict.NOT_EXERCISED}
+    waiting = {v.rule.id for v in report.verdicts if v.verdict is Verdict.NOT_COVERED}
     assert waiting == {"queue.push.large"}
 
 
-def test_a_claim_that_was_not_examined_makes_the_verdict_partial():
+def test_a_claim_that_was_not_tested_makes_the_verdict_partial():
     report = examine(FIFO_DISK, {"crash-safe": "yes"}, only="queue.pop.fifo")
     assert report.verdict is RunVerdict.PARTIAL
-    assert "queue.persist.crash-push" in {v.rule.id for v in report.verdicts if v.verdict is Verdict.NOT_EXERCISED}
+    assert "queue.persist.crash-push" in {v.rule.id for v in report.verdicts if v.verdict is Verdict.NOT_COVERED}
 
 
 # --- What is known, and what is provisional --------------------------------------------------------------------------
 
 
 def changed(report, **changes):
-    """Return a report whose broken rules have other fields."""
+    """Return a report whose failed rules have other fields."""
     return replace(
         report,
         verdicts=tuple(
             replace(verdict, **{name: change(verdict) for name, change in changes.items()})
-            if verdict.verdict is Verdict.BROKEN
+            if verdict.verdict is Verdict.FAILED
             else verdict
             for verdict in report.verdicts
         ),
@@ -302,9 +302,9 @@ def test_what_is_known_has_a_line_with_its_reason_and_fails_nothing(reports):
     lines = text_of(must, should)
     assert "  known         MUST   queue.peek.equals-pop  as the client does (#1)" in lines
     assert "  known         SHOULD queue.close.twice  as the client does (#1)" in lines
-    assert "  verdict: NON-CONFORMANT (1 MUST rule is broken, and known)" in lines
-    assert "  verdict: CONFORMANT (FIFO, peek; N of N MUST rules apply; 1 SHOULD rule is broken, and known)" in counted(lines)
-    assert any(", 1 broken (1 known), " in line for line in lines)
+    assert "  verdict: NON-CONFORMANT (1 MUST rule failed, and known)" in lines
+    assert "  verdict: CONFORMANT (FIFO, peek; N of N MUST rules apply; 1 SHOULD rule failed, and known)" in counted(lines)
+    assert any(", 1 failed (1 known), " in line for line in lines)
     assert not Report((must, strict(should))).failed
 
 
@@ -320,17 +320,17 @@ def test_the_lines_of_the_gate_come_last_and_fail_the_run(reports):
 def test_a_provisional_rule_is_reported_and_counts_nowhere(reports):
     report = provisional(reports[1])
     lines = text_of(report)
-    assert "  BROKEN        MUST   queue.peek.equals-pop (provisional)" in lines
-    assert "  provisional, in no count: 1 broken" in lines
+    assert "  FAILED        MUST   queue.peek.equals-pop (provisional)" in lines
+    assert "  provisional, in no count: 1 failed" in lines
     assert any(
-        "  verdict: PARTIAL (no MUST rule is broken, but not all could be examined;" in line for line in lines
+        "  verdict: PARTIAL (no MUST rule failed, but not all could be tested;" in line for line in lines
     )  # it blocked others
-    assert not any("MUST: " in line and "broken" in line for line in lines)
-    assert report.counts()[Level.MUST] == reports[1].counts()[Level.MUST] - Counter({Verdict.BROKEN: 1})
+    assert not any("MUST: " in line and "failed" in line for line in lines)
+    assert report.counts()[Level.MUST] == reports[1].counts()[Level.MUST] - Counter({Verdict.FAILED: 1})
     assert not Report((report,)).failed
     (verdict,) = (verdict for verdict in report.verdicts if verdict.rule.provisional)
     title = failure.render(verdict.rule, verdict.violation).splitlines()[0]
-    assert title == "queue.peek.equals-pop  MUST broken, provisional: new in 0.2, fails no run yet"
+    assert title == "queue.peek.equals-pop  MUST failed, provisional: new in 0.2, fails no run yet"
 
 
 def test_what_is_known_and_what_is_provisional_is_read_back(reports):
@@ -350,14 +350,14 @@ def drawn(found, verdict):
 def test_a_known_failure_is_one_line_among_the_failures(reports):
     result = CheckResult(
         "machine",
-        tuple(Observation(rule, Outcome.BROKEN, "machine") for rule in ("queue.peek.equals-pop", "queue.close.twice")),
+        tuple(Observation(rule, Outcome.FAILED, "machine") for rule in ("queue.peek.equals-pop", "queue.close.twice")),
     )
     _, must, should = reports
     both = replace(must, verdicts=(*known(must).verdicts, *(v for v in should.verdicts if v.rule.id == "queue.close.twice")))
     ((text, cause, _),), elsewhere = place(Report((both,)), [(both.name, result)], drawn)
     assert cause.startswith("expected no exception, got ")
-    assert text.startswith("queue.close.twice  SHOULD broken\n")
-    assert text.endswith("\n\nqueue.peek.equals-pop is broken here too, as is known: as the client does (#1)")
+    assert text.startswith("queue.close.twice  SHOULD failed\n")
+    assert text.endswith("\n\nqueue.peek.equals-pop fails here too, as is known: as the client does (#1)")
     assert elsewhere == {}
     assert place(Report((known(must),)), [], drawn) == ([], {})
 

@@ -4,12 +4,12 @@ import unittest
 
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
-from kit import SCHEDULER, broken, examine, further, run_script, without_jobs
+from kit import SCHEDULER, examine, failed_rules, further, run_script, without_jobs
 from test_stateful import QUICK
 
 from queue_conformance import kinds
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.entrances.stateful import state_machine
+from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 REDIS = {"settings": {"REDIS_URL": "redis://{host}:{port}/0"}, "server": "redis"}
@@ -23,38 +23,38 @@ FIFO = {
 }
 
 
-def unexamined(report):
+def untested(report):
     """Return the rules without an answer, but for those on jobs, which are tested by themselves."""
-    silent = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
+    silent = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
     return {rule for rule in silent if not rule.startswith("job.")}
 
 
 @pytest.mark.parametrize("name", ["RootedScheduler", *further("PlainScheduler", "HesitantScheduler", "DeferringScheduler")])
 def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name, pytestconfig):
     jobs = pytestconfig.getoption("--everything")  # whole crawls, which take 40 CPU s
-    report = examine(f"gallery.right_schedulers.{name}", meets=lambda number, check: jobs or without_jobs(number, check))
-    assert not broken(report)
+    report = examine(f"mutants.controls_schedulers.{name}", meets=lambda number, check: jobs or without_jobs(number, check))
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
-    assert not unexamined(report)
+    assert not untested(report)
     assert report.offers <= {"length"}
 
 
 @pytest.mark.further
 def test_a_scheduler_may_be_meant_to_look_at_no_priority():
-    path = "gallery.right_schedulers.FirstComeScheduler"
+    path = "mutants.controls_schedulers.FirstComeScheduler"
     unclaimed = examine(path, meets=without_jobs)
-    assert broken(unclaimed) == {"scheduler.next.priority"}
-    assert not unexamined(unclaimed)
+    assert failed_rules(unclaimed) == {"scheduler.next.priority"}
+    assert not untested(unclaimed)
     (violation,) = [found.violation for found in unclaimed.verdicts if found.violation]
     assert len(violation.operations) == 5  # it is opened, two are enqueued, one comes: the wrong one
     report = examine(path, {"priority": "none"}, meets=without_jobs)
-    assert not broken(report)
-    assert not unexamined(report)
+    assert not failed_rules(report)
+    assert not untested(report)
     assert report.verdict is RunVerdict.CONFORMANT
 
 
 def test_priorities_bind_the_scheduler_of_which_the_documents_speak():
-    report = examine("gallery.right_schedulers.FirstComeScheduler", only=("preflight", "scheduler.next.priority"))
+    report = examine("mutants.controls_schedulers.FirstComeScheduler", only=("smoke", "scheduler.next.priority"))
     assert report.verdict is not RunVerdict.NON_CONFORMANT
 
 
@@ -65,48 +65,50 @@ def test_a_report_says_what_a_scheduler_offers():
     assert kinds.SCHEDULER.describe(found) == said
 
 
-def test_a_scheduler_that_stores_in_a_server_is_examined_with_it():
-    report = examine("gallery.right_schedulers.RedisScheduler", {"shared": "yes"}, examples=25, **REDIS)
-    assert not broken(report)
-    assert not unexamined(report)
+def test_a_scheduler_that_stores_in_a_server_is_tested_with_it():
+    report = examine("mutants.controls_schedulers.RedisScheduler", {"shared": "yes"}, examples=25, **REDIS)
+    assert not failed_rules(report)
+    assert not untested(report)
     assert report.offers == {"filters", "length", "persistent", "server"}
-    kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
-    assert {"scheduler.ctor.fail-early", "scheduler.shared", "scheduler.next.frozen", "scheduler.close.persist"} <= kept
+    passed = {v.rule.id for v in report.verdicts if v.verdict is Verdict.PASSED}
+    assert {"scheduler.ctor.fail-early", "scheduler.shared", "scheduler.next.frozen", "scheduler.close.persist"} <= passed
 
 
 def test_a_server_that_goes_away_is_no_end_of_the_requests():
-    path = "gallery.right_schedulers.PatientRedisScheduler"
+    path = "mutants.controls_schedulers.PatientRedisScheduler"
     report = examine(path, {"profile": "external-queue"}, only="scheduler.next.outage", **REDIS)
-    assert not broken(report)
+    assert not failed_rules(report)
     (outage,) = [v for v in report.verdicts if v.rule.id == "scheduler.next.outage"]
-    assert outage.verdict is Verdict.KEPT
+    assert outage.verdict is Verdict.PASSED
     report = examine(
-        "gallery.right_schedulers.RedisScheduler", {"profile": "external-queue"}, only="scheduler.next.outage", **REDIS
+        "mutants.controls_schedulers.RedisScheduler", {"profile": "external-queue"}, only="scheduler.next.outage", **REDIS
     )
-    assert broken(report) == {"scheduler.next.outage"}
+    assert failed_rules(report) == {"scheduler.next.outage"}
 
 
 def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
     report = examine(SCHEDULER, {"profile": "external-queue", "crash-safe": "yes"}, settings=CRASH_SAFE, meets=without_jobs)
-    assert not broken(report)
-    assert not unexamined(report)
-    kept = {v.rule.id for v in report.verdicts if v.verdict is Verdict.KEPT}
-    assert {"scheduler.crash.safe", "scheduler.crash.no-limbo", "scheduler.next.outage"} <= kept
-    assert "scheduler.enqueue.fallback-transient" in kept
+    assert not failed_rules(report)
+    assert not untested(report)
+    passed = {v.rule.id for v in report.verdicts if v.verdict is Verdict.PASSED}
+    assert {"scheduler.crash.safe", "scheduler.crash.no-limbo", "scheduler.next.outage"} <= passed
+    assert "scheduler.enqueue.fallback-transient" in passed
 
 
 @pytest.mark.further
 @pytest.mark.parametrize("settings", [FIFO, {"SCHEDULER_START_DISK_QUEUE": "", "SCHEDULER_START_MEMORY_QUEUE": ""}])
 def test_the_reference_keeps_every_rule_with_other_queues(settings):
     report = examine(SCHEDULER, settings=settings, meets=without_jobs)
-    assert not broken(report)
-    assert not unexamined(report)
+    assert not failed_rules(report)
+    assert not untested(report)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("profile", ["scrapy", "external-queue"])
 def test_the_reference_keeps_every_rule_in_other_programs(profile, seed):
-    assert not broken(examine(SCHEDULER, {"profile": profile}, seed=seed, only="machine", settings=FIFO if seed % 2 else {}))
+    assert not failed_rules(
+        examine(SCHEDULER, {"profile": profile}, seed=seed, only="machine", settings=FIFO if seed % 2 else {})
+    )
 
 
 def test_the_machine_can_be_extended():
@@ -115,7 +117,7 @@ def test_the_machine_can_be_extended():
     assert {"enqueue", "next", "pending", "length", "reopen"} <= set(dir(machine))
 
 
-@pytest.mark.parametrize("path", [SCHEDULER, "gallery.right_schedulers.PlainScheduler"])
+@pytest.mark.parametrize("path", [SCHEDULER, "mutants.controls_schedulers.PlainScheduler"])
 def test_a_right_scheduler_passes_as_a_state_machine(path):
     run_state_machine_as_test(state_machine(path), settings=QUICK)
 

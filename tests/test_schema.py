@@ -30,12 +30,12 @@ def of_type(name):
 @pytest.fixture(scope="module")
 def records(recorded):
     found = [
-        recorded("gallery.memory.PeeksAtTheNewest", {"order": "FIFO"}, settings={"FTP_PASSWORD": "hunter2"}),
-        recorded("gallery.memory.BreaksInTwoWays", only="machine"),
-        recorded("gallery.memory.FactoryHangs", only="preflight", time_limit=1.0),
-        recorded("gallery.memory.PopIsKilled", only="queue.pop.exactly-once"),
-        *(recorded(path, only="preflight") for path in (FIFO_BYTES, PRIORITY, DUPEFILTER, STATE, SCHEDULER)),
-        *([recorded(ASYNC_MEMORY, only="preflight")] if QCRAWL else []),
+        recorded("mutants.memory.PeeksAtTheNewest", {"order": "FIFO"}, settings={"FTP_PASSWORD": "hunter2"}),
+        recorded("mutants.memory.BreaksInTwoWays", only="machine"),
+        recorded("mutants.memory.FactoryHangs", only="smoke", time_limit=1.0),
+        recorded("mutants.memory.PopIsKilled", only="queue.pop.exactly-once"),
+        *(recorded(path, only="smoke") for path in (FIFO_BYTES, PRIORITY, DUPEFILTER, STATE, SCHEDULER)),
+        *([recorded(ASYNC_MEMORY, only="smoke")] if QCRAWL else []),
     ]
     known = tuple(replace(verdict, known="soon") if verdict.violation else verdict for verdict in found[0].verdicts)
     found.append(replace(found[0], name="known", level=Level.SHOULD, verdicts=known))
@@ -95,19 +95,19 @@ def test_a_field_that_is_missing_is_refused(records, name):
         ("implementation", {"kind": "A Stack"}),
         ("implementation", {"counts": {"OUGHT": {}}}),
         ("check", {"outcomes": {"queue.pop.fifo": "good"}}),
-        ("check", {"outcomes": {"Queue": "kept"}}),
+        ("check", {"outcomes": {"Queue": "passed"}}),
         ("check", {"fatal": False}),
         ("rule", {"level": "OUGHT"}),
         ("rule", {"rule": "Queue Pop"}),
-        ("rule", {"verdict": "broken"}),
+        ("rule", {"verdict": "failed"}),
         ("rule", {"verdict": "blocked"}),
         ("rule", {"known": "but it is kept"}),
         ("footer", {"failed": "no"}),
     ],
 )
 def test_a_value_that_no_report_has_is_refused(records, name, changes):
-    record = next(record for record in records if record["type"] == name and record.get("verdict") not in ("broken", "blocked"))
-    record = next((r for r in records if r["type"] == name and r.get("verdict") == "kept"), record)
+    record = next(record for record in records if record["type"] == name and record.get("verdict") not in ("failed", "blocked"))
+    record = next((r for r in records if r["type"] == name and r.get("verdict") == "passed"), record)
     assert VALIDATOR.is_valid(record)
     assert not VALIDATOR.is_valid({**record, **changes})
 

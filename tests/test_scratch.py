@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from queue_conformance.entrances.scratch import Scratch
+from queue_conformance.frontends.scratch import Scratch
 
 RUN = """
 import os, sys
-from queue_conformance.entrances.scratch import Scratch
+from queue_conformance.frontends.scratch import Scratch
 print(Scratch().path, flush=True)
 sys.stdin.read()
 os._exit(1)

@@ -4,11 +4,11 @@ import ast
 import weakref
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, bench, run_script
+from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, context, run_script
 
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step, describe
 from queue_conformance.engine.scripts import assemble, lines_of, namespace, quoted
-from queue_conformance.isolation import FlightRecorder
+from queue_conformance.isolation import Watchdog
 from queue_conformance.script_support import example
 
 
@@ -74,8 +74,8 @@ def test_a_step_that_may_be_refused_ends_the_script_well(tmp_path):
 
 
 @pytest.mark.parametrize("path", [FIFO_MEMORY, FIFO_DISK, FIFO_BYTES, "queue_reference.collections.PriorityQueue"])
-def test_the_operations_of_a_bench_run_as_a_script(path, tmp_path):
-    with bench(path) as found:
+def test_the_operations_of_a_context_run_as_a_script(path, tmp_path):
+    with context(path) as found:
         queue = found.open()
         where = [5] if "collections" in path else []
         queue.push(found.driver.item(1), *where)
@@ -100,7 +100,7 @@ def test_a_literal_has_double_quotes():
 
 
 def test_a_recorder_keeps_results_and_errors():
-    recorder = Recorder(FlightRecorder())
+    recorder = Recorder(Watchdog())
     assert recorder.call("len([])", "rule", len, []) == 0
     with pytest.raises(OperationRaised, match="int") as caught:
         recorder.call("int('x')", "rule", int, "x")
@@ -110,8 +110,8 @@ def test_a_recorder_keeps_results_and_errors():
 
 
 def test_while_a_rule_is_blamed_it_owns_what_raises():
-    recorder = Recorder(FlightRecorder())
-    with recorder.blame("other"), pytest.raises(OperationRaised) as caught:
+    recorder = Recorder(Watchdog())
+    with recorder.attribute("other"), pytest.raises(OperationRaised) as caught:
         recorder.call("int('x')", "rule", int, "x")
     assert caught.value.owner == "other"
 
@@ -134,10 +134,10 @@ def test_a_value_is_described_in_one_short_line(value, text):
 
 
 def test_what_was_raised_keeps_nothing_alive_as_in_a_script():
-    recorder, seen = Recorder(FlightRecorder()), []
+    recorder, seen = Recorder(Watchdog()), []
 
     def fail():
-        opened = FlightRecorder()
+        opened = Watchdog()
         seen.append(weakref.ref(opened))
         raise RuntimeError("no")
 

@@ -27,12 +27,12 @@ from queue_conformance import examine as examine_class
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.engine.scripts import source_of_settings
-from queue_conformance.entrances.printing import WithoutSecrets, told
+from queue_conformance.frontends.printing import WithoutSecrets, told
 from queue_conformance.options import settings_of
 from queue_conformance.replay import ReplayError, State, replay
 from queue_conformance.reports import Report, files, jsonl, report_on
-from queue_conformance.running.execution import Conditions
-from queue_conformance.running.survey import Survey, survey
+from queue_conformance.running.discovery import Discovery, discover
+from queue_conformance.running.execution import RunConfig
 from queue_conformance.secrets import Secrets
 from queue_conformance.secrets.values import is_ordinary, is_secret
 
@@ -99,10 +99,10 @@ def shapes(draw):
 
 
 @cache
-def surveyed() -> Survey:
+def discovered() -> Discovery:
     """Return what is known of a queue."""
     with tempfile.TemporaryDirectory() as directory:
-        return survey(FIFO_MEMORY, {}, {}, Conditions(Path(directory)))
+        return discover(FIFO_MEMORY, {}, {}, RunConfig(Path(directory)))
 
 
 def told_by(secret: str, given: object) -> list[str]:
@@ -142,10 +142,10 @@ def test_no_secret_is_in_any_file_or_stream(drawn):
         others=(violation(actual=repr(texts)),),
     )
     found = (
-        Observation("queue.pop.empty-none", Outcome.BROKEN, "one", violation=shown),
+        Observation("queue.pop.empty-none", Outcome.FAILED, "one", violation=shown),
         Observation("queue.close.twice", Outcome.BLOCKED, "one", "; ".join(texts)),
     )
-    known = replace(surveyed(), settings=given, notes=tuple(texts))
+    known = replace(discovered(), settings=given, notes=tuple(texts))
     report = Report((report_on(known, [CheckResult("one", found, tuple(texts))], RELEASES),))
     hidden = Secrets(given)
     stream = io.StringIO()
@@ -217,7 +217,7 @@ def test_a_script_without_a_password_stays_a_script():
 
 def test_a_script_reads_secrets_from_the_environment(monkeypatch):
     given = {"FTP_PASSWORD": "hunter2", "FEED_URI_PARAMS": '{"password": "a"}', "JOBDIR": "job"}
-    report = examine("gallery.memory.PeeksAtTheNewest", settings=given, only="queue.peek.equals-pop")
+    report = examine("mutants.memory.PeeksAtTheNewest", settings=given, only="queue.peek.equals-pop")
     assert report.settings == {"FTP_PASSWORD": "***", "FEED_URI_PARAMS": '{"password": "***"}', "JOBDIR": "job"}
     (verdict,) = (verdict for verdict in report.verdicts if verdict.violation)
     script = verdict.violation.script
@@ -229,7 +229,7 @@ def test_a_script_reads_secrets_from_the_environment(monkeypatch):
         monkeypatch.setenv(name, given[name])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     played = replay(replace(verdict.violation, script=f"{script}print(os.environ)\n"))
-    assert played.state is State.BROKEN
+    assert played.state is State.FAILED
     assert played.why.startswith("AssertionError")
 
 
@@ -335,6 +335,6 @@ class Uninstalled:
         return 0
 
 
-def test_a_class_that_cannot_be_examined_tells_nothing():
+def test_a_class_that_cannot_be_tested_tells_nothing():
     with pytest.raises(LoadError, match=r"cannot be used here: ImportError\('nothing for \*\*\*'\)"):
         examine_class(Uninstalled, settings={"FTP_PASSWORD": "hunter2"})

@@ -1,14 +1,14 @@
-"""Queues behind a server, examined as their authors would: options, conftest.py, scripts, and the reference queues."""
+"""Queues behind a server, tested as their authors would: options, conftest.py, scripts, and the reference queues."""
 
 import json
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import broken, examine, further
+from kit import examine, failed_rules, further
 
 from queue_conformance.discovery.capabilities import Order
-from queue_conformance.entrances.stateful import state_machine
+from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds.queue.uncertain import State, UncertainQueueModel
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -20,40 +20,40 @@ FIFO, LIFO = PATHS = ("queue_reference.redis.FifoRedisQueue", "queue_reference.r
 @pytest.mark.parametrize(("path", "server"), [(LIFO, "redis"), *further((FIFO, "fakeredis"))])
 def test_a_reference_keeps_every_rule(path, server):
     report = examine(path, settings=SETTINGS, server=server)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert report.profile == "external-queue"
-    unexamined = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
-    assert unexamined <= {"queue.push.large"}
+    untested = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
+    assert untested <= {"queue.push.large"}
     assert any("cut_reply" in note for note in report.notes)
 
 
 @pytest.mark.further
 def test_a_queue_that_backs_off_for_a_moment_is_right():
-    report = examine("gallery.right.BacksOff", settings=SETTINGS, server="redis", examples=30)
-    assert not broken(report)
+    report = examine("mutants.controls.BacksOff", settings=SETTINGS, server="redis", examples=30)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
 
 
 def test_a_time_out_of_the_client_on_a_busy_machine_proves_nothing():
-    report = examine("gallery.right.TimesOut", settings=SETTINGS, server="redis", examples=10, only="machine")
-    assert not broken(report)
+    report = examine("mutants.controls.TimesOut", settings=SETTINGS, server="redis", examples=10, only="machine")
+    assert not failed_rules(report)
     assert any("prove nothing: the server answers too slowly" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_last_known_number_may_leave_out_a_push_without_a_reply(seed):
     checks = ("lost-replies", "machine")
-    report = examine("gallery.right.CountsAlong", settings=SETTINGS, server="redis", seed=seed, only=checks)
-    assert not broken(report)
+    report = examine("mutants.controls.CountsAlong", settings=SETTINGS, server="redis", seed=seed, only=checks)
+    assert not failed_rules(report)
 
 
 @pytest.mark.further
 def test_a_queue_that_backs_off_for_long_proves_nothing():
-    report = examine("gallery.right.BacksOffForLong", settings=SETTINGS, server="redis", examples=10)
-    assert broken(report) <= {"queue.push.retry"}
+    report = examine("mutants.controls.BacksOffForLong", settings=SETTINGS, server="redis", examples=10)
+    assert failed_rules(report) <= {"queue.push.retry"}
     verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
-    assert verdicts["queue.pop.transient-keeps"].verdict is Verdict.NOT_EXERCISED
+    assert verdicts["queue.pop.transient-keeps"].verdict is Verdict.NOT_COVERED
     assert "has not come back to its server" in verdicts["queue.pop.transient-keeps"].reason
 
 

@@ -1,7 +1,7 @@
 """Queues that several processes share: right ones keep every rule, and what cannot be told is said to be so."""
 
 import pytest
-from kit import broken, examine
+from kit import examine, failed_rules
 
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.redis_shared import SharedFifoRedisQueue
@@ -51,34 +51,34 @@ def verdicts(report):
 @pytest.mark.further
 def test_the_reference_keeps_every_rule():
     report = examined(REFERENCE, examples=15)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     found = verdicts(report)
-    assert {found[rule].verdict for rule in RULES} == {Verdict.KEPT}
-    assert not [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)]
+    assert {found[rule].verdict for rule in RULES} == {Verdict.PASSED}
+    assert not [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)]
 
 
 def test_the_reference_keeps_the_rules_on_fakeredis():
     report = examined(REFERENCE, server="fakeredis", only={"machine", *RULES})
     found = verdicts(report)
-    assert not broken(report)
-    assert {found[rule].verdict for rule in RULES} == {Verdict.KEPT}
+    assert not failed_rules(report)
+    assert {found[rule].verdict for rule in RULES} == {Verdict.PASSED}
 
 
-@pytest.mark.parametrize("path", ["gallery.right.CountsNowAndThen", "gallery.right.CountsWhatItGave"])
+@pytest.mark.parametrize("path", ["mutants.controls.CountsNowAndThen", "mutants.controls.CountsWhatItGave"])
 def test_a_length_that_is_about_right_breaks_nothing(path):
     names = {"machine", "queue.len.truth", "queue.len.transient-nonzero", "queue.pop.exactly-once", *RULES}
     report = examined(path, seed=1, only=names)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert {"queue.len.truth", "queue.len.transient-nonzero"} <= {
-        rule for rule, found in verdicts(report).items() if found.verdict is Verdict.KEPT
+        rule for rule, found in verdicts(report).items() if found.verdict is Verdict.PASSED
     }
 
 
 def test_the_reference_is_right_without_the_claim_too():
     report = examine(REFERENCE, settings=SETTINGS, server="redis", only="machine", examples=25)
-    assert not broken(report)
-    assert verdicts(report)["queue.len.count"].verdict is Verdict.KEPT
+    assert not failed_rules(report)
+    assert verdicts(report)["queue.len.count"].verdict is Verdict.PASSED
 
 
 def test_an_exact_length_is_asked_of_no_shared_queue():
@@ -89,14 +89,14 @@ def test_an_exact_length_is_asked_of_no_shared_queue():
 
 def test_a_lease_that_is_too_long_to_wait_for_is_no_loss():
     found = verdicts(examined(REFERENCE, settings=SETTINGS | {"REDIS_LEASE": "60"}, only=RULES))
-    assert found["queue.shared.no-loss"].verdict is Verdict.NOT_EXERCISED
+    assert found["queue.shared.no-loss"].verdict is Verdict.NOT_COVERED
     assert "though len() counts it" in found["queue.shared.no-loss"].reason
-    assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.KEPT
+    assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.PASSED
 
 
 def test_what_an_operation_raises_among_others_is_named():
     report = examined("queue_reference.redis.FifoRedisQueue", settings=ALONE, only=RULES)  # a queue for one process
-    assert broken(report) == {"queue.shared.once", "queue.shared.visible"}
+    assert failed_rules(report) == {"queue.shared.once", "queue.shared.visible"}
     violation = verdicts(report)["queue.shared.once"].violation
     assert "LookupError(" in violation.actual
     assert "raised by side_by_side(" in violation.actual
@@ -112,15 +112,15 @@ def test_what_an_operation_raises_among_others_is_named():
 )
 def test_what_is_wrong_with_one_process_is_not_lost_where_its_rule_does_not_apply(name, rule, text):
     report = examined(f"{__name__}.{name}", only=rule)
-    assert broken(report) == {rule}
+    assert failed_rules(report) == {rule}
     assert text in verdicts(report)[rule].violation.actual
 
 
 def test_files_can_be_shared_too():
     report = examined(
-        "gallery.right.SharedFile", claims={"profile": "external-queue"}, server="", settings={}, only={"machine", *RULES}
+        "mutants.controls.SharedFile", claims={"profile": "external-queue"}, server="", settings={}, only={"machine", *RULES}
     )
     found = verdicts(report)
-    assert not broken(report)
-    assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.KEPT
+    assert not failed_rules(report)
+    assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.PASSED
     assert found["queue.shared.no-loss"].verdict is Verdict.NOT_APPLICABLE

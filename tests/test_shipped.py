@@ -5,10 +5,10 @@ of each queue draw from seed 0.
 """
 
 import pytest
-from kit import REFERENCES, broken, examine
+from kit import REFERENCES, examine, failed_rules
 from pages import DOCS, blocks
 
-from gallery import QCRAWL
+from mutants import QCRAWL
 
 pytestmark = pytest.mark.further
 
@@ -34,25 +34,25 @@ def pytest_generate_tests(metafunc):
 
 @pytest.mark.parametrize("path", REFERENCES)
 def test_a_reference(path, seed):
-    assert not broken(examine(path, seed=seed, only="machine"))
+    assert not failed_rules(examine(path, seed=seed, only="machine"))
 
 
 @pytest.mark.parametrize("path", BEHIND_A_SERVER)
 def test_a_reference_behind_a_server(path, seed):
     settings = ADDRESS if path == ASYNC else SERVED
     claims = {"shared": "yes"} if path == SHARED else {}
-    assert not broken(examine(path, claims, settings=settings, server="redis", seed=seed, only=FAULTY))
+    assert not failed_rules(examine(path, claims, settings=settings, server="redis", seed=seed, only=FAULTY))
 
 
 def test_the_queue_of_the_tutorial(seed, pages):
     report = examine(TUTORIAL, settings=SERVED, server="redis", seed=seed, only=FAULTY)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert {check.name for check in report.checks} >= FAULTY
 
 
 def test_the_queue_with_a_constructor_of_its_own(seed, pages):
-    report = examine(FOLDER, {"kind": "downstream-queue"}, seed=seed, only="machine", opener=build)
-    assert not broken(report)
+    report = examine(FOLDER, {"kind": "downstream-queue"}, seed=seed, only="machine", factory=build)
+    assert not failed_rules(report)
     assert "machine" in {check.name for check in report.checks}
 
 

@@ -77,19 +77,19 @@ def test_a_rule_is_read_field_by_field():
     assert rule.needs == {"peek"}
     assert rule.since == {"scrapy": "2.19"}
     assert (rule.why, rule.how) == ("Otherwise it does not.", "Tries it.")
-    assert rule.examined
+    assert rule.tested
 
 
-@pytest.mark.parametrize("reason", ["untestable", "unexamined"])
-def test_a_rule_with_a_reason_is_not_examined(reason):
+@pytest.mark.parametrize("reason", ["untestable", "untested"])
+def test_a_rule_with_a_reason_is_not_tested(reason):
     rule = parse([_without("how") | {"level": "SHOULD", reason: "too hard"}])["queue.pop.something"]
-    assert not rule.examined
+    assert not rule.tested
     assert (rule.why, rule.how) == ("Otherwise it does not.", "")
 
 
-@pytest.mark.parametrize("reason", ["untestable", "unexamined"])
-def test_a_rule_that_is_not_examined_cannot_say_how(reason):
-    with pytest.raises(SpecificationError, match="is not examined, so there is no how"):
+@pytest.mark.parametrize("reason", ["untestable", "untested"])
+def test_a_rule_that_is_not_tested_cannot_say_how(reason):
+    with pytest.raises(SpecificationError, match="is not tested, so there is no how"):
         parse([RULE | {reason: "too hard"}])
 
 
@@ -135,7 +135,7 @@ def test_no_rule_is_called_provisional_that_is_not_any_more():
         ({"hints": []}, "lacks hints"),
         ({"hints": [{"when": "a"}]}, "a hint is a text, or a table with `when` and `hint`"),
         ({"hints": [{"when": "(", "hint": "Look."}]}, "'\\('"),
-        ({"untestable": "a", "unexamined": "b"}, "exclude each other"),
+        ({"untestable": "a", "untested": "b"}, "exclude each other"),
     ],
 )
 def test_a_mistake_in_a_rule_is_named(changes, message):
@@ -166,9 +166,9 @@ def test_a_mistake_in_the_grounds_of_a_rule_is_named(changes, message):
         parse([RULE | changes])
 
 
-def test_what_is_not_examined_is_never_must():
+def test_what_is_not_tested_is_never_must():
     untestable = {name: value for name, value in RULE.items() if name != "how"} | {"untestable": "a duty of the user"}
-    with pytest.raises(SpecificationError, match="what nothing examines is never MUST"):
+    with pytest.raises(SpecificationError, match="what nothing tests is never MUST"):
         parse([untestable])
 
 

@@ -9,10 +9,10 @@ from hypothesis.database import InMemoryExampleDatabase
 from hypothesis.stateful import run_state_machine_as_test
 from kit import FIFO_MEMORY
 
-from gallery.memory import PeeksAtTheNewest
+from mutants.memory import PeeksAtTheNewest
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.engine.outcomes import RuleBroken
-from queue_conformance.entrances.stateful import DatabaseOfClass, state_machine
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.frontends.stateful import DatabaseOfClass, state_machine
 from queue_conformance.options import UsageError
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
@@ -39,8 +39,8 @@ def test_tests_before_and_after_may_have_run_a_loop():
 
 
 def test_a_failure_names_its_rule():
-    machine = state_machine("gallery.memory.PeeksAtTheNewest")
-    with pytest.raises((RuleBroken, ExceptionGroup)) as caught:
+    machine = state_machine("mutants.memory.PeeksAtTheNewest")
+    with pytest.raises((RuleFailed, ExceptionGroup)) as caught:
         run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=200))
     failures = getattr(caught.value, "exceptions", [caught.value])
     assert {failure.rule for failure in failures} == {"queue.peek.equals-pop"}
@@ -50,7 +50,7 @@ def test_a_class_may_be_given_instead_of_its_path():
     class BehindTheScenes(PeeksAtTheNewest):
         """Nothing can import this one."""
 
-    with pytest.raises((RuleBroken, ExceptionGroup)):
+    with pytest.raises((RuleFailed, ExceptionGroup)):
         run_state_machine_as_test(state_machine(BehindTheScenes), settings=settings(QUICK, max_examples=200))
 
 

@@ -6,7 +6,7 @@ import importlib
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-from kit import FIFO_DISK, bench
+from kit import FIFO_DISK, context
 from scrapy import Request
 
 from queue_conformance.engine.values import our_settings, repeatable
@@ -22,7 +22,7 @@ def test_drawn_requests_use_every_class_and_attribute():
     seen = collections.Counter()
     made = 0
 
-    with bench(FIFO_DISK) as found:
+    with context(FIFO_DISK) as found:
 
         @seed(0)
         @DRAWN
@@ -44,20 +44,20 @@ def test_drawn_requests_use_every_class_and_attribute():
 
 @pytest.mark.parametrize("source", [*ODD_VALUES, *CALLBACKS])
 def test_every_value_is_equal_to_itself_made_again(source):
-    with bench(FIFO_DISK) as found:
+    with context(FIFO_DISK) as found:
         assert same(found.driver.evaluate(source).value, found.driver.evaluate(source).value)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # open files are among them
 @pytest.mark.parametrize("cause", [*COMMON, *UNUSUAL, *NOT_REBUILDABLE], ids=lambda cause: cause.name)
 def test_what_scripts_write_of_a_cause_is_what_it_makes(cause):
-    with bench(FIFO_DISK) as found:
+    with context(FIFO_DISK) as found:
         assert type(found.driver.evaluate(cause.source).value).__name__ == type(cause.make()).__name__
 
 
 @pytest.mark.parametrize("cause", FOREIGN_CALLBACKS, ids=lambda cause: cause.name)
 def test_every_foreign_callback_is_callable(cause):
-    with bench(FIFO_DISK) as found:
+    with context(FIFO_DISK) as found:
         assert callable(cause.make(found.driver.names["spider"]))
         assert callable(found.driver.evaluate(cause.source).value)
 

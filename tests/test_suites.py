@@ -4,24 +4,24 @@ import os
 
 import pytest
 
-from queue_conformance.entrances.testcases import SUITES
+from queue_conformance.frontends.testcases import SUITES
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import jsonl
-from queue_conformance.running.examination import all_checks_of
+from queue_conformance.running.implementation_run import all_checks_of
 from queue_conformance.specification.kinds import all_kinds
 
 HEAD = """
 import pytest
 from queue_conformance import {suite}
 from queue_reference.memory import FifoMemoryQueue
-from gallery.memory import ClosesOnce, PeeksAtTheNewest
+from mutants.memory import ClosesOnce, PeeksAtTheNewest
 """
-QUICK = "queue.peek or preflight or mine"
+QUICK = "queue.peek or smoke or mine"
 
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Run pytest as a stranger would, on a file with this source; the gallery can be imported."""
+    """Run pytest as a stranger would, on a file with this source; the mutants can be imported."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
@@ -39,7 +39,7 @@ def reported(pytester):
     return lambda: {found.name: found for found in jsonl.read(pytester.path / "report.jsonl").implementations}
 
 
-BROKEN = """
+FAILED = """
 class TestMine(DownstreamQueueSuite):
     @pytest.fixture
     def queue_class(self):
@@ -57,17 +57,17 @@ def test_there_is_a_suite_for_each_kind():
 
 
 def test_a_broken_rule_fails_its_test_with_the_screen_of_the_command_line(run, reported):
-    result = run(BROKEN)
+    result = run(FAILED)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         [
             "*_ TestMine.test_conformance[[]queue.peek.equals-pop[]] _*",
-            "queue.peek.equals-pop  MUST broken",
+            "queue.peek.equals-pop  MUST failed",
             "  script    *",
             "*= queue conformance =*",
             "test_suites.py::TestMine",
-            "  gallery.memory.PeeksAtTheNewest, downstream queue, profile scrapy, seed 0",
-            "  verdict: NON-CONFORMANT (1 MUST rule is broken)",
+            "  mutants.memory.PeeksAtTheNewest, downstream queue, profile scrapy, seed 0",
+            "  verdict: NON-CONFORMANT (1 MUST rule failed)",
             "FAILED test_suites.py::TestMine::test_conformance[[]queue.peek.equals-pop[]]*",
         ]
     )
@@ -90,13 +90,13 @@ def test_the_level_decides_which_broken_rules_fail(run):
     source = "class TestMine(DownstreamQueueSuite):\n    queue_class = ClosesOnce\n"
     result = run(source, only="close.twice")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*_ queue.close.twice (test_suites.py::TestMine) _*", "*1 broken, not failing*"])
+    result.stdout.fnmatch_lines(["*_ queue.close.twice (test_suites.py::TestMine) _*", "*1 tolerated*"])
     assert run(source + "    level = 'SHOULD'\n", only="close.twice").ret == pytest.ExitCode.TESTS_FAILED
     assert run(source, "--conformance-level=SHOULD", only="close.twice").ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_a_rule_selects_every_test_that_examines_it_and_the_others_are_not_exercised(run, reported):
-    result = run(BROKEN, "-v", only="queue.len.count")
+def test_a_rule_selects_every_test_that_tests_it_and_the_others_are_not_covered(run, reported):
+    result = run(FAILED, "-v", only="queue.len.count")
     result.stdout.fnmatch_lines(
         ["*TestMine::test_conformance[[]queue.len.count[]]*", "*TestMine::test_conformance[[]machine[]]*"]
     )
@@ -106,7 +106,7 @@ def test_a_rule_selects_every_test_that_examines_it_and_the_others_are_not_exerc
 
 def test_own_tests_in_the_class_run_too(run):
     result = run(
-        BROKEN + "    def test_mine(self, queue_class): assert queue_class.pop is None\n", only="mine and not conformance"
+        FAILED + "    def test_mine(self, queue_class): assert queue_class.pop is None\n", only="mine and not conformance"
     )
     result.stdout.fnmatch_lines(["*assert queue_class.pop is None*", "FAILED test_suites.py::TestMine::test_mine*"])
     result.stdout.no_fnmatch_line("*queue conformance*")  # nothing of the suite ran, so there is nothing to report
@@ -181,13 +181,13 @@ class TestMine(DownstreamQueueSuite):
 
 
 def test_suites_and_options_join_one_report(run, reported):
-    result = run(BROKEN, "--queue-class=queue_reference.memory.FifoMemoryQueue", "test_suites.py")
+    result = run(FAILED, "--queue-class=queue_reference.memory.FifoMemoryQueue", "test_suites.py")
     assert list(reported()) == ["queue_reference.memory.FifoMemoryQueue", "test_suites.py::TestMine"]
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 MIXED = (
-    BROKEN
+    FAILED
     + """
 class TestRight(DownstreamQueueSuite):
     queue_class = FifoMemoryQueue
@@ -218,22 +218,22 @@ def test_a_distributed_run_gives_the_same_report(run, pytester):
 
 def test_a_baseline_knows_what_a_suite_breaks(run, pytester):
     arguments = ["--conformance-baseline=known.toml", "-p", "no:cacheprovider"]
-    written = run(BROKEN, *arguments, "--conformance-update-baseline", "test_suites.py")
+    written = run(FAILED, *arguments, "--conformance-update-baseline", "test_suites.py")
     written.stdout.fnmatch_lines(["baseline: *queue.peek.equals-pop of test_suites.py::TestMine*"])
     nothing = run("def test_mine(): pass", *arguments, "--conformance-update-baseline", "test_suites.py")
-    nothing.stdout.fnmatch_lines(["baseline: the baseline was not updated, because nothing was examined"])
+    nothing.stdout.fnmatch_lines(["baseline: the baseline was not updated, because nothing was tested"])
     file = pytester.path / "known.toml"
     file.write_text(file.read_text().replace("TODO: say why this is acceptable", "as in the museum"))
-    result = run(BROKEN, *arguments)
+    result = run(FAILED, *arguments)
     assert result.ret == 0
     assert "known" in result.parseoutcomes()
-    result = run(BROKEN.replace("return PeeksAtTheNewest", "return FifoMemoryQueue"), *arguments, only="")
+    result = run(FAILED.replace("return PeeksAtTheNewest", "return FifoMemoryQueue"), *arguments, only="")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*fixed: queue.peek.equals-pop of test_suites.py::TestMine*"])
 
 
-def test_collecting_examines_nothing(run):
-    result = run(BROKEN, "--collect-only", "-q", only="peek.equals and not machine")
+def test_collecting_tests_nothing(run):
+    result = run(FAILED, "--collect-only", "-q", only="peek.equals and not machine")
     assert [line for line in result.outlines if "::" in line] == [
         "test_suites.py::TestMine::test_conformance[queue.peek.equals-pop]",
         "test_suites.py::TestMine::test_conformance[peek.callback]",
@@ -242,7 +242,7 @@ def test_collecting_examines_nothing(run):
 
 
 def test_failing_programs_are_remembered_by_suite(run, pytester):
-    run(BROKEN, only="machine")
+    run(FAILED, only="machine")
     cached = (pytester.path / ".pytest_cache/v/queue-conformance/failing-programs").read_text()
     assert '"test_suites.py::TestMine"' in cached
 
@@ -265,9 +265,9 @@ DEFINED = "must not be defined in a suite, which runs every check of its kind: c
         ("    queue_class = FifoMemoryQueue\n    rules = ['queue.pop.fifo']", f"rules {DEFINED}"),
         (
             "    scheduler_class = FifoMemoryQueue",
-            "write a fixture queue_class that returns the class to examine, not scheduler_class *",
+            "write a fixture queue_class that returns the class to test, not scheduler_class *",
         ),
-        ("    pass", "write a fixture queue_class that returns the class to examine (a base of *"),
+        ("    pass", "write a fixture queue_class that returns the class to test (a base of *"),
         (
             "    queue_class = FifoMemoryQueue\n    claim = ['persistent']",
             "a suite has no attribute 'claim'; did you mean 'claims'?",
@@ -344,7 +344,7 @@ def test_a_wrong_description_is_told_once(run, body, message):
     result = run(f"class TestMine(DownstreamQueueSuite):\n    {body}\n", "-rs")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert result.parseoutcomes()["failed"] == 1
-    result.stdout.fnmatch_lines([message, f"ERROR: test_suites.py::TestMine: {message}", f"SKIPPED * not examined: {message}"])
+    result.stdout.fnmatch_lines([message, f"ERROR: test_suites.py::TestMine: {message}", f"SKIPPED * not tested: {message}"])
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*another exception occurred*")
 
@@ -355,37 +355,37 @@ def test_a_wrong_description_is_told_once(run, body, message):
         ("return type('Queue', (FifoMemoryQueue,), {})", "the suite makes another class test_suites.Queue for each test; *"),
         (
             "return next(CLASSES)",
-            "the suite describes another implementation for each test: path 'queue_reference.* then 'gallery.*; *",
+            "the suite describes another implementation for each test: path 'queue_reference.* then 'mutants.*; *",
         ),
     ],
 )
 def test_a_suite_that_describes_another_class_for_each_test_is_refused(run, body, message):
-    source = f"CLASSES = iter([FifoMemoryQueue, ClosesOnce])\n{BROKEN.replace('return PeeksAtTheNewest', body)}"
+    source = f"CLASSES = iter([FifoMemoryQueue, ClosesOnce])\n{FAILED.replace('return PeeksAtTheNewest', body)}"
     result = run(source)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines([f"ERROR: test_suites.py::TestMine: {message}"])
 
 
 def test_a_fixture_that_raises_is_shown_once(run):
-    result = run(BROKEN.replace("return PeeksAtTheNewest", "raise RuntimeError('no server')"), "-rs")
+    result = run(FAILED.replace("return PeeksAtTheNewest", "raise RuntimeError('no server')"), "-rs")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["failed"] == 1
-    result.stdout.fnmatch_lines(["*RuntimeError: no server", "SKIPPED * not examined: its fixtures failed before, *"])
+    result.stdout.fnmatch_lines(["*RuntimeError: no server", "SKIPPED * not tested: its fixtures failed before, *"])
 
 
 def test_a_fixture_that_skips_is_a_skip(run):
-    result = run(BROKEN.replace("return PeeksAtTheNewest", "pytest.skip('no server here')"), "-rs")
+    result = run(FAILED.replace("return PeeksAtTheNewest", "pytest.skip('no server here')"), "-rs")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["SKIPPED * no server here"])
 
 
 def test_a_wrong_option_is_one_line_at_collection(run):
-    result = run(BROKEN, "--conformance-seed=x")
+    result = run(FAILED, "--conformance-seed=x")
     result.stdout.fnmatch_lines(["test_suites.py::TestMine: --conformance-seed: write a whole number, 0 or more, not 'x'"])
 
 
 def test_a_suite_without_the_plugin_is_one_line_at_collection(pytester, run):
-    pytester.makepyfile(test_suites=HEAD.format(suite="DownstreamQueueSuite") + BROKEN)
+    pytester.makepyfile(test_suites=HEAD.format(suite="DownstreamQueueSuite") + FAILED)
     result = pytester.runpytest_subprocess("-p", "no:queue_conformance")
     result.stdout.fnmatch_lines(["test_suites.py::TestMine: the suite needs the plugin queue_conformance, *"])
 

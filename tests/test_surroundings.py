@@ -12,9 +12,9 @@ import pytest
 from kit import FIFO_DISK, FIFO_MEMORY
 
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.entrances.runs import Run
 from queue_conformance.environments import crawling, engine
 from queue_conformance.faults import servers
+from queue_conformance.frontends.runs import Run
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import terminal
@@ -95,7 +95,7 @@ def test_a_release_that_the_kit_does_not_run_with_is_told(monkeypatch, tmp_path)
     line = run.blunder("scrapy.squeues.FifoMemoryQueue", IsolatedError("ImportError: no name '_Slot'"))
     assert line == "scrapy 2.12.0 is installed, and the kit runs with >=2.13: install such a release"
     assert run.errors == [line]
-    assert not run.mistakes
+    assert not run.internal_errors
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_a_server_that_wants_a_password_or_is_gone_is_told(tmp_path):
 
 
 def run_with(path, around):
-    """Examine a class in two checks; between the survey and these, something happens around it."""
+    """Test a class in two checks; between the discovery and these, something happens around it."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         run = Run(Options(()), Path(directory))
         target = Target(path, "", path, {}, {}, "")
-        examination = run.begin(target)
+        implementation_run = run.begin(target)
         around(Path(directory))
-        for check in examination.checks:
-            if check.name in ("preflight", "queue.push.accept", "queue.pop.fifo"):
-                run.add(path, examination.run(check))
+        for check in implementation_run.checks:
+            if check.name in ("smoke", "queue.push.accept", "queue.pop.fifo"):
+                run.add(path, implementation_run.run(check))
         (report,) = run.report().implementations
         return report
 
@@ -172,12 +172,12 @@ def test_a_scratch_directory_that_vanishes_makes_the_run_inconclusive():
     assert report.verdict is RunVerdict.INCONCLUSIVE
     (note,) = [note for note in report.notes if "scratch directory" in note]
     (found,) = [v for v in report.verdicts if v.rule.id == "queue.pop.fifo"]
-    assert (found.verdict, found.reason) == (Verdict.NOT_EXERCISED, note)
+    assert (found.verdict, found.reason) == (Verdict.NOT_COVERED, note)
     assert terminal.why(report) == "something around the class failed, so nothing is proven"
 
 
 def test_a_small_limit_on_files_makes_the_run_inconclusive():
-    """Not that of this process: the one that the survey found."""
+    """Not that of this process: the one that the discovery found."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         report = run_with(FIFO_DISK, lambda directory: resource.setrlimit(resource.RLIMIT_FSIZE, (4, before[1])))

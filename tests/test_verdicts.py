@@ -1,4 +1,4 @@
-"""From observations to verdicts: nothing that was not exercised counts as kept."""
+"""From observations to verdicts: nothing that was not covered counts as passed."""
 
 import pytest
 
@@ -17,7 +17,7 @@ RULES = parse(
         "profiles": ["scrapy"],
         "kinds": ["downstream-queue"],
         "hints": ["Look."],
-        **({} if {"untestable", "unexamined"} & further.keys() else {"how": "Tries it."}),
+        **({} if {"untestable", "untested"} & further.keys() else {"how": "Tries it."}),
         **further,
     }
     for name, level, further in (
@@ -26,25 +26,25 @@ RULES = parse(
         ("should", "SHOULD", {}),
         ("persistent", "MUST", {"needs": ["persistent"]}),
         ("untestable", "SHOULD", {"untestable": "too hard"}),
-        ("later", "SHOULD", {"needs": ["persistent"], "unexamined": "needs crashes"}),
+        ("later", "SHOULD", {"needs": ["persistent"], "untested": "needs crashes"}),
         ("provisional", "MUST", {"provisional": "999.0"}),
     )
 )
 
 
 def seen(name, outcome, reason="", operations=()):
-    violation = Violation(f"queue.test.{name}", "this", "that", tuple(operations), "") if outcome is Outcome.BROKEN else None
+    violation = Violation(f"queue.test.{name}", "this", "that", tuple(operations), "") if outcome is Outcome.FAILED else None
     return Observation(f"queue.test.{name}", outcome, "check", reason, violation)
 
 
 def verdicts(*observations, capabilities=frozenset(), unusable=""):
-    judged = judge(RULES, frozenset(capabilities), {}, observations, unusable)
-    return {verdict.rule.id.removeprefix("queue.test."): verdict for verdict in judged}
+    attributed = judge(RULES, frozenset(capabilities), {}, observations, unusable)
+    return {verdict.rule.id.removeprefix("queue.test."): verdict for verdict in attributed}
 
 
-def test_a_rule_that_nothing_examined_is_not_exercised():
+def test_a_rule_that_nothing_tested_is_not_covered():
     verdict = verdicts()["one"]
-    assert verdict.verdict is Verdict.NOT_EXERCISED
+    assert verdict.verdict is Verdict.NOT_COVERED
     assert verdict.reason == "its check was not run"
 
 
@@ -53,9 +53,9 @@ def test_a_rule_whose_needs_are_not_met_is_not_applicable():
     assert verdicts()["persistent"].reason == "needs persistent"
 
 
-def test_a_rule_that_has_no_check_yet_is_not_exercised():
+def test_a_rule_that_has_no_check_yet_is_not_covered():
     verdict = verdicts(capabilities={"persistent"})["later"]
-    assert (verdict.verdict, verdict.reason) == (Verdict.NOT_EXERCISED, "needs crashes")
+    assert (verdict.verdict, verdict.reason) == (Verdict.NOT_COVERED, "needs crashes")
 
 
 def test_an_untestable_rule_says_why():
@@ -69,13 +69,13 @@ def test_every_rule_is_blocked_if_the_class_is_unusable():
 @pytest.mark.parametrize(
     ("outcomes", "verdict"),
     [
-        ([Outcome.KEPT], Verdict.KEPT),
-        ([Outcome.KEPT, Outcome.BROKEN], Verdict.BROKEN),
-        ([Outcome.KEPT, Outcome.BLOCKED], Verdict.BLOCKED),
-        ([Outcome.KEPT, Outcome.NOT_EXERCISED], Verdict.KEPT),
-        ([Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE], Verdict.NOT_APPLICABLE),
-        ([Outcome.NOT_EXERCISED], Verdict.NOT_EXERCISED),
-        ([Outcome.BLOCKED, Outcome.BROKEN], Verdict.BROKEN),
+        ([Outcome.PASSED], Verdict.PASSED),
+        ([Outcome.PASSED, Outcome.FAILED], Verdict.FAILED),
+        ([Outcome.PASSED, Outcome.BLOCKED], Verdict.BLOCKED),
+        ([Outcome.PASSED, Outcome.NOT_COVERED], Verdict.PASSED),
+        ([Outcome.NOT_COVERED, Outcome.NOT_APPLICABLE], Verdict.NOT_APPLICABLE),
+        ([Outcome.NOT_COVERED], Verdict.NOT_COVERED),
+        ([Outcome.BLOCKED, Outcome.FAILED], Verdict.FAILED),
     ],
 )
 def test_the_worst_that_was_seen_counts(outcomes, verdict):
@@ -83,7 +83,7 @@ def test_the_worst_that_was_seen_counts(outcomes, verdict):
 
 
 def test_the_shortest_evidence_is_kept():
-    long, short = seen("one", Outcome.BROKEN, operations="abc"), seen("one", Outcome.BROKEN, operations="a")
+    long, short = seen("one", Outcome.FAILED, operations="abc"), seen("one", Outcome.FAILED, operations="a")
     assert verdicts(long, short)["one"].violation == short.violation
 
 
@@ -94,18 +94,18 @@ def run_verdict(**named):
 @pytest.mark.parametrize(
     ("named", "verdict"),
     [
-        ({"one": Verdict.KEPT, "two": Verdict.KEPT}, RunVerdict.CONFORMANT),
-        ({"one": Verdict.KEPT, "two": Verdict.NOT_APPLICABLE, "untestable": Verdict.UNTESTABLE}, RunVerdict.CONFORMANT),
-        ({"one": Verdict.KEPT, "should": Verdict.BROKEN}, RunVerdict.CONFORMANT),
-        ({"one": Verdict.KEPT, "should": Verdict.NOT_EXERCISED}, RunVerdict.CONFORMANT),
-        ({"one": Verdict.KEPT, "two": Verdict.NOT_EXERCISED}, RunVerdict.PARTIAL),
-        ({"one": Verdict.KEPT, "two": Verdict.BLOCKED}, RunVerdict.PARTIAL),
-        ({"one": Verdict.KEPT, "two": Verdict.BROKEN}, RunVerdict.NON_CONFORMANT),
-        ({"one": Verdict.KEPT, "provisional": Verdict.BROKEN}, RunVerdict.CONFORMANT),
-        ({"one": Verdict.KEPT, "provisional": Verdict.BLOCKED}, RunVerdict.CONFORMANT),
-        ({"one": Verdict.KEPT, "provisional": Verdict.NOT_EXERCISED}, RunVerdict.CONFORMANT),
-        ({"one": Verdict.NOT_EXERCISED, "provisional": Verdict.KEPT}, RunVerdict.INCONCLUSIVE),
-        ({"one": Verdict.NOT_EXERCISED, "should": Verdict.KEPT}, RunVerdict.INCONCLUSIVE),
+        ({"one": Verdict.PASSED, "two": Verdict.PASSED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.PASSED, "two": Verdict.NOT_APPLICABLE, "untestable": Verdict.UNTESTABLE}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.PASSED, "should": Verdict.FAILED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.PASSED, "should": Verdict.NOT_COVERED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.PASSED, "two": Verdict.NOT_COVERED}, RunVerdict.PARTIAL),
+        ({"one": Verdict.PASSED, "two": Verdict.BLOCKED}, RunVerdict.PARTIAL),
+        ({"one": Verdict.PASSED, "two": Verdict.FAILED}, RunVerdict.NON_CONFORMANT),
+        ({"one": Verdict.PASSED, "provisional": Verdict.FAILED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.PASSED, "provisional": Verdict.BLOCKED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.PASSED, "provisional": Verdict.NOT_COVERED}, RunVerdict.CONFORMANT),
+        ({"one": Verdict.NOT_COVERED, "provisional": Verdict.PASSED}, RunVerdict.INCONCLUSIVE),
+        ({"one": Verdict.NOT_COVERED, "should": Verdict.PASSED}, RunVerdict.INCONCLUSIVE),
         ({"one": Verdict.NOT_APPLICABLE}, RunVerdict.INCONCLUSIVE),
         ({}, RunVerdict.INCONCLUSIVE),
     ],

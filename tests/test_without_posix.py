@@ -1,4 +1,4 @@
-"""A platform without fork, SIGKILL and limits (Windows): what needs them is not exercised and says so; the rest is judged."""
+"""A platform without fork, SIGKILL and limits (Windows): what needs them is not covered and says so; the rest is judged."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def python(*command):
     return subprocess.run([sys.executable, *command], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
 
 
-def judged(path, directory, *options):
+def attributed(path, directory, *options):
     """Return the exit status, the verdict, and the record of each rule."""
     report = directory / "report.jsonl"
     options = ["-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={directory}", "--conformance-examples=20", *options]
@@ -54,7 +54,7 @@ def test_every_module_can_be_imported():
     ],
 )
 def test_a_queue_gets_a_verdict(path, missing, tmp_path):
-    status, verdict, rules = judged(path, tmp_path)
+    status, verdict, rules = attributed(path, tmp_path)
     assert (status, verdict) == (0, "CONFORMANT")
     needed = ("this platform cannot fork", "this platform cannot limit the size of files")
     assert missing <= {rule for rule, record in rules.items() if record.get("reason") in needed}
@@ -80,7 +80,7 @@ class HangsAtNine(FifoMemoryQueue):
     ("name", "how"), [("EndsAtNine", "ended the interpreter with status 3"), ("HangsAtNine", "did not return within 1 s")]
 )
 def test_what_hangs_or_ends_the_process_costs_its_own_rule_alone(name, how, tmp_path):
-    status, verdict, rules = judged(f"test_without_posix.{name}", tmp_path, "--conformance-time-limit=1")
+    status, verdict, rules = attributed(f"test_without_posix.{name}", tmp_path, "--conformance-time-limit=1")
     assert (status, verdict) == (1, "NON-CONFORMANT")
-    assert {rule for rule, record in rules.items() if record["verdict"] == "broken"} == {"queue.pop.exactly-once"}
+    assert {rule for rule, record in rules.items() if record["verdict"] == "failed"} == {"queue.pop.exactly-once"}
     assert how in rules["queue.pop.exactly-once"]["actual"]

@@ -3,19 +3,19 @@
 import os
 
 import pytest
-from kit import SCHEDULER, broken, examine, run_script, without_jobs
+from kit import SCHEDULER, examine, failed_rules, run_script, without_jobs
 
 import queue_conformance
-from gallery.right_worlds import prepare
+from mutants.controls_worlds import prepare
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.verdicts import Verdict
 
-WORLDS = "gallery.right_worlds"
+WORLDS = "mutants.controls_worlds"
 
 
 def blocked(report):
-    """Return the rules that could not be examined, but for those on whole jobs, which were not."""
-    silent = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_EXERCISED)}
+    """Return the rules that could not be tested, but for those on whole jobs, which were not."""
+    silent = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
     return {rule for rule in silent if not rule.startswith("job.")}
 
 
@@ -23,7 +23,7 @@ def blocked(report):
 def test_what_is_stored_in_the_working_directory_is_there_for_one_program_only(seed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     report = examine(f"{WORLDS}.StoresWhereItWorks", seed=seed, meets=without_jobs, examples=30)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert not blocked(report)
     assert {"persistent", "filters", "length"} <= report.offers
     assert os.listdir(tmp_path) == []
@@ -32,16 +32,16 @@ def test_what_is_stored_in_the_working_directory_is_there_for_one_program_only(s
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed):
     report = examine(f"{WORLDS}.RemembersInItsProcess", seed=seed, meets=without_jobs, examples=10)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert report.offers == {"filters"}
     assert "scheduler.enqueue.refused-not-seen" in blocked(report)
     assert any("alone in a fresh process: not judged" in note for note in report.notes)
 
 
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):
-    path = "gallery.worlds.LosesTheFirst"
+    path = "mutants.worlds.LosesTheFirst"
     report = examine(path, only="scheduler.resume.all")
-    (violation,) = [verdict.violation for verdict in report.verdicts if verdict.verdict is Verdict.BROKEN]
+    (violation,) = [verdict.violation for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]
     assert "\nos.chdir(directory)\n" in violation.script
     ended = run_script(violation.script, tmp_path)
     assert "AssertionError" in ended.stderr
@@ -51,7 +51,7 @@ def test_a_script_works_where_nothing_else_is_stored(tmp_path):
 def test_the_job_directory_of_the_author_is_left_alone(tmp_path):
     job = tmp_path / "job"
     report = examine(f"{WORLDS}.NeedsAJob", settings={"JOBDIR": str(job)}, meets=without_jobs, examples=30)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert not blocked(report)
     assert not job.exists()
 
@@ -59,16 +59,16 @@ def test_the_job_directory_of_the_author_is_left_alone(tmp_path):
 def test_what_uses_the_queues_of_settings_is_tested_without_a_job_too(tmp_path):
     only = ("scheduler.open.disk-iff-jobdir", "scheduler.close.memory-unseen", "scheduler.next.memory-first")
     report = examine(SCHEDULER, settings={"JOBDIR": str(tmp_path / "job")}, only=only)
-    kept = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.KEPT}
-    assert not broken(report)
-    assert set(only) <= kept
+    passed = {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASSED}
+    assert not failed_rules(report)
+    assert set(only) <= passed
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["LooksAround", "FlushesInTheReactor", "FetchesInTheLoop", "StartsLate", "Pauses"])
 def test_a_scheduler_may_use_what_is_there_in_a_crawl(name):
     report = examine(f"{WORLDS}.{name}", meets=without_jobs, examples=3)
-    assert not broken(report)
+    assert not failed_rules(report)
     assert not blocked(report)
 
 
@@ -83,9 +83,9 @@ def test_a_function_gives_the_spider_what_a_class_looks_for(name):
 
 
 def test_scripts_give_it_to_the_spider_too(tmp_path):
-    queue = queue_conformance.examine("gallery.worlds.ForgetsBeyondTwo", examples=5, prepare_spider=prepare)
-    scheduler = queue_conformance.examine("gallery.worlds.AnswersTwice", examples=5, prepare_spider=prepare)
-    dupefilter = queue_conformance.examine("gallery.worlds.SeesNothingAgain", examples=5, prepare_spider=prepare)
+    queue = queue_conformance.examine("mutants.worlds.ForgetsBeyondTwo", examples=5, prepare_spider=prepare)
+    scheduler = queue_conformance.examine("mutants.worlds.AnswersTwice", examples=5, prepare_spider=prepare)
+    dupefilter = queue_conformance.examine("mutants.worlds.SeesNothingAgain", examples=5, prepare_spider=prepare)
     for report in (queue, scheduler, dupefilter):
         (found,) = report.implementations
         violations = [verdict.violation for verdict in found.verdicts if verdict.violation]
@@ -105,7 +105,7 @@ def test_a_function_that_cannot_prepare_a_spider_is_a_mistake_of_the_author():
 
 
 IMPORTS_THE_REACTOR = """
-from gallery.right_schedulers import PlainScheduler
+from mutants.controls_schedulers import PlainScheduler
 from twisted.internet import reactor
 
 

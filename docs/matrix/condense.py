@@ -51,7 +51,7 @@ def main(report: Path, condensed: Path) -> None:
     """Read a report, and write what the matrix shows of it.
 
     Raises:
-        SystemExit: if it is no report, or something could not be examined.
+        SystemExit: if it is no report, or something could not be tested.
     """
     try:
         found = jsonl.read(report)

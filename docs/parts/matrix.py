@@ -17,15 +17,15 @@ from queue_conformance.specification.words import LIBRARIES, listed
 VERDICTS = Path(__file__).parent.parent / "matrix" / "verdicts.json"
 
 SIGNS: Mapping[str, str] = {
-    "kept": "[✓]{.kept}",
-    "broken": "[✗]{.broken}",
-    "blocked": "[▪]{.doubtful}",
-    "not exercised": "[?]{.doubtful}",
+    "passed": "[✓]{.passed}",
+    "failed": "[✗]{.failed}",
+    "blocked": "[▪]{.uncertain}",
+    "not covered": "[?]{.uncertain}",
     "not applicable": "–",
 }
 """What stands for a verdict in a cell."""
 
-_SHOWN = {"kept", "broken", "blocked", "not exercised"}
+_SHOWN = {"passed", "failed", "blocked", "not covered"}
 
 
 def origin() -> str:
@@ -36,7 +36,7 @@ def origin() -> str:
     others = dict.fromkeys(one["version"] for one in found["implementations"])
     releases += [other for other in others if other.partition(" ")[0].lower() not in named]
     return (
-        f"Examined on {found['created'][:10]} by release {found['kit']} of the kit, with {listed(releases)}, on Python "
+        f"Tested on {found['created'][:10]} by release {found['kit']} of the kit, with {listed(releases)}, on Python "
         f"{found['python']} ({found['platform']}), seed {found['seed']}, {found['examples']} examples. "
         "Nothing is claimed but what the tables say."
     )
@@ -71,12 +71,12 @@ def _read() -> dict[str, Any]:
 def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     rules = specification.load()
     yield ":::{container} matrix"
-    yield "| | implementation | verdict | broken MUST | broken SHOULD |"
+    yield "| | implementation | verdict | failed MUST | failed SHOULD |"
     yield "|--:|---|---|--:|--:|"
     for number, one in enumerate(found, 1):
-        broken = [rules[rule].level for rule in one["rules"].get("broken", ()) if rule in rules]
+        failed = [rules[rule].level for rule in one["rules"].get("failed", ()) if rule in rules]
         claims = "".join(f", claimed `{name}={value}`" for name, value in one["claims"].items())
-        counts = f"{broken.count(Level.MUST)} | {broken.count(Level.SHOULD)}"
+        counts = f"{failed.count(Level.MUST)} | {failed.count(Level.SHOULD)}"
         yield f"| {number} | `{one['name']}`{claims} | {one['verdict']} | {counts} |"
     yield ":::"
 

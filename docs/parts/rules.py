@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from parts.words import cell, escape, kinds
 from queue_conformance import specification
 from queue_conformance.specification import Level, Rule
-from queue_conformance.specification.explanation import gallery
+from queue_conformance.specification.explanation import mutants
 from queue_conformance.specification.grounds import Basis
 from queue_conformance.specification.kinds import all_profiles
 from queue_conformance.specification.words import CAPABILITIES, LIBRARIES, listed
@@ -19,7 +19,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "queuelib": ("queuelib", "Queues of queuelib"),
     "pq": ("pqueue", "Priority queues"),
     "scheduler": ("scheduler", "Schedulers"),
-    "dupefilter": ("dupefilter", "Duplicates filters"),
+    "dupefilter": ("dupefilter", "Dupefilters"),
     "job": ("job", "Jobs"),
     "state": ("state", "Spider state"),
     "aqueue": ("aqueue", "Asynchronous queues"),
@@ -64,11 +64,11 @@ def link(rule: str) -> str:
 
 def _counted(rules: list[Rule]) -> str:
     levels = Counter(rule.level for rule in rules)
-    examined = sum(rule.examined for rule in rules)
+    tested = sum(rule.tested for rule in rules)
     shown = listed(f"{levels[level]} {level}" for level in Level if levels[level])
     if len(rules) == 1:
         return f"One rule: {shown}."
-    return f"{len(rules)} rules: {shown}. {examined} of them are examined."
+    return f"{len(rules)} rules: {shown}. {tested} of them are tested."
 
 
 def _table(rules: list[Rule]) -> Iterator[str]:
@@ -85,13 +85,13 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"## {rule.id}\n"
     yield f"**{rule.level}**: {escape(rule.sentence)}\n"
     if rule.why:
-        yield f"*If it is broken:* {escape(rule.why)}\n"
+        yield f"*If it fails:* {escape(rule.why)}\n"
     if rule.how:
-        yield f"*How it is examined:* {escape(rule.how)}\n"
+        yield f"*How it is tested:* {escape(rule.how)}\n"
     elif rule.untestable is not None:
-        yield f"*It cannot be examined:* {escape(rule.untestable)}.\n"
-    elif rule.unexamined is not None:
-        yield f"*This version does not examine it:* {escape(rule.unexamined)}.\n"
+        yield f"*It cannot be tested:* {escape(rule.untestable)}.\n"
+    elif rule.untested is not None:
+        yield f"*This version does not test it:* {escape(rule.untested)}.\n"
     named = listed(f"`{profile}`" for profile in all_profiles() if profile in rule.profiles)
     yield f"- Asked of {kinds(rule.kinds)}; profile{'s' if len(rule.profiles) > 1 else ''} {named}."
     if conditions := list(_conditions(rule)):
@@ -110,8 +110,8 @@ def _section(rule: Rule) -> Iterator[str]:
         yield f"- Debatable: {escape(rule.debatable)}"
     for hint in rule.hints:
         yield f"- Hint: {escape(hint)}"
-    for name, sentence in gallery().get(rule.id, ()):
-        yield f"- Gallery: `{name}`: {escape(sentence)}"
+    for name, sentence in mutants().get(rule.id, ()):
+        yield f"- Mutants: `{name}`: {escape(sentence)}"
     yield ""
 
 

@@ -1,7 +1,7 @@
 """The baseline: a file of the findings that an author knows, each with a reason, and of what implementations offer.
 
-A finding is a rule that is broken, and how: the operation that fails, and the exception or the kind of difference. What is in
-the file does not fail a run; what is in it and not so any more does. See :mod:`queue_conformance.baseline.judgement` for what
+A finding is a rule that fails, and how: the operation that fails, and the exception or the kind of difference. What is in
+the file does not fail a run; what is in it and not so any more does. See :mod:`queue_conformance.baseline.comparison` for what
 becomes of its entries, and :mod:`queue_conformance.baseline.writing` for how the kit keeps it.
 """
 
@@ -37,7 +37,7 @@ class Entry:
         implementation: its name, as reports have it.
         rule: the id of the rule.
         reason: why that is acceptable.
-        cause: the operation that fails, and how; ``""`` stands for all ways in which the rule is broken.
+        cause: the operation that fails, and how; ``""`` stands for all ways in which the rule failed.
         issue: where it is tracked, or ``""``.
         expires: the first day on which it is not acceptable any more, or ``None``.
         versions: conditions on installed releases, such as ``scrapy<2.20``, all of which must hold.

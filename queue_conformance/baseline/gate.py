@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
-from queue_conformance.baseline.judgement import Examined, Judgement, Trouble, judge, mark
+from queue_conformance.baseline.comparison import Judgement, Result, Trouble, judge, mark
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.options import Options, Target
@@ -57,15 +57,15 @@ class Gate:
         return self._baseline.programs(implementation) if self._baseline else []
 
     def why_known(self, implementation: str, violation: Violation) -> str:
-        """Return why it is known how a rule is broken, or ``""``; a run that updates the baseline knows all that fails it."""
+        """Return why it is known how a rule failed, or ``""``; a run that updates the baseline knows all that fails it."""
         known = self._baseline.why_known(implementation, violation) if self._baseline else ""
         return known or (PLACEHOLDER if self._updates and self._gates(implementation, violation.rule) else "")
 
     def fails(self, implementation: str, violation: Violation) -> bool:
-        """Whether the run fails by how a rule is broken."""
+        """Whether the run fails by how a rule failed."""
         return self._gates(implementation, violation.rule) and not self.why_known(implementation, violation)
 
-    def judged(self, report: Report, run: Mapping[str, bool]) -> Report:
+    def attributed(self, report: Report, run: Mapping[str, bool]) -> Report:
         """Return a report with what the baseline says.
 
         Args:
@@ -109,7 +109,7 @@ class Gate:
                 # Another run may have updated it since this one began.
                 self._baseline = baseline = replace(read(path, baseline.name, missing_ok=True), today=baseline.today)
                 text = path.read_bytes().decode("utf-8") if exists else writing.HEADER
-                written, changes = writing.update(text, baseline, self._judge(report, run), self._examined(report, run))
+                written, changes = writing.update(text, baseline, self._judge(report, run), self._tested(report, run))
                 if changes or not exists:
                     writing.save(written, path)
         except OSError as error:
@@ -130,12 +130,12 @@ class Gate:
         if self._options.everything:  # suites of the author's tests are described elsewhere
             suites = [entry.implementation for entry in self._baseline.entries if "::" in entry.implementation]
             described = [*self._levels, *suites]
-        return judge(self._baseline, self._examined(report, run), described)
+        return judge(self._baseline, self._tested(report, run), described)
 
-    def _examined(self, report: Report, run: Mapping[str, bool]) -> list[Examined]:
+    def _tested(self, report: Report, run: Mapping[str, bool]) -> list[Result]:
         origin = report.origin
         return [
-            Examined(
+            Result(
                 found.name,
                 found.kind,
                 found.level,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
-from queue_conformance.baseline.judgement import Examined, Judgement, Trouble
+from queue_conformance.baseline.comparison import Judgement, Result, Trouble
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
 
@@ -30,7 +30,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 HEADER = """\
-# What is known to be broken, which does not fail a run with --conformance-baseline, and what each implementation offers, of
+# What is known to fail, which does not fail a run with --conformance-baseline, and what each implementation offers, of
 # which a run fails if some is lost. An entry with a cause is about what fails in that way; one without, about its whole rule.
 # --conformance-update-baseline adds, refreshes and removes entries; reason, issue, expires and versions are yours.
 """
@@ -42,14 +42,14 @@ _PASSING = re.compile(r"/[^\s'\"]*/queue-[^\s'\"]*")
 """The directories in which checks work."""
 
 
-def update(text: str, baseline: Baseline, judgement: Judgement, implementations: Iterable[Examined]) -> tuple[str, list[str]]:
+def update(text: str, baseline: Baseline, judgement: Judgement, implementations: Iterable[Result]) -> tuple[str, list[str]]:
     """Bring the text of a baseline up to date.
 
     Args:
         text: the text of the file.
         baseline: what it says.
         judgement: what the run says about it.
-        implementations: what was examined.
+        implementations: what was tested.
 
     Returns:
         The new text, and one line for each change.
@@ -66,7 +66,7 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
         one.name: [(one, found) for verdict in one.verdicts if verdict.violation for found in verdict.violation.findings]
         for one in implementations
     }
-    stale = {id(finding.entry): finding for finding in judgement.findings if finding.entry and finding.examined}
+    stale = {id(finding.entry): finding for finding in judgement.findings if finding.entry and finding.tested}
     parts, entries = [preamble], []
     changes: list[str] = []
     found = {one.name: _found(one) for one in implementations if one.offers is not None}
@@ -96,9 +96,9 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
         entries.append(entry)
     for finding in judgement.findings:
         for violation in finding.violations:
-            assert finding.examined is not None
-            blank = Entry(finding.examined.name, violation.rule, PLACEHOLDER, _plain(violation.cause))
-            entries.append(_witnessed(blank, finding.examined, violation))
+            assert finding.tested is not None
+            blank = Entry(finding.tested.name, violation.rule, PLACEHOLDER, _plain(violation.cause))
+            entries.append(_witnessed(blank, finding.tested, violation))
             parts.append(_gap("".join(parts), end) + end.join(["[[known]]", *_lines(entries[-1]), ""]))
             changes.append(f"added: {blank.finding}")
     for name, names in found.items():
@@ -110,9 +110,9 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
     return written, changes
 
 
-def _found(examined: Examined) -> list[str]:
+def _found(tested: Result) -> list[str]:
     """Return the names of what an implementation offers, as the baseline keeps them."""
-    return lost(examined.offers or (), ())
+    return lost(tested.offers or (), ())
 
 
 def _changed(name: str, before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
@@ -186,7 +186,7 @@ def _umask() -> int:
     return mask
 
 
-def _witnessed(entry: Entry, examined: Examined, violation: Violation) -> Entry:
+def _witnessed(entry: Entry, tested: Result, violation: Violation) -> Entry:
     """Return an entry with the evidence of a run; a seed matters only where no program can be played again."""
     return replace(
         entry,
@@ -194,8 +194,8 @@ def _witnessed(entry: Entry, examined: Examined, violation: Violation) -> Entry:
         actual=_plain(violation.actual),
         operations=tuple(map(_plain, violation.operations)),
         program=violation.program or None,
-        seed=0 if violation.program else examined.seed,
-        examples=100 if violation.program else examined.examples,
+        seed=0 if violation.program else tested.seed,
+        examples=100 if violation.program else tested.examples,
     )
 
 

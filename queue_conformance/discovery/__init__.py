@@ -28,7 +28,7 @@ class Implementation:
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         importable: whether its path leads to it in every process, and not only in this one.
-        broken: the rules that its first use broke; it is examined nevertheless.
+        broken: the rules that its first use broke; it is tested nevertheless.
         places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
     """
 
@@ -41,17 +41,17 @@ class Implementation:
     capabilities: Capabilities = field(default_factory=Capabilities)
     errors: Mapping[str, type[BaseException]] = field(default_factory=dict)
     hooked: bool = True
-    opener: Callable[..., Any] | None = None
+    factory: Callable[..., Any] | None = None
     prepare: Callable[[Any], object] | None = None
     server: str = ""
     importable: bool = True
-    broken: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
     places: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def builder(self) -> Callable[..., Any]:
         """What builds queues: the author's function, or else the class."""
-        return self.opener or self.cls
+        return self.factory or self.cls
 
     @property
     def values(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Capabilities:
         shared: several processes may use one key (claimed only).
         slots: a priority queue serves the slots of the downloader in turn.
         configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
-        filters: a scheduler or a duplicates filter rejects what was seen before.
+        filters: a scheduler or a dupefilter rejects what was seen before.
         length: a scheduler has a ``len()``.
         bounded: an asynchronous queue takes a ``maxsize``.
         dedupe: it stores no request twice, where it is told so.
@@ -49,7 +49,7 @@ class Capabilities:
         probabilistic: it may take a new request for a known one, at a low rate (claimed only).
         unprioritized: a scheduler hands out requests whatever their priorities are (claimed by ``priority=none`` only).
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
-        stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
+        stores: what became of a value of each type that was pushed: ``passed``, ``refused``, ``changed``, ``lost``.
         held: what it did not show and is held to all the same, by the name that claims use, with the reason; for ``order``
             the value is the order.
     """
@@ -171,7 +171,7 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
     """Combine what was found with what is claimed, and with what an implementation is held to though it did not show it.
 
     A claimed order or priority always counts, because the rules on them are about what is declared. Of the rest a claim counts
-    where probing can tell nothing; where it contradicts what was found, the rule on claims is broken and what was found counts,
+    where probing can tell nothing; where it contradicts what was found, the rule on claims fails and what was found counts,
     so that one mistake gives one message. What did not show counts unless the author disclaims it.
     """
     changes: dict[str, object] = {name.replace("-", "_"): True for name in held_to(found, claims)}
@@ -199,9 +199,9 @@ def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list
     Returns:
         The names claimed to be there and absent, and the names claimed to be absent and there.
     """
-    judged = [name for name in claims if name in FLAGS and name not in UNSEEN]
-    absent = [name for name in judged if claims[name] == "yes" and name not in found.names and name not in found.held]
-    disclaimed = [name for name in judged if claims[name] == "no" and name in found.names]
+    attributed = [name for name in claims if name in FLAGS and name not in UNSEEN]
+    absent = [name for name in attributed if claims[name] == "yes" and name not in found.names and name not in found.held]
+    disclaimed = [name for name in attributed if claims[name] == "no" and name in found.names]
     return absent, disclaimed
 
 

@@ -22,7 +22,7 @@ NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcr
 
 
 class LoadError(Exception):
-    """There is no class to examine; the message is one line that says what is wrong and what to do."""
+    """There is no class to test; the message is one line that says what is wrong and what to do."""
 
 
 def dotted(text: str) -> str:
@@ -204,7 +204,7 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
         path: the dotted path that named it.
 
     Raises:
-        LoadError: if it is nothing that this version examines, or nothing that the option is for.
+        LoadError: if it is nothing that this version tests, or nothing that the option is for.
     """
     name = path or path_of(cls)
     found = evident_kind(cls)

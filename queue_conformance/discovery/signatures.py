@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-OPENER_ARGUMENTS = ("cls", "crawler", "key")
+FACTORY_ARGUMENTS = ("cls", "crawler", "key")
 """What an author's function that builds a queue may ask for by name."""
 
 _PATH_NAMES = ("path", "directory", "dir", "dirname", "file", "filename", "key")
@@ -66,6 +66,6 @@ def keywords(builder: Callable[..., Any]) -> tuple[list[str], bool]:
     if inspect.isclass(builder):
         found = found[1 if takes_path(builder) else 0 :]
     else:
-        found = [parameter for parameter in found if parameter.name not in OPENER_ARGUMENTS]
+        found = [parameter for parameter in found if parameter.name not in FACTORY_ARGUMENTS]
     named = [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return named, any(p.kind is p.VAR_KEYWORD for p in found)

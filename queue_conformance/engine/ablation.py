@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.sequences import Commands
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Ablation:
     """
 
     without: Change | Sequence[Change]
-    rule: str | Callable[[Runner, Run, RuleBroken], str | None]
+    rule: str | Callable[[Runner, Run, RuleFailed], str | None]
     of: Sequence[str] = ()
     unless: Sequence[str] = ()
     alone: bool = False
@@ -47,7 +47,7 @@ class Ablation:
         """The rules that it can name."""
         return (self.rule,) if isinstance(self.rule, str) else self.choices
 
-    def names(self, runner: Runner, run: Run, failure: RuleBroken) -> str | None:
+    def names(self, runner: Runner, run: Run, failure: RuleFailed) -> str | None:
         """Return the rule that a failure belongs to, if this cures it."""
         if failure.rule in self.unless or (self.of and failure.rule not in self.of):
             return None
@@ -57,7 +57,7 @@ class Ablation:
             if reduced == failure.program or not runner.cures(reduced, subjects):
                 return None
         rule = self.rule if isinstance(self.rule, str) else self.rule(runner, run, failure)
-        return rule if rule is not None and runner.bench.applies(rule) else None
+        return rule if rule is not None and runner.context.applies(rule) else None
 
 
 def drop(*names: str, always: bool = False) -> Change:

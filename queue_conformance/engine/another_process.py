@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.process import run_script
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
@@ -16,11 +16,11 @@ PROCESS_LIMIT = 60.0
 """Seconds that another process may take to start, import, open and read."""
 
 
-def expect_in_another_process(bench: Bench, rule: str, lines: Sequence[str], expected: str, *arguments: str) -> None:
-    """Examine a rule by running the second half of a script in a new process.
+def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[str], expected: str, *arguments: str) -> None:
+    """Test a rule by running the second half of a script in a new process.
 
     Args:
-        bench: where the first half was done.
+        context: where the first half was done.
         rule: its id.
         lines: the body of the script. With arguments, it says ``ready`` once it has imported the class, and then only reads
             and compares what is below the directory that its first argument names.
@@ -31,31 +31,31 @@ def expect_in_another_process(bench: Bench, rule: str, lines: Sequence[str], exp
         RuleBroken: if it finds something else, or does not end.
         NotExercised: if it cannot import the class, or does not know how it is built.
     """
-    if missing := bench.driver.missing:
-        raise NotExercised(f"another process cannot import {', '.join(missing)}")
-    file = bench.directory / "reader.py"
-    file.write_text(bench.driver.script(rule, lines), "utf-8")
-    server = {VARIABLE: f"{bench.backend.host}:{bench.backend.port}"} if bench.backend else {}
+    if missing := context.driver.missing:
+        raise NotCovered(f"another process cannot import {', '.join(missing)}")
+    file = context.directory / "reader.py"
+    file.write_text(context.driver.script(rule, lines), "utf-8")
+    server = {VARIABLE: f"{context.backend.host}:{context.backend.port}"} if context.backend else {}
     path = [folder for folder in sys.path if folder]
-    given = (str(bench.driver.directory), *arguments)
+    given = (str(context.driver.directory), *arguments)
     status, said = run_script(file, *given, path=path, directory=Path.cwd(), time_limit=PROCESS_LIMIT, environment=server)
     if status is None:
-        bench.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
+        context.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
     told = [line for line in said.strip().splitlines() if line != "ready"] or [f"exit status {status}"]
     if "ready" not in said:
-        raise NotExercised(f"another process could not import the class: {told[-1]}")
-    bench.examined[rule] += 1
+        raise NotCovered(f"another process could not import the class: {told[-1]}")
+    context.covered[rule] += 1
     if status:
-        bench.fail(rule, expected, told[-1], [], body=lines)
+        context.fail(rule, expected, told[-1], [], body=lines)
 
 
 def expect_kept_for_another_process(
-    bench: Bench, rule: str, reading: Sequence[str], expected: str, before: Sequence[str] = ()
+    context: CheckContext, rule: str, reading: Sequence[str], expected: str, before: Sequence[str] = ()
 ) -> None:
-    """Examine a rule by building in a new process, too, what the first step here built.
+    """Test a rule by building in a new process, too, what the first step here built.
 
     Args:
-        bench: where something was built, used and closed.
+        context: where something was built, used and closed.
         rule: its id.
         reading: lines of a script that read what is kept, and compare.
         expected: what they find, short.
@@ -65,11 +65,11 @@ def expect_kept_for_another_process(
         RuleBroken: if something else is kept, or the process does not end.
         NotExercised: if it cannot import the class, or does not know how it is built.
     """
-    steps = bench.recorder.steps
+    steps = context.recorder.steps
     lines = [
         "if len(sys.argv) == 1:  # the first process",
         *(f"    {line}" for line in lines_of(steps)),
-        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
+        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if context.backend else []),
         "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
         "directory = sys.argv[1]",
         *before,
@@ -77,4 +77,4 @@ def expect_kept_for_another_process(
         steps[0].source,
         *reading,
     ]
-    expect_in_another_process(bench, rule, lines, expected)
+    expect_in_another_process(context, rule, lines, expected)

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.outcomes import NotExercised, RuleBroken, TooSlow
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.faults.fault import Fault
 
@@ -22,18 +22,18 @@ Raises:
 """
 
 
-class FaultMissed(NotExercised):
+class FaultMissed(NotCovered):
     """The fault of a case did not hit."""
 
 
-def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Case], None]) -> None:
+def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Case], None]) -> None:
     """Run a check with each combination of values; one that fails, or is not covered, hides no other.
 
     A value that is a generator function stands for the faults that it yields, in the order in which they are tried. It gets the
-    bench, and an :data:`Attempt`.
+    context, and an :data:`Attempt`.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         name: what it is called.
         cases: by the name of a parameter, its values.
         run: runs one case.
@@ -41,24 +41,24 @@ def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: 
     Raises:
         NotExercised: if none was covered.
     """
-    missed: list[NotExercised] = []
+    missed: list[NotCovered] = []
     tried, hits = Counter[str](), Counter[str]()
     covered = False
     for values in itertools.product(*cases.values()):
         combination = dict(zip(cases, values, strict=True))
         try:
-            for case in _expanded(bench, combination, run):
-                with bench.collecting():
-                    examined = bench.examined.copy()
+            for case in _expanded(context, combination, run):
+                with context.collecting():
+                    before = context.covered.copy()
                     try:
                         run(case)
                         covered = True
-                    except NotExercised as reason:
-                        bench.examined = examined
+                    except NotCovered as reason:
+                        context.covered = before
                         if not isinstance(reason, FaultMissed):
                             raise
                         missed.append(reason)
-                    except (RuleBroken, OperationRaised):
+                    except (RuleFailed, OperationRaised):
                         covered = True
                         raise
                     finally:
@@ -67,18 +67,18 @@ def run_cases(bench: Bench, name: str, cases: Mapping[str, Sequence[Any]], run: 
                             hits[fault.name] += fault.hit
         except TooSlow:
             raise
-        except NotExercised as reason:
+        except NotCovered as reason:
             missed.append(reason)
     reasons = list(dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed)))
     if not covered and missed:
-        raise NotExercised(reasons[0] if reasons else "no fault came in its way")
-    bench.notes += reasons if tried else []
+        raise NotCovered(reasons[0] if reasons else "no fault came in its way")
+    context.notes += reasons if tried else []
     if hits.total():
         counts = ", ".join(f"{fault} ({hits[fault]} of {tried[fault]})" for fault in tried if hits[fault])
-        bench.notes.append(f"faults that hit {name}: {counts}")
+        context.notes.append(f"faults that hit {name}: {counts}")
 
 
-def _expanded(bench: Bench, case: Case, run: Callable[[Case], None]) -> Iterator[Case]:
+def _expanded(context: CheckContext, case: Case, run: Callable[[Case], None]) -> Iterator[Case]:
     """Yield a case with each fault that its values stand for; without such values, the case."""
     name = next((name for name, value in case.items() if inspect.isgeneratorfunction(value)), None)
     if name is None:
@@ -86,15 +86,15 @@ def _expanded(bench: Bench, case: Case, run: Callable[[Case], None]) -> Iterator
         return
 
     def attempt(usual: Any) -> None:
-        examined = bench.examined.copy()
+        before = context.covered.copy()
         try:
             run({**case, name: usual})
-        except (RuleBroken, OperationRaised, FaultMissed) as failure:
-            raise NotExercised(f"it fails without a fault, too: {failure}") from failure
-        except NotExercised:
+        except (RuleFailed, OperationRaised, FaultMissed) as failure:
+            raise NotCovered(f"it fails without a fault, too: {failure}") from failure
+        except NotCovered:
             return  # with a fault it may come to the point
         finally:
-            bench.examined = examined
+            context.covered = before
 
-    for value in case[name](bench, attempt):
-        yield from _expanded(bench, {**case, name: value}, run)
+    for value in case[name](context, attempt):
+        yield from _expanded(context, {**case, name: value}, run)

@@ -12,11 +12,11 @@ from typing import Any
 import queue_conformance.engine.child
 import queue_conformance.engine.fixtures  # noqa: F401  registers those of every kind
 from queue_conformance.engine import registry
-from queue_conformance.engine.bench import Bench, raising
+from queue_conformance.engine.case import REGISTERED, Case, Fixture, failure_of
 from queue_conformance.engine.cases import FaultMissed, run_cases
-from queue_conformance.engine.context import REGISTERED, Context, Fixture, broken
+from queue_conformance.engine.context import CheckContext, raising
 from queue_conformance.engine.instrument import Source, instrument
-from queue_conformance.engine.outcomes import NotExercised, RuleBroken
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import commands
@@ -36,7 +36,7 @@ def check(
     """Register a function as a check.
 
     Args:
-        rules: the ids of the rules that it examines; assertions are about the first, unless ``about`` says otherwise.
+        rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
         presupposes: a program, or the name of a check; where that fails, what the check asks says nothing.
@@ -50,20 +50,20 @@ def check(
         known: list[tuple[Callable[..., None], Source]] = []
 
         @wraps(function)
-        def run(bench: Bench) -> None:
+        def run(context: CheckContext) -> None:
             if not known:
                 known.append(instrument(function))
             if presupposes:
-                _presuppose(bench, presupposes)
-                bench.restart()
-            with _unless_broken(bench, blocked_by):
+                _presuppose(context, presupposes)
+                context.restart()
+            with _unless_broken(context, blocked_by):
                 if not cases:
-                    run_case(bench, rules[0], known[0], {})
+                    run_case(context, rules[0], known[0], {})
                     return
-                run_cases(bench, name or rules[0], cases, lambda case: run_case(bench, rules[0], known[0], case))
+                run_cases(context, name or rules[0], cases, lambda values: run_case(context, rules[0], known[0], values))
             for one, other in (masked or {}).items():
-                if other in bench.broken and one in bench.broken:
-                    del bench.broken[one], bench.examined[one]
+                if other in context.failed and one in context.failed:
+                    del context.failed[one], context.covered[one]
 
         registry.check(*rules, kinds=kinds, name=name)(run)
         return function
@@ -71,29 +71,29 @@ def check(
     return register
 
 
-def _presuppose(bench: Bench, presupposed: str) -> None:
+def _presuppose(context: CheckContext, presupposed: str) -> None:
     """Run a command sequence or a check, which must not fail."""
-    if presupposed in bench.specification:
-        _show(bench, presupposed)
+    if presupposed in context.specification:
+        _show(context, presupposed)
     else:
-        registry.runner_of(bench).show(commands(presupposed))
+        registry.runner_of(context).show(commands(presupposed))
 
 
-def _show(bench: Bench, name: str) -> None:
+def _show(context: CheckContext, name: str) -> None:
     """Run another check.
 
     Raises:
         RuleBroken: if it fails.
     """
-    function = next(check.function for check in registry.checks_of(bench.implementation.kind) if check.name == name)
-    with suppress(NotExercised), bench.collecting():
-        function(bench)
-    if bench.broken:
-        raise next(iter(bench.broken.values()))
+    function = next(check.function for check in registry.checks_of(context.implementation.kind) if check.name == name)
+    with suppress(NotCovered), context.collecting():
+        function(context)
+    if context.failed:
+        raise next(iter(context.failed.values()))
 
 
 @contextmanager
-def _unless_broken(bench: Bench, others: Sequence[str]) -> Iterator[None]:
+def _unless_broken(context: CheckContext, others: Sequence[str]) -> Iterator[None]:
     """Give a failure to the first of some other checks that fails too."""
     if not others:
         yield
@@ -101,30 +101,30 @@ def _unless_broken(bench: Bench, others: Sequence[str]) -> Iterator[None]:
     raised = None
     try:
         yield
-    except (RuleBroken, OperationRaised) as failure:
+    except (RuleFailed, OperationRaised) as failure:
         raised = failure
-    if raised is None and not bench.broken:
+    if raised is None and not context.failed:
         return
-    broken, bench.broken = bench.broken, {}
-    examined = bench.examined.copy()
+    failed_rules, context.failed = context.failed, {}
+    covered = context.covered.copy()
     for name in others:
-        _show(bench, name)
-    bench.broken, bench.examined = broken, examined
+        _show(context, name)
+    context.failed, context.covered = failed_rules, covered
     if raised is not None:
         raise raised
 
 
 def run_case(
-    bench: Bench,
+    context: CheckContext,
     rule: str,
     check: tuple[Callable[..., None], Source],
-    case: Mapping[str, Any],
+    values: Mapping[str, Any],
     fixtures: Mapping[str, Fixture] = MappingProxyType({}),
 ) -> None:
     """Run a check with the values of one case.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         rule: what an assertion is about, unless the check says otherwise.
         check: its instrumented function.
         case: by the name of a parameter, its value.
@@ -134,35 +134,37 @@ def run_case(
         RuleBroken: if something fails.
     """
     function, source = check
-    if bench.recorder.steps:
-        bench.restart()
-    context = Context(bench, rule)
+    if context.recorder.steps:
+        context.restart()
+    case = Case(context, rule)
     failure = None
-    before = bench.examined[rule]
-    for value in case.values():
+    before = context.covered[rule]
+    for value in values.values():
         if isinstance(value, Fault):
-            context.sources.give(value, value.source)
-            context.record.note(value.setup)
+            case.sources.give(value, value.source)
+            case.record.note(value.setup)
     try:
         with ExitStack() as stack:
             wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
             known = {**REGISTERED, **fixtures}
-            given: dict[str, Any] = {name: case[name] if name in case else _enter(stack, known[name](context)) for name in wanted}
-            context.record.silent.update(map(id, given.values()))
-            function(**given, __record__=context.record, __source__=source)
+            given: dict[str, Any] = {
+                name: values[name] if name in values else _enter(stack, known[name](case)) for name in wanted
+            }
+            case.record.silent.update(map(id, given.values()))
+            function(**given, __record__=case.record, __source__=source)
     except Failed as failed:
-        failure = broken(context, failed, list(bench.recorder.steps))
+        failure = failure_of(case, failed, list(context.recorder.steps))
     except Missed as missed:
         raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
-        failure = bench.unexpected(raised)
-        failure.body = raising(context.record.lines(), raised.error)
-    for block in context.failed:
-        bench.keep(block.failure())
+        failure = context.unexpected(raised)
+        failure.body = raising(case.record.lines(), raised.error)
+    for block in case.failed:
+        context.keep(block.failure())
     if failure:
         raise failure
-    if context.record.operations:  # otherwise what it let others do says what was examined
-        bench.examined[rule] += bench.examined[rule] == before
+    if case.record.operations:  # otherwise what it let others do says what was tested
+        context.covered[rule] += context.covered[rule] == before
 
 
 def _enter(stack: ExitStack, made: Any) -> Any:

@@ -7,12 +7,13 @@ from contextlib import suppress
 from typing import Any
 
 from queue_conformance.engine import process
-from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.killpoints import Operation
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.process import Ended, Say
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step
 from queue_conformance.engine.writing import INDENT
-from queue_conformance.flight import FlightRecorder
+from queue_conformance.watchdog import Watchdog
 
 
 class Died:
@@ -69,20 +70,20 @@ def heard(said: Iterable[Any]) -> tuple[list[str], list[int | bool | None]]:
     return lines, results
 
 
-def lived(context: Context, workload: Callable[[Say], object]) -> Ended:
+def lived(case: Case, workload: Callable[[Say], object]) -> Ended:
     """Run a workload in a child, which tells its operations to this process; the first one that raises ends it."""
-    bench = context.bench
+    context = case.context
 
     def live(say: Say) -> None:
-        bench.recorder.flight = Pipe(say, bench.recorder, bench.driver.identify)
-        bench.driver.after_fork()
+        context.recorder.watchdog = Pipe(say, context.recorder, context.driver.identify)
+        context.driver.after_fork()
         with suppress(OperationRaised):  # it refuses to work: that is for other checks
             workload(say)
 
-    return process.run(live, time_limit=bench.time_limit)
+    return process.run(live, time_limit=context.time_limit)
 
 
-def show(context: Context, lines: Sequence[str], end: str, remark: str = "") -> None:
+def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
     """Add what a child ran to the operations, and to the script.
 
     Args:
@@ -91,17 +92,17 @@ def show(context: Context, lines: Sequence[str], end: str, remark: str = "") -> 
         end: the line of a script that ends it.
         remark: how it ended, for the report.
     """
-    bench = context.bench
-    bench.recorder.steps += [Step(line.strip()) for line in lines if not line.startswith("with ")]
-    bench.recorder.steps[-1].source += f"  # {remark}" if remark else ""
+    context = case.context
+    context.recorder.steps += [Step(line.strip()) for line in lines if not line.startswith("with ")]
+    context.recorder.steps[-1].source += f"  # {remark}" if remark else ""
     script = ["if (child := os.fork()) == 0:", *(INDENT + line for line in (*lines, end)), "os.waitpid(child, 0)"]
-    context.record.insert("\n".join(script))
+    case.record.insert("\n".join(script))
     for line in script:
-        bench.flight.note(line)
+        context.watchdog.note(line)
 
 
 @fixture
-def child(context: Context) -> Callable[[Callable[[], None]], None]:
+def child(case: Case) -> Callable[[Callable[[], None]], None]:
     """``@child``: run a function in another process, which ends then."""
 
     def run(workload: Callable[[], None]) -> None:
@@ -112,10 +113,10 @@ def child(context: Context) -> Callable[[Callable[[], None]], None]:
             workload()
             say(_END)
 
-        ended = lived(context, whole)
+        ended = lived(case, whole)
         if _END not in ended.said:
             raise NotCovered("another process did not come to its end")
-        show(context, heard(ended.said)[0], "os._exit(0)", "in another process")
+        show(case, heard(ended.said)[0], "os._exit(0)", "in another process")
 
     return run
 
@@ -124,7 +125,7 @@ _END = "end"
 """What a child says that came to the end."""
 
 
-class Pipe(FlightRecorder):
+class Pipe(Watchdog):
     """Tells the operations of a child to its parent.
 
     Args:

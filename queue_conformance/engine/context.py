@@ -1,76 +1,401 @@
-"""What fixtures of checks are made from, and where they are registered."""
+"""Where a check works: the driver, the expectations, and what came of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import ast
+import os
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.outcomes import NotExercised, RuleBroken, rule_broken
-from queue_conformance.engine.record import Failed, Record
-from queue_conformance.engine.recording import Step
-from queue_conformance.engine.sources import Sources
-from queue_conformance.engine.writing import Block
+from queue_conformance.discovery import Implementation
+from queue_conformance.engine.outcomes import RuleFailed, TooSlow, Violation, failure_class
+from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
+from queue_conformance.engine.registry import make_driver
+from queue_conformance.engine.scripts import lines_of, with_loops
+from queue_conformance.engine.syntax import names_in, parse
+from queue_conformance.faults import filesystem
+from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.fault import Fault
+from queue_conformance.isolation import Watchdog
+from queue_conformance.loops import Endless
+from queue_conformance.specification import Specification, load
 
-NotCovered = NotExercised
-"""Raised by a check that could not come to the point in this case; the text says why."""
+if TYPE_CHECKING:
+    from queue_conformance.engine.sequences import Commands
+
+F = TypeVar("F", bound=Fault)
+T = TypeVar("T")
 
 
-class SoftBlock(Block):
-    """A block that may fail without ending the check."""
-
-    def failure(self) -> RuleBroken:
-        """Return how it failed."""
-        raise NotImplementedError
-
-
-class Context:
-    """What fixtures are made from.
+@dataclass
+class CheckContext:
+    """What a check gets.
 
     Attributes:
-        bench: where the check works.
-        record: what was done.
-        sources: how values are written.
-        rules: the rules that an assertion is about, innermost last.
-        failed: the blocks that failed, although the check went on.
+        implementation: what is tested.
+        directory: a scratch directory of its own, empty.
+        seed: seeds everything that is drawn.
+        examples: programs or requests to draw.
+        flight: where the operation in flight is noted.
+        replay: a program that failed before, which a machine plays instead of drawn ones, or ``None``.
+        backend: the server behind the queue and the proxy before that, if there is one.
+        patience: seconds that a queue gets to find out that its server is back.
+        time_limit: seconds that one operation may take in a process that the check itself starts.
+        isolated: whether this process runs nothing but the check, and may be changed for good.
+        moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a program.
+        earlier: how many programs were played in this process before the present one.
+        first: how the first program of this process failed, if it did, with all of its operations.
     """
 
-    def __init__(self, bench: Bench, rule: str) -> None:
-        self.bench = bench
-        self.rules = [rule]
-        self.failed: list[SoftBlock] = []
-        self.sources = Sources(str(bench.driver.directory))
-        self.record = Record(bench.recorder, self.sources, bench.driver.key, self.held)
+    implementation: Implementation
+    directory: Path
+    watchdog: Watchdog
+    seed: int = 0
+    examples: int = 100
+    replay: Commands | None = None
+    backend: Backend | None = None
+    timeout: float = 2.0
+    time_limit: float = 10.0
+    isolated: bool = False
+    moves: bool = False
+    specification: Specification = field(default_factory=load)
+    covered: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, RuleFailed] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    earlier: int = 0
+    first: RuleFailed | None = None
+    _rooms: int = 0
 
-    @property
-    def rule(self) -> str:
-        """The rule that an assertion is about."""
-        return self.rules[-1]
+    def __post_init__(self) -> None:
+        self.recorder = Recorder(self.watchdog)
+        self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
+        self.restart()
 
-    def held(self, rule: str = "") -> None:
-        """Note that what an assertion says holds."""
-        self.bench.examined[rule or self.rule] += 1
+    def restart(self, program: str = "") -> None:
+        """Begin again: no steps, an empty directory.
+
+        Args:
+            program: the program that is played next, in a form that can be played again.
+        """
+        self.earlier += bool(self.recorder.steps)
+        self.recorder.restart(program)
+        self._rooms += 1
+        self.driver.renew(self.enter(str(self._rooms)))
+        if self.backend is not None:
+            self.backend.recover()
+            self.backend.forget()
+
+    def enter(self, name: str) -> Path:
+        """Make an empty directory of that name, and work there where the working directory may be changed."""
+        room = self.directory / name
+        room.mkdir()
+        if self.moves:
+            os.chdir(room)
+        return room
+
+    def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
+        """Yield things one by one, and let whoever waits for the check see how many are done.
+
+        Args:
+            unit: what they are, in the plural.
+            things: the things.
+            ends: when the check gives up at the latest (``flight.now``, seconds), or 0.0.
+        """
+        self.watchdog.aim(unit, len(things), ends)
+        for thing in things:
+            yield thing
+            self.watchdog.count()
+
+    @contextmanager
+    def under(self, fault: F) -> Iterator[F]:
+        """Record a block with a fault, and let it happen meanwhile."""
+        with self.recorder.block(f"with {fault.source}:"), fault:
+            yield fault
+
+    def open(self, *arguments: Any, **options: Any) -> Any:
+        """Build a queue; see the driver."""
+        return self.driver.open(*arguments, **options)
+
+    def offers(self, *capabilities: str) -> bool:
+        """Whether the implementation has all these capabilities."""
+        return self.implementation.capabilities.names.issuperset(capabilities)
+
+    def applies(self, rule: str) -> bool:
+        """Whether a rule belongs to what this implementation is held to."""
+        found = self.specification[rule]
+        asked = self.implementation.kind in found.kinds and self.implementation.profile in found.profiles
+        return asked and found.unless.isdisjoint(self.implementation.capabilities.names)
+
+    def attributed(self, rule: str) -> str:
+        """Return a rule, or the one that fails in its place where others use the queue too."""
+        return rule if self.applies(rule) else _WHERE_SHARED.get(rule, rule)
+
+    def describe(self, value: object) -> str:
+        """Return a representation that does not name the directory in which this check works, which is another one each time."""
+        return shortened(describe(value, 1000).replace(f"{self.driver.directory}/", ""))
+
+    # --- Expectations ------------------------------------------------------------------------------------------------
+
+    def expect(self, rule: str, ok: bool, expected: str, actual: object, assertion: str, *, final: bool = False) -> None:
+        """Test a rule.
+
+        Args:
+            rule: its id.
+            ok: whether it holds here.
+            expected: what it asks for, short.
+            actual: what came instead; shown with ``repr`` unless it is a ``str``.
+            assertion: a Python expression over the variables of the steps, true where the rule passes.
+            final: no ablation can attribute a failure to another rule.
+
+        Raises:
+            RuleBroken: if it does not hold.
+        """
+        if not ok:
+            self.fail(rule, expected, actual, [f"assert {assertion}, {_message(expected, assertion)}"], final=final)
+        self.covered[rule] += 1
+
+    def fail(
+        self,
+        rule: str,
+        expected: str,
+        actual: object,
+        tail: Sequence[str],
+        *,
+        replaces: bool = False,
+        final: bool = False,
+        body: Sequence[str] | None = None,
+    ) -> NoReturn:
+        """Report a rule as failed.
+
+        Args:
+            rule: its id.
+            expected: what it asks for, short.
+            actual: what came instead; shown with ``repr`` unless it is a ``str``.
+            tail: lines of a script, after the steps, that fail if the rule failed.
+            replaces: the tail stands for the last step.
+            final: no ablation can attribute the failure to another rule.
+            body: lines of a script to use instead of those of the steps.
+
+        Raises:
+            RuleBroken: always.
+        """
+        rule = self.attributed(rule)
+        raise failure_class(rule)(
+            rule,
+            expected=expected,
+            actual=actual if isinstance(actual, str) else describe(actual),
+            steps=self._steps(),
+            tail=tail,
+            replaces=replaces,
+            final=final,
+            body=body,
+        )
+
+    def expect_raises(
+        self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any], *, why: str = ""
+    ) -> BaseException:
+        """Test a rule which says that an operation raises.
+
+        Args:
+            rule: its id.
+            errors: what it may raise.
+            operation: runs one recorded step.
+            why: what is wrong with the operation, for the message.
+
+        Returns:
+            What was raised.
+
+        Raises:
+            RuleBroken: if it returned, or raised something else.
+        """
+        self.covered[rule] += 1
+        names = " or ".join(error.__name__ for error in errors)
+        try:
+            with self.recorder.attribute(rule):
+                operation()
+        except OperationRaised as raised:
+            if isinstance(raised.error, errors):
+                return raised.error
+            actual = f"{describe(raised.error)} raised"
+        else:
+            actual = f"returned {describe(self.recorder.steps[-1].result)}"
+        tail = must_raise(self.recorder.steps[-1].source, names)
+        self.fail(rule, f"{names}{why}", actual, tail, replaces=True, final=True)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Go on after a failed rule, so that one check can test many cases; the first failure of a rule passes."""
+        try:
+            yield
+        except OperationRaised as raised:
+            self.keep(self.unexpected(raised))
+        except RuleFailed as failure:
+            self.keep(failure)
+
+    def keep(self, failure: RuleFailed) -> None:
+        """Keep the first failure of a rule, and others of that rule beside it."""
+        known = self.failed.setdefault(failure.rule, failure)
+        for other in (failure, *failure.others):
+            if other is not known:
+                known.add(other)
+
+    def unexpected(self, raised: OperationRaised) -> RuleFailed:
+        """Turn an exception of the implementation into the failed rule which says that there is none.
+
+        Raises:
+            TooSlow: if it is a time-out that nothing but the speed of this machine explains.
+        """
+        self.excuse(raised.error)
+        rule, call = self.attributed(raised.owner), call_of(raised.step)
+        endless = isinstance(raised.error, Endless)
+        return failure_class(rule)(
+            rule,
+            expected="an end" if endless else "no exception",
+            actual=f"{call} {str(raised.error).removeprefix('it ')}" if endless else f"{describe(raised.error)} raised by {call}",
+            steps=self._steps(),
+            tail=[],
+        )
+
+    def _steps(self) -> list[Step]:
+        """Return what was done, in a directory of its own if something was stored in the working directory."""
+        steps = self.recorder.steps
+        if not self.moves:
+            return steps
+        told = (*_MENTIONED.findall("\n".join(step.source for step in steps)), *_KITS_OWN)
+        stored = any(not name.startswith(told) for name in os.listdir(self.driver.directory))
+        return [*([Step("os.chdir(directory)")] if stored and Step("os.chdir(directory)") not in steps else []), *steps]
+
+    def excuse(self, error: BaseException) -> None:
+        """Look whether an error is a time-out although nothing was done to the server.
+
+        Raises:
+            TooSlow: if it is.
+        """
+        if self.backend is None or self.backend.harmed:
+            return
+        found: BaseException | None = error
+        while found is not None:
+            if isinstance(found, TimeoutError) or "timeout" in type(found).__name__.lower():
+                raise TooSlow(f"the server answers too slowly here for the queue, which raises {describe(error)}")
+            found = found.__cause__ or found.__context__
+
+    def violation(self, failure: RuleFailed) -> Violation:
+        """Turn a failure into data, with its script."""
+        rule = self.specification[failure.rule]
+        steps = failure.steps
+        if failure.body is not None:
+            body = list(failure.body)
+        elif steps and (failure.replaces or not failure.tail):
+            body = lines_of(steps[:-1])
+            if not failure.replaces:
+                body += last_line(steps[-1])
+        else:
+            body = lines_of(steps)
+        return Violation(
+            rule=failure.rule,
+            expected=failure.expected,
+            actual=failure.actual,
+            operations=tuple(_operations(steps, failure.body)),
+            script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
+            program=failure.program,
+            cause=failure.cause,
+            others=tuple(map(self.violation, failure.others)),
+        )
 
 
-Fixture = Callable[[Context], Any]
-REGISTERED: dict[str, Fixture] = {}
+_MENTIONED = re.compile(r"""\bdirectory\b[^\w\n]{1,6}/(\w+)""")
+"""The names below the scratch directory that operations mention."""
+
+_KITS_OWN = ("filler", "project", "control")
+"""What the kit itself stores there."""
+
+_WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
+    ("queue.len.count", "queue.len.pop-none", "queue.ctor.stored-length"), "queue.len.truth"
+)
+"""What an operation breaks that fails, by the rule that does not apply where no number is right for longer than a moment."""
 
 
-def fixture(function: Fixture) -> Fixture:
-    """Register what gives checks the parameter of its name; a generator goes on after a check that ended well.
-
-    Raises:
-        ValueError: if another module has one of this name: the checks of all kinds know the same ones.
-    """
-    known = REGISTERED.get(function.__name__, function)
-    if known.__module__ != function.__module__:
-        raise ValueError(f"two fixtures are called {function.__name__}: in {known.__module__} and in {function.__module__}")
-    REGISTERED[function.__name__] = function
-    return function
+def _operations(steps: list[Step], body: Sequence[str] | None) -> list[str]:
+    """Return what was done as it is shown: lines of the script where the operations alone leave open what a name means."""
+    with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
+        script, operations = parse("\n".join(body or [])), parse("\n".join(step.source for step in steps))
+        if names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store):
+            return list(body or [])
+    return with_loops(list(map(show, steps)))
 
 
-def broken(context: Context, failed: Failed, steps: list[Step], last: Block | None = None) -> RuleBroken:
-    """Return the broken rule that a failed assertion is about, with what was done, up to the end of a block if one is given."""
-    rule = context.bench.judged(failed.rule or context.rule)
-    lines = context.record.lines(last)
-    return rule_broken(rule)(rule, expected=failed.expected, actual=failed.actual, steps=steps, tail=[], body=lines)
+def must_raise(source: str, names: str) -> list[str]:
+    """Return lines of a script which fail unless a step raises one of the named exceptions."""
+    caught = f"({names.replace(' or ', ', ')})" if " or " in names else names
+    return [
+        "try:",
+        f"    {source}",
+        f"except {caught}:",
+        "    pass  # right",
+        "else:",
+        f'    raise AssertionError("{names} expected, but the call returned")',
+    ]
+
+
+def last_line(step: Step) -> list[str]:
+    """Return the line of a script whose exception is the failure; an exit of the interpreter is made to look like one."""
+    if step.refusable:
+        return lines_of([step])
+    return raising([step.source], step.error)
+
+
+def raising(lines: list[str], error: BaseException | None) -> list[str]:
+    """Return the lines of a script whose last one raises; one that would end the interpreter in peace fails instead."""
+    if not isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return lines
+    *before, last = lines
+    return [
+        *before,
+        "try:",
+        textwrap.indent(last, "    "),
+        "except BaseException as error:",
+        "    raise AssertionError(repr(error))",
+    ]
+
+
+def call_of(step: Step) -> str:
+    """Return a step without its target."""
+    source = step.source.strip()
+    return source.partition(" = ")[2] or source
+
+
+def show(step: Step) -> str:
+    """Return a step as it is shown among the operations of a counterexample."""
+    if step.error is not None:
+        return f"{step.source}  # raised {describe(step.error, 60)}"
+    target = step.source.partition(" = ")[0].strip()
+    if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
+        return step.source
+    return f"{step.source}  # {step.result if isinstance(step.result, Remark) else describe(step.result, 60)}"
+
+
+_OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed", "store", "spider")
+
+
+def _message(expected: str, assertion: str) -> str:
+    """Return the source of the message of an assertion, which shows the value that it is about."""
+    variable = assertion.split()[0].partition("(")[0].partition(".")[0]
+    if variable in _SHOWN:
+        return f'f"expected {_escaped(expected)}, got {{{variable}!r}}"'
+    return repr(f"expected {expected}")
+
+
+_SHOWN = frozenset(
+    ["popped", "peeked", "length", "truth", "left", "accepted", "pending", "got", "size", "limit", "outcome", "result"]
+)
+"""Variables whose values say more than the assertion."""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("{", "{{").replace("}", "}}")

@@ -3,7 +3,7 @@
 Nothing is simulated: a signal that cannot be caught ends the child, and each time the check recovers what is left. A kind gives
 the workloads, and one function that is written like any other check::
 
-    @crash_sweep("queue.persist.crash-open", workloads=lambda bench: ["open push:10 push:11 pop"])
+    @crash_sweep("queue.persist.crash-open", workloads=lambda context: ["open push:10 push:11 pop"])
     def a_queue_opens_after_sigkill(crash, open_queue, item):
         @crash.child
         def died():
@@ -30,13 +30,13 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from queue_conformance.engine import process, registry
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.case import Case
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.child import Died, heard, lived, show
-from queue_conformance.engine.context import Context, NotCovered
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.process import Say
 from queue_conformance.script_support.kills import (
     contents_below,
@@ -77,8 +77,8 @@ class Crashing:
         errors: what it tolerated.
     """
 
-    def __init__(self, context: Context, planned: Crash, passed: list[Passed] | None = None) -> None:
-        self._context = context
+    def __init__(self, case: Case, planned: Crash, passed: list[Passed] | None = None) -> None:
+        self._context = case
         self._planned = planned
         self._passed = passed
         self._say: Say = lambda message: None
@@ -95,7 +95,7 @@ class Crashing:
         self.counts.update(counts)
         if error is not None:
             self.counts["unusable"] += 1
-            self.errors.append(self._context.bench.describe(error))
+            self.errors.append(self._context.context.describe(error))
 
     # --- In the child --------------------------------------------------------------------------------------------------
 
@@ -120,17 +120,17 @@ class Crashing:
 
     def _armed(self) -> AbstractContextManager[object]:
         """Return the context in which the last operation is killed, and tell how it is written."""
-        kill, bench = self._planned.kill, self._context.bench
-        directory = str(bench.driver.directory)
+        kill, context = self._planned.kill, self._context.context
+        directory = str(context.driver.directory)
         arguments: dict[When, tuple[Any, ...]] = {
-            When.LINE: (kill_at_line, bench.implementation.cls, kill.number),
+            When.LINE: (kill_at_line, context.implementation.cls, kill.number),
             When.BYTE: (kill_in_write, directory, kill.number),
             When.TORN: (tear_write, directory, kill.file, kill.number, kill.undo),
         }
         if kill.when is When.AFTER:
             return nullcontext()
         function, *given = arguments[kill.when]
-        self._context.sources.give(bench.implementation.cls, bench.driver.class_name)
+        self._context.sources.give(context.implementation.cls, context.driver.class_name)
         self._say(("with", f"{function.__name__}({self._context.record.written(tuple(given), {})})"))
         armed: AbstractContextManager[object] = function(*given)
         return armed
@@ -138,14 +138,14 @@ class Crashing:
     @contextmanager
     def _rehearsed(self) -> Iterator[None]:
         """Tell what an operation does."""
-        bench, passed = self._context.bench, Passed()
-        before = contents_below(bench.driver.directory)
-        trace_lines(bench.implementation.cls, lambda frame: passed.lines.append((frame.f_code.co_filename, frame.f_lineno)))
+        context, passed = self._context.context, Passed()
+        before = contents_below(context.driver.directory)
+        trace_lines(context.implementation.cls, lambda frame: passed.lines.append((frame.f_code.co_filename, frame.f_lineno)))
         try:
             yield
         finally:
             sys.settrace(None)
-        for name, content in contents_below(bench.driver.directory).items():
+        for name, content in contents_below(context.driver.directory).items():
             old = before.get(name, b"")
             if len(content) > len(old):
                 passed.grown[name] = (len(old), len(content))
@@ -183,36 +183,36 @@ class Sweep:
     """All crashes of one check.
 
     Attributes:
-        bench: where the check works.
+        context: where the check works.
         rule: what an assertion is about, unless the check says otherwise.
         check: the instrumented function of the check.
         counts: what the check counted, by crash.
         errors: the exceptions that it tolerated.
     """
 
-    bench: Bench
+    context: CheckContext
     rule: str
     check: tuple[Callable[..., None], Any]
     counts: list[tuple[Crash, Counter[str]]] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
 
-    def run(self, plan: Sequence[Crash]) -> dict[str, RuleBroken]:
+    def run(self, plan: Sequence[Crash]) -> dict[str, RuleFailed]:
         """Crash, and return the first failure of each rule, as short as it gets."""
-        found: dict[str, tuple[Crash, RuleBroken]] = {}
-        deadline = self.bench.flight.now + SECONDS * self.bench.examples / 100
-        for number, planned in enumerate(self.bench.each("crashes", plan, deadline)):
-            if self.bench.flight.now > deadline:
+        found: dict[str, tuple[Crash, RuleFailed]] = {}
+        deadline = self.context.watchdog.now + SECONDS * self.context.examples / 100
+        for number, planned in enumerate(self.context.each("crashes", plan, deadline)):
+            if self.context.watchdog.now > deadline:
                 said = f"{number} of {len(plan)} crashes were tried, because they take more than {SECONDS:g} s for 100 examples"
-                self.bench.notes.append(said)
+                self.context.notes.append(said)
                 break
-            crash, failure = self.judged(planned)
+            crash, failure = self.attributed(planned)
             if failure is not None:
                 found.setdefault(failure.rule, (crash, failure))
         if not self.counts:
             raise NotCovered("no operation was reached in which a process could be killed")
         return {rule: self._shortened(*first) for rule, first in found.items()}
 
-    def judged(self, planned: Crash) -> tuple[Crash, RuleBroken | None]:
+    def attributed(self, planned: Crash) -> tuple[Crash, RuleFailed | None]:
         """Crash, and return how the check failed; what a torn write leaves is judged in the kinder of its two forms."""
         failure = self.failure(planned, counted=True)
         if failure is not None and planned.kill.when is When.TORN:
@@ -222,25 +222,25 @@ class Sweep:
             failure = self.failure(planned)
         return planned, failure
 
-    def failure(self, planned: Crash, *, counted: bool = False) -> RuleBroken | None:
+    def failure(self, planned: Crash, *, counted: bool = False) -> RuleFailed | None:
         """Crash, and return how the check failed, if it did; what is played again is not counted."""
         made: list[Crashing] = []
 
-        def crash(context: Context) -> Crashing:
-            made.append(Crashing(context, planned))
+        def crash(case: Case) -> Crashing:
+            made.append(Crashing(case, planned))
             return made[0]
 
         failure = None
-        self.bench.restart()
+        self.context.restart()
         try:
-            run_case(self.bench, self.rule, self.check, {}, {"crash": crash})
+            run_case(self.context, self.rule, self.check, {}, {"crash": crash})
         except Survived:
             return None
-        except RuleBroken as broken:
-            failure = broken
+        except RuleFailed as failed_rules:
+            failure = failed_rules
             made[0].counts["unusable"] += not made[0].counts
         finally:
-            shutil.rmtree(self.bench.driver.directory, ignore_errors=True)
+            shutil.rmtree(self.context.driver.directory, ignore_errors=True)
         if counted:
             self.counts.append((planned, made[0].counts))
             self.errors.update(made[0].errors)
@@ -249,12 +249,12 @@ class Sweep:
     def rehearsal(self, operations: Workload) -> list[Passed]:
         """Run a workload without a crash; what comes after an operation that raises is not there."""
         passed: list[Passed] = []
-        self.bench.restart()
+        self.context.restart()
         with suppress(Survived):
-            run_case(self.bench, self.rule, self.check, {}, {"crash": lambda it: Crashing(it, Crash(operations), passed)})
+            run_case(self.context, self.rule, self.check, {}, {"crash": lambda it: Crashing(it, Crash(operations), passed)})
         return passed
 
-    def _shortened(self, crash: Crash, failure: RuleBroken) -> RuleBroken:
+    def _shortened(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
         """Leave out operations as long as the check fails alike, but no first ``open``."""
         tries, size = SHORTENINGS, max(1, len(crash.operations) // 2)
         first = int(crash.operations[0].name == "open")
@@ -271,16 +271,16 @@ class Sweep:
         return failure
 
 
-def _kind_of(failure: RuleBroken) -> tuple[str, ...]:
+def _kind_of(failure: RuleFailed) -> tuple[str, ...]:
     return failure.rule, failure.expected, failure.cause
 
 
 def crash_sweep(
     *rules: str,
-    workloads: Callable[[Bench], Iterable[str]],
+    workloads: Callable[[CheckContext], Iterable[str]],
     kinds: Iterable[Kind] = (),
     ways: Set[When] = frozenset({When.AFTER, When.LINE, When.BYTE}),
-    points: Callable[[Bench], int] = lambda bench: POINTS,
+    points: Callable[[CheckContext], int] = lambda context: POINTS,
     masked: Mapping[str, str] = MappingProxyType({}),
     note: Callable[[Sweep], Iterable[str]] = lambda sweep: (),
     name: str | None = None,
@@ -288,7 +288,7 @@ def crash_sweep(
     """Register a function as the check of a crash sweep.
 
     Args:
-        rules: the ids of the rules that it examines; assertions are about the first, unless ``about`` says otherwise.
+        rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
         workloads: returns the workloads, the simplest first.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         ways: how children are killed.
@@ -299,19 +299,21 @@ def crash_sweep(
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        def run(bench: Bench) -> None:
+        def run(context: CheckContext) -> None:
             if not process.AVAILABLE:
                 raise NotCovered("this platform cannot fork")
-            sweep = Sweep(bench, rules[0], instrument(function))
-            chosen = [operations_of(workload) for workload in workloads(bench)]
-            failures = sweep.run(plan(chosen, sweep.rehearsal, ways, max(4, points(bench) * bench.examples // 100), bench.seed))
+            sweep = Sweep(context, rules[0], instrument(function))
+            chosen = [operations_of(workload) for workload in workloads(context)]
+            failures = sweep.run(
+                plan(chosen, sweep.rehearsal, ways, max(4, points(context) * context.examples // 100), context.seed)
+            )
             for rule, other in masked.items():
                 if other in failures:
                     failures.pop(rule, None)
-                    del bench.examined[rule]
+                    del context.covered[rule]
             for failure in failures.values():
-                bench.keep(failure)
-            bench.notes += note(sweep)
+                context.keep(failure)
+            context.notes += note(sweep)
 
         run.__module__, run.__qualname__ = function.__module__, f"{function.__qualname__} ({rules[0]})"
         registry.check(*rules, kinds=kinds, name=name)(run)

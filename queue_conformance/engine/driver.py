@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.signatures import OPENER_ARGUMENTS
+from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
 from queue_conformance.engine.quoting import Quotation, quote
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import assemble
@@ -33,7 +33,7 @@ RULES: Mapping[str, str] = {
     "clear": "queuelib.clear",
     "close": "queue.close.releases",
 }
-"""The rule that is broken if an operation raises, or does not return."""
+"""The rule that fails if an operation raises, or does not return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,10 @@ class Driver(ABC):
     """
 
     constructor_rule: ClassVar[str]
-    """The rule that is broken if opening raises."""
+    """The rule that fails if opening raises."""
 
     interface_rule: ClassVar[str]
-    """The rule that is broken if methods are missing."""
+    """The rule that fails if methods are missing."""
 
     rules: ClassVar[Mapping[str, str]] = RULES
     """The rule that an operation breaks if it raises, or does not return."""
@@ -153,9 +153,9 @@ class Driver(ABC):
         return next((name for end in ends if (name := ".".join(parts[:end])) in sys.modules), parts[0])
 
     @property
-    def opener_name(self) -> str:
+    def factory_name(self) -> str:
         """What scripts call the author's function that builds a queue."""
-        name: str = getattr(self.implementation.opener, "__name__", "")
+        name: str = getattr(self.implementation.factory, "__name__", "")
         return name if name.isidentifier() else "open_queue"
 
     @property
@@ -169,7 +169,7 @@ class Driver(ABC):
     @property
     def builder_name(self) -> str:
         """What scripts call the author's function, or else the class."""
-        return self.opener_name if self.implementation.opener is not None else self.class_name
+        return self.factory_name if self.implementation.factory is not None else self.class_name
 
     def author_builds(self, **given: tuple[str, Any]) -> tuple[str, Callable[[], Any]]:
         """Tell how the author's function builds a queue.
@@ -181,13 +181,13 @@ class Driver(ABC):
         Returns:
             The Python expression, and a function that does the same.
         """
-        opener = self.implementation.opener
-        assert opener is not None
-        wanted = inspect.signature(opener).parameters
-        given = {name: both for name, both in given.items() if name in wanted or name not in OPENER_ARGUMENTS}
+        factory = self.implementation.factory
+        assert factory is not None
+        wanted = inspect.signature(factory).parameters
+        given = {name: both for name, both in given.items() if name in wanted or name not in FACTORY_ARGUMENTS}
         source = ", ".join(f"{name}={source}" for name, (source, _) in given.items())
         values = {name: value for name, (_, value) in given.items()}
-        return f"{self.opener_name}({source})", lambda: opener(**values)
+        return f"{self.factory_name}({source})", lambda: factory(**values)
 
     @abstractmethod
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
@@ -207,7 +207,7 @@ class Driver(ABC):
         Args:
             name: the part of its key below the scratch directory.
             variable: its name in scripts.
-            owner: the rule that is broken if this raises, if not the one on construction.
+            owner: the rule that fails if this raises, if not the one on construction.
             options: what the kind adds.
         """
         source, build = self.construction(name, **options)
@@ -354,8 +354,8 @@ class Driver(ABC):
         found = []
         if not self.implementation.importable:
             found.append(quote(self.implementation.cls, self.class_name))
-        if self.implementation.opener is not None:
-            found.append(quote(self.implementation.opener, self.opener_name))
+        if self.implementation.factory is not None:
+            found.append(quote(self.implementation.factory, self.factory_name))
         if self.implementation.prepare is not None:
             found.append(quote(self.implementation.prepare, self.prepare_name))
         return found

@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, NoReturn, Self
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.context import Context, NotCovered, SoftBlock, broken, fixture
+from queue_conformance.engine.case import Case, SoftBlock, failure_of, fixture
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, Timed, describe
 from queue_conformance.engine.subject import Subject, unwrapped
@@ -29,7 +29,7 @@ FEWEST = 10
 
 
 @fixture
-def about(context: Context) -> Callable[[str], Block]:
+def about(case: Case) -> Callable[[str], Block]:
     """``with about(rule)``: what fails inside, also by raising, fails this rule."""
 
     class About(Block):
@@ -37,13 +37,13 @@ def about(context: Context) -> Callable[[str], Block]:
             self.rule = rule
 
         def __enter__(self) -> None:
-            context.rules.append(self.rule)
-            self.blamed = context.bench.recorder.blame(self.rule)
-            self.blamed.__enter__()
+            case.rules.append(self.rule)
+            self.attributed = case.context.recorder.attribute(self.rule)
+            self.attributed.__enter__()
 
         def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-            self.blamed.__exit__(kind, error, trace)
-            context.rules.pop()
+            self.attributed.__exit__(kind, error, trace)
+            case.rules.pop()
             if isinstance(error, Failed):
                 error.rule = error.rule or self.rule
 
@@ -51,9 +51,9 @@ def about(context: Context) -> Callable[[str], Block]:
 
 
 @fixture
-def also(context: Context) -> Callable[[str], Also]:
+def also(case: Case) -> Callable[[str], Also]:
     """``with also(rule)``: assertions about another rule; where one fails, the check goes on after the block."""
-    return partial(Also, context)
+    return partial(Also, case)
 
 
 class Also(SoftBlock):
@@ -64,8 +64,8 @@ class Also(SoftBlock):
         rule: the rule that they are about.
     """
 
-    def __init__(self, context: Context, rule: str) -> None:
-        self._context = context
+    def __init__(self, case: Case, rule: str) -> None:
+        self._context = case
         self._rule = rule
         self._last = False
 
@@ -77,14 +77,14 @@ class Also(SoftBlock):
         if not isinstance(error, Failed):
             return False
         error.rule = self._rule
-        self._failed, self._steps = error, list(self._context.bench.recorder.steps)
+        self._failed, self._steps = error, list(self._context.context.recorder.steps)
         self._context.failed.append(self)
         return True
 
-    def failure(self) -> RuleBroken:
+    def failure(self) -> RuleFailed:
         self._last = True
         try:
-            return broken(self._context, self._failed, self._steps, self)
+            return failure_of(self._context, self._failed, self._steps, self)
         finally:
             self._last = False
 
@@ -93,33 +93,33 @@ class Also(SoftBlock):
 
 
 @fixture
-def bench(context: Context) -> Bench:
+def context(case: Case) -> CheckContext:
     """Where the check works, for what no fixture does."""
-    return context.bench
+    return case.context
 
 
 @fixture
-def rule(context: Context) -> str:
+def rule(case: Case) -> str:
     """The rule that the check is about."""
-    return context.rule
+    return case.rule
 
 
 @fixture
-def directory(context: Context) -> str:
+def directory(case: Case) -> str:
     """The scratch directory below which the implementation stores."""
-    return str(context.bench.driver.directory)
+    return str(case.context.driver.directory)
 
 
 @fixture
-def play(context: Context) -> Callable[..., None]:
+def play(case: Case) -> Callable[..., None]:
     """``play(sequence)``: run commands in lockstep with the model of the kind; see ``lockstep.run``."""
-    return partial(run, context.bench)
+    return partial(run, case.context)
 
 
 @fixture
-def note(context: Context) -> Callable[[str, str], None]:
+def note(case: Case) -> Callable[[str, str], None]:
     """``note("after close", "push raises nothing")``: a remark for the report; those on one topic are one line."""
-    notes = context.bench.notes
+    notes = case.context.notes
 
     def noted(topic: str, text: str) -> None:
         known = next((number for number, each in enumerate(notes) if each.startswith(f"{topic} ")), len(notes))
@@ -129,28 +129,28 @@ def note(context: Context) -> Callable[[str, str], None]:
 
 
 @fixture
-def made(context: Context) -> Callable[..., Any]:
+def made(case: Case) -> Callable[..., Any]:
     """``made(cause)``: what a cause or a lambda makes, or the value of an item; scripts make it anew wherever it is used."""
 
     def found(cause: Any, *arguments: Any) -> Any:
         value = cause.value if isinstance(cause, Item) else cause(*arguments)
-        return context.sources.give(value, getattr(cause, "source", None) or body_of(cause))
+        return case.sources.give(value, getattr(cause, "source", None) or body_of(cause))
 
     return found
 
 
 @fixture
-def turns(context: Context) -> Callable[..., Iterator[int]]:
+def turns(case: Case) -> Callable[..., Iterator[int]]:
     """``for turn in turns(50)``: count, and end sooner where a turn takes long; ten turns are needed, or ``fewest=1``."""
 
     def counted(count: int, fewest: int = FEWEST) -> Iterator[int]:
-        flight, notes = context.bench.flight, context.bench.notes
-        end = flight.now + BUDGET
-        for turn in context.bench.each("turns", range(count), end):
-            if flight.now > end:
+        watchdog, notes = case.context.watchdog, case.context.notes
+        end = watchdog.now + BUDGET
+        for turn in case.context.each("turns", range(count), end):
+            if watchdog.now > end:
                 if turn < fewest:
                     raise NotCovered(f"{fewest} turns take more than {BUDGET:g} s")
-                notes.append(f"{context.rule}: {turn} of {count} turns, because they take more than {BUDGET:g} s")
+                notes.append(f"{case.rule}: {turn} of {count} turns, because they take more than {BUDGET:g} s")
                 return
             yield turn
 
@@ -158,7 +158,7 @@ def turns(context: Context) -> Callable[..., Iterator[int]]:
 
 
 @fixture
-def raises(context: Context) -> Callable[..., Block]:
+def raises(case: Case) -> Callable[..., Block]:
     """``with raises(TypeError)``: the operation inside raises that; ``with raises(error)``: this very exception."""
 
     class Raises(Block):
@@ -166,7 +166,7 @@ def raises(context: Context) -> Callable[..., Block]:
 
         def __init__(self, *errors: type[BaseException] | BaseException, because: str = "") -> None:
             self.only = errors[0] if isinstance(errors[0], BaseException) else None
-            self.variable = context.record.written(errors, {}) if self.only else ""
+            self.variable = case.record.written(errors, {}) if self.only else ""
             self.errors = tuple(error if isinstance(error, type) else type(error) for error in errors)
             self.names = describe(self.only) if self.only else " or ".join(error.__name__ for error in self.errors)
             self.because = because
@@ -176,13 +176,13 @@ def raises(context: Context) -> Callable[..., Block]:
 
         def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
             if error is None:
-                self._fail(f"returned {describe(context.bench.recorder.steps[-1].result)}")
+                self._fail(f"returned {describe(case.context.recorder.steps[-1].result)}")
             if not isinstance(error, OperationRaised):
                 return False
             if not isinstance(error.error, self.errors) or self.only not in (None, error.error):
                 self._fail(f"{describe(error.error)} raised")
             self.error = error.error
-            context.bench.examined[context.rule] += 1
+            case.context.covered[case.rule] += 1
             return True
 
         def _fail(self, actual: str) -> NoReturn:
@@ -200,7 +200,7 @@ def raises(context: Context) -> Callable[..., Block]:
 
 
 @fixture
-def tolerated(context: Context) -> Callable[..., Block]:
+def tolerated(case: Case) -> Callable[..., Block]:
     """``with tolerated() as refused``: the operation inside may raise; then ``refused`` is true. Nothing may ``when=False``."""
 
     class Tolerated(Block):
@@ -231,9 +231,9 @@ def tolerated(context: Context) -> Callable[..., Block]:
 
 
 @fixture
-def uncertain(context: Context) -> Callable[..., Uncertain]:
+def uncertain(case: Case) -> Callable[..., Uncertain]:
     """``with uncertain() as refused, fault``: the operation inside returns or raises; then ``refused`` is true."""
-    return partial(Uncertain, context)
+    return partial(Uncertain, case)
 
 
 class Uncertain(SoftBlock):
@@ -257,7 +257,7 @@ class Uncertain(SoftBlock):
 
     def __init__(
         self,
-        context: Context,
+        case: Case,
         rule: str = "",
         only: Sequence[str] = (),
         never: Sequence[str] = (),
@@ -265,7 +265,7 @@ class Uncertain(SoftBlock):
         consequence: Callable[[BaseException], str] = lambda error: "",
         soft: bool = False,
     ) -> None:
-        self._context = context
+        self._context = case
         self._ends = not soft
         self._consequence = consequence
         self.rule = rule
@@ -288,18 +288,18 @@ class Uncertain(SoftBlock):
             self.failed.rule = self.rule
             if self._ends:
                 raise self.failed from None
-            self._steps = list(self._context.bench.recorder.steps)
+            self._steps = list(self._context.context.recorder.steps)
             self._context.failed.append(self)
         else:
             self._context.held(self.rule)
         return True
 
-    def failure(self) -> RuleBroken:
+    def failure(self) -> RuleFailed:
         """Return how the block failed, if the check went on after it."""
         assert self.failed is not None
         self._ends = True
         try:
-            return broken(self._context, self.failed, self._steps, self)
+            return failure_of(self._context, self.failed, self._steps, self)
         finally:
             self._ends = False
 
@@ -317,9 +317,9 @@ class Uncertain(SoftBlock):
         return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"
 
 
-def patience_of(bench: Bench) -> float:
+def timeout_of(context: CheckContext) -> float:
     """Return the seconds that are waited for what another process did, which must not look like an operation that hangs."""
-    return min(bench.patience, bench.time_limit / 4)
+    return min(context.timeout, context.time_limit / 4)
 
 
 def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = True) -> None:
@@ -327,20 +327,20 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
 
     Args:
         function: the function.
-        rule: the rule that is broken if it raises, if not the one that the check is about.
+        rule: the rule that fails if it raises, if not the one that the check is about.
         timed: whether each call on a queue has the time limit of an operation.
     """
 
-    def made(context: Context) -> Callable[..., Any]:
-        bench, record = context.bench, context.record
-        waits = {"patience": patience_of(bench)} if "patience" in inspect.signature(function).parameters else {}
+    def made(case: Case) -> Callable[..., Any]:
+        context, record = case.context, case.record
+        waits = {"timeout": timeout_of(context)} if "timeout" in inspect.signature(function).parameters else {}
 
         def given(argument: Any) -> Any:
-            return Timed(argument.raw, bench.flight) if timed and isinstance(argument, Subject) else unwrapped(argument)
+            return Timed(argument.raw, context.watchdog) if timed and isinstance(argument, Subject) else unwrapped(argument)
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             written = f"{function.__name__}({record.written(arguments, keywords)})"
-            return record.operate(written, rule or context.rule, partial(function, *map(given, arguments), **keywords, **waits))
+            return record.operate(written, rule or case.rule, partial(function, *map(given, arguments), **keywords, **waits))
 
         return call
 
@@ -351,14 +351,14 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
 def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
     """Register a context manager that scripts quote as a fixture: checks enter it as scripts do."""
 
-    def made(context: Context) -> Callable[..., AbstractContextManager[Any]]:
+    def made(case: Case) -> Callable[..., AbstractContextManager[Any]]:
         @contextmanager
         def entered(head: str, *arguments: Any) -> Iterator[Any]:
-            with context.record.recorder.block(head), function(*arguments) as value:
+            with case.record.recorder.block(head), function(*arguments) as value:
                 yield value
 
         def enter(*arguments: Any) -> AbstractContextManager[Any]:
-            return entered(f"with {function.__name__}({context.record.written(arguments, {})}):", *arguments)
+            return entered(f"with {function.__name__}({case.record.written(arguments, {})}):", *arguments)
 
         return enter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from queue_conformance.engine.outcomes import CAUSES, NotExercised, RuleBroken, TooSlow
+from queue_conformance.engine.outcomes import CAUSES, NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.runner import ATTEMPTS, Runner
 from queue_conformance.engine.sequences import Command, Commands
 
@@ -37,7 +37,7 @@ def generate(random: Random, table: Mapping[Command, int]) -> Commands:
 
 
 def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
-    """Run generated sequences, or the one that the bench is to replay, and keep the shortest of each finding on the bench.
+    """Run generated sequences, or the one that the context is to replay, and keep the shortest of each finding on the context.
 
     Args:
         runner: runs the sequences.
@@ -46,48 +46,50 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     Raises:
         NotExercised: if one of the needed commands was never run.
     """
-    bench = runner.bench
-    if bench.replay is not None:
-        replay(runner, bench.replay)
+    context = runner.context
+    if context.replay is not None:
+        replay(runner, context.replay)
         return
-    random, findings = Random(bench.seed), Findings()
+    random, findings = Random(context.seed), Findings()
     slower: list[TooSlow] = []
-    count, ends = 0, bench.flight.now + BUDGET * max(1.0, bench.examples / 100)
-    bench.flight.aim("sequences", bench.examples, ends)
-    while count < bench.examples and bench.flight.now <= ends:
+    count, ends = 0, context.watchdog.now + BUDGET * max(1.0, context.examples / 100)
+    context.watchdog.aim("sequences", context.examples, ends)
+    while count < context.examples and context.watchdog.now <= ends:
         count += 1
-        bench.flight.count()
+        context.watchdog.count()
         try:
             runner.run(generate(random, runner.table))
-        except RuleBroken as failure:
+        except RuleFailed as failure:
             findings.meet(failure)
         except TooSlow as slow:
             slower.append(slow)
     ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
-    bench.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
-    if count < bench.examples:
-        bench.notes.append(f"machine: no more than {count} sequences, because they take more than {BUDGET:g} s for 100 examples")
+    context.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
+    if count < context.examples:
+        context.notes.append(
+            f"machine: no more than {count} sequences, because they take more than {BUDGET:g} s for 100 examples"
+        )
     if slower:
-        bench.notes.append(f"machine: {len(slower)} sequences prove nothing: {slower[0]}")
+        context.notes.append(f"machine: {len(slower)} sequences prove nothing: {slower[0]}")
         if len(slower) == count:
             raise slower[0]
     if findings.shortest:
-        bench.flight.aim("sequences to shorten what failed")
+        context.watchdog.aim("sequences to shorten what failed")
         findings.shorten(runner, attempts)
         findings.drop_explained(runner)
         for shortest in findings.shortest.values():
-            bench.keep(shortest)
+            context.keep(shortest)
     elif missing := [name for name in runner.kind.needed if not runner.ran[name]]:
-        raise NotExercised(f"no sequence contained {', '.join(missing)}")
+        raise NotCovered(f"no sequence contained {', '.join(missing)}")
 
 
 class Findings:
     """What failed: of each rule, operation, and exception or kind of difference, the shortest sequence that shows it."""
 
     def __init__(self) -> None:
-        self.shortest: dict[tuple[str, str], RuleBroken] = {}
+        self.shortest: dict[tuple[str, str], RuleFailed] = {}
 
-    def meet(self, failure: RuleBroken) -> None:
+    def meet(self, failure: RuleFailed) -> None:
         """Keep a failure, unless a shorter one, or enough others of its rule, are known."""
         known = self.shortest.get(failure.finding)
         if known is None and sum(rule == failure.rule for rule, _ in self.shortest) == CAUSES:
@@ -104,7 +106,7 @@ class Findings:
             done.add(finding)
 
     def drop_explained(self, runner: Runner) -> None:
-        """Attribute failures again, now that all broken rules are known; leave out what the failures of another rule explain.
+        """Attribute failures again, now that all failed rules are known; leave out what the failures of another rule explain.
 
         One rule is looked at after the other, those that only long sequences break first.
         """
@@ -117,14 +119,14 @@ class Findings:
                 continue  # it is certain, or there is nothing else that could explain it
             try:
                 runner.run(failure.program or ())
-            except RuleBroken as again:
+            except RuleFailed as again:
                 if again.rule != failure.rule:
                     del self.shortest[finding]
                     self.shortest.setdefault(again.finding, again)
 
 
 def replay(runner: Runner, sequence: Commands) -> None:
-    """Run one sequence that failed before, and keep its failure on the bench.
+    """Run one sequence that failed before, and keep its failure on the context.
 
     Args:
         runner: runs the sequence.
@@ -134,10 +136,10 @@ def replay(runner: Runner, sequence: Commands) -> None:
         return  # this machine generates no such commands, and so the sequence says nothing
     try:
         runner.run(sequence)
-    except RuleBroken as failure:
-        runner.bench.keep(failure)
+    except RuleFailed as failure:
+        runner.context.keep(failure)
 
 
-def _size(failure: RuleBroken) -> tuple[int, str]:
+def _size(failure: RuleFailed) -> tuple[int, str]:
     sequence = failure.program or ()
     return len(sequence), repr(sequence)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-from queue_conformance.engine.outcomes import NotExercised as NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 
 T = TypeVar("T")
 

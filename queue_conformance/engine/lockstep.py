@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.outcomes import RuleBroken, shown_by
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import RuleFailed, shown_by
 from queue_conformance.engine.registry import check, kinds_at, runner_of
 from queue_conformance.engine.runner import ATTEMPTS, Runner
 from queue_conformance.engine.sequences import Command, commands
@@ -36,14 +36,14 @@ class Row:
     """
 
     rules: tuple[str, ...]
-    arguments: Iterable[int] | Callable[[Bench], Iterable[int]]
+    arguments: Iterable[int] | Callable[[CheckContext], Iterable[int]]
     weight: int
     needs: tuple[str, ...]
 
 
 def command(
     *rules: str,
-    arguments: Iterable[int] | Callable[[Bench], Iterable[int]] = (0,),
+    arguments: Iterable[int] | Callable[[CheckContext], Iterable[int]] = (0,),
     weight: int = 1,
     needs: Sequence[str] = (),
 ) -> Callable[[T], T]:
@@ -60,7 +60,7 @@ class Lockstep:
     """One subject of the implementation and its model; its commands run on both.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         number: which of the subjects that are open side by side this is.
 
     Commands raise ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
@@ -77,10 +77,10 @@ class Lockstep:
     covers: ClassVar[Sequence[str]] = ()
     after: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        self.bench = bench
+    def __init__(self, context: CheckContext, number: int) -> None:
+        self.context = context
         self.number = number
-        self.covered = bench.examined
+        self.covered = context.covered
         self.events: set[str] = set()
 
     @classmethod
@@ -90,8 +90,8 @@ class Lockstep:
         return {name: method.row for name, method in found if hasattr(method, "row")}
 
     @classmethod
-    def of(cls, bench: Bench) -> type[Lockstep]:
-        """Return the class for what a bench examines."""
+    def of(cls, context: CheckContext) -> type[Lockstep]:
+        """Return the class for what a context tests."""
         return cls
 
     @classmethod
@@ -101,22 +101,22 @@ class Lockstep:
         return tuple(dict.fromkeys([*named, *cls.after.values(), *cls.covers, *(r for a in cls.ablations for r in a.rules)]))
 
     @classmethod
-    def table(cls, bench: Bench) -> dict[Command, int]:
+    def table(cls, context: CheckContext) -> dict[Command, int]:
         """Return what sequences are generated from, simple commands first, with their weights."""
         found: dict[Command, int] = {}
         for name, row in cls.rows().items():
-            if row.weight and bench.offers(*row.needs):
-                arguments = row.arguments(bench) if callable(row.arguments) else row.arguments
+            if row.weight and context.offers(*row.needs):
+                arguments = row.arguments(context) if callable(row.arguments) else row.arguments
                 found |= {Command(name, 0, argument): row.weight for argument in arguments}
         return found
 
     @classmethod
-    def prepare(cls, bench: Bench) -> int:
+    def prepare(cls, context: CheckContext) -> int:
         """Get ready to generate sequences; return how many are run at most to find a shorter one for a finding."""
         return ATTEMPTS
 
     @classmethod
-    def failed(cls, bench: Bench) -> None:
+    def failed(cls, context: CheckContext) -> None:
         """Get ready to run ablations: a sequence has failed."""
 
     def cover_after(self) -> None:
@@ -127,7 +127,7 @@ class Lockstep:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Do what is no part of the sequence: it leaves no steps behind."""
-        steps = self.bench.recorder.steps
+        steps = self.context.recorder.steps
         before = len(steps)
         try:
             yield
@@ -146,7 +146,7 @@ class Lockstep:
         Raises:
             RuleBroken: if it is wrong, for the count or for the contents.
         """
-        self.contents_or(lambda: self.bench.expect(rule, actual == expected, str(expected), actual, assertion))
+        self.contents_or(lambda: self.context.expect(rule, actual == expected, str(expected), actual, assertion))
 
     def contents_or(self, compare: Callable[[], object]) -> None:
         """Compare a count; if it is wrong, look first whether the contents are.
@@ -156,24 +156,24 @@ class Lockstep:
         """
         try:
             compare()
-        except RuleBroken as failure:
+        except RuleFailed as failure:
             with shown_by("drain"):
                 self.drain()
             raise failure from None
 
 
-def run(bench: Bench, sequence: str, **options: Any) -> None:
-    """Run a fixed sequence of the commands of the bench's kind.
+def run(context: CheckContext, sequence: str, **options: Any) -> None:
+    """Run a fixed sequence of the commands of the context's kind.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         sequence: the commands, as :func:`~queue_conformance.engine.sequences.commands` reads them.
         options: further arguments of the kind.
 
     Raises:
         RuleBroken: for a difference, attributed to a rule.
     """
-    runner_of(bench, **options).show(commands(sequence))
+    runner_of(context, **options).show(commands(sequence))
 
 
 def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machine") -> None:
@@ -186,9 +186,9 @@ def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machi
     """
     specification, driven = load(), frozenset(kinds) or kinds_at(kind.__module__)
 
-    def generated_sequences(bench: Bench) -> None:
+    def generated_sequences(context: CheckContext) -> None:
         from queue_conformance.engine.generation import explore
 
-        explore(Runner(bench, kind), kind.prepare(bench))
+        explore(Runner(context, kind), kind.prepare(context))
 
     check(*(rule for rule in kind.rules() if specification[rule].kinds & driven), kinds=driven, name=name)(generated_sequences)

@@ -13,14 +13,14 @@ from typing import Any
 from queue_conformance.engine.recording import Step
 
 CAUSES = 4
-"""Causes of one broken rule that are told apart at most."""
+"""Causes of one failed rule that are told apart at most."""
 
 
-class NotExercised(Exception):
+class NotCovered(Exception):
     """A check could not come to the point; the text says why."""
 
 
-class TooSlow(NotExercised):
+class TooSlow(NotCovered):
     """The server, or this machine, is too slow for the time-outs of the implementation, which proves nothing."""
 
 
@@ -28,8 +28,8 @@ class NotApplicable(Exception):
     """What a rule is about does not exist in this implementation; the text says why."""
 
 
-class RuleBroken(Exception):
-    """A rule is broken.
+class RuleFailed(Exception):
+    """A rule failed.
 
     Every rule has a subclass of its own (see :func:`rule_broken`), because Hypothesis tells failures apart by their type.
 
@@ -38,7 +38,7 @@ class RuleBroken(Exception):
         expected: what the rule asks for, short.
         actual: what happened instead, short.
         steps: what was done.
-        tail: the last lines of a script, which fail if the rule is broken.
+        tail: the last lines of a script, which fail if the rule failed.
         replaces: whether the tail stands for the last step.
         final: whether the rule is certain, so that no ablation can attribute the failure to another one.
         body: the lines of a script that are not those of the steps, or ``None``.
@@ -74,7 +74,7 @@ class RuleBroken(Exception):
         self.shown_by = ""
         self.operation = ""
         self.survived = False
-        self.others: list[RuleBroken] = []
+        self.others: list[RuleFailed] = []
 
     @property
     def cause(self) -> str:
@@ -90,14 +90,14 @@ class RuleBroken(Exception):
         """What it is the same failure by: its rule, and its cause."""
         return self.rule, self.cause
 
-    def add(self, other: RuleBroken) -> None:
+    def add(self, other: RuleFailed) -> None:
         """Keep another failure of the same rule, if its cause is another one."""
         if other.cause not in {self.cause, *(known.cause for known in self.others)} and len(self.others) < CAUSES - 1:
             self.others.append(other)
 
-    def as_rule(self, rule: str, *, final: bool = True) -> RuleBroken:
+    def as_rule(self, rule: str, *, final: bool = True) -> RuleFailed:
         """Return the same failure, attributed to another rule."""
-        other = rule_broken(rule)(
+        other = failure_class(rule)(
             rule,
             expected=self.expected,
             actual=self.actual,
@@ -122,9 +122,9 @@ def operation_of(source: str) -> str:
 
 
 @cache
-def rule_broken(rule: str) -> type[RuleBroken]:
+def failure_class(rule: str) -> type[RuleFailed]:
     """Return the subclass of ``RuleBroken`` for a rule."""
-    return type(f"RuleBroken[{rule}]", (RuleBroken,), {})
+    return type(f"RuleBroken[{rule}]", (RuleFailed,), {})
 
 
 @contextmanager
@@ -132,14 +132,14 @@ def shown_by(operation: str) -> Iterator[None]:
     """Mark the failures that are raised meanwhile as shown by another operation than that of the program."""
     try:
         yield
-    except RuleBroken as failure:
+    except RuleFailed as failure:
         failure.shown_by = operation
         raise
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken rule, as data.
+    """A failed rule, as data.
 
     Attributes:
         rule: its id.
@@ -192,11 +192,11 @@ def combined(violations: Iterable[Violation]) -> Violation:
 class Outcome(StrEnum):
     """What one check says of one rule."""
 
-    KEPT = "kept"
-    BROKEN = "broken"
+    PASSED = "passed"
+    FAILED = "failed"
     ERROR = "error"
     BLOCKED = "blocked"
-    NOT_EXERCISED = "not exercised"
+    NOT_COVERED = "not covered"
     NOT_APPLICABLE = "not applicable"
 
 
@@ -208,8 +208,8 @@ class Observation:
         rule: its id.
         outcome: what was seen.
         check: the name of the check.
-        reason: why, unless it is kept or broken.
-        violation: the evidence, if it is broken.
+        reason: why, unless it passed or failed.
+        violation: the evidence, if it fails.
     """
 
     rule: str
@@ -250,18 +250,18 @@ class CheckResult:
     seconds: float = 0.0
     second: tuple[Observation, ...] | None = None
     finished: bool = True
-    mistake: str = ""
+    internal_error: str = ""
     fault: str = ""
     traceback: str = ""
     slow: bool = False
     trouble: str = ""
 
     @property
-    def broken(self) -> list[Observation]:
-        """The observations of broken rules."""
-        return [observation for observation in self.observations if observation.outcome is Outcome.BROKEN]
+    def failed(self) -> list[Observation]:
+        """The observations of failed rules."""
+        return [observation for observation in self.observations if observation.outcome is Outcome.FAILED]
 
     @property
     def violations(self) -> list[Violation]:
-        """The evidence of the broken rules."""
-        return [observation.violation for observation in self.broken if observation.violation]
+        """The evidence of the failed rules."""
+        return [observation.violation for observation in self.failed if observation.violation]

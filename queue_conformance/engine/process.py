@@ -1,6 +1,6 @@
 """Child processes: how one is started, what it says over a pipe, and how it ends.
 
-Every process that the kit forks is forked here. What runs in it is a function: under a supervisor, with a flight recorder
+Every process that the kit forks is forked here. What runs in it is a function: under a supervisor, with a watchdog
 (:mod:`queue_conformance.isolation`), or as a :class:`Child` of a check, which talks to it, and may kill it. A script runs in an
 interpreter of its own (:func:`run_script`).
 """

@@ -160,7 +160,7 @@ class Record:
 
         Args:
             source: the expression that builds it.
-            rule: the rule that is broken if that raises.
+            rule: the rule that fails if that raises.
             build: does the same.
             rules: see :class:`~queue_conformance.engine.subject.Subject`.
             kind: the class of the subject.

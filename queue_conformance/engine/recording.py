@@ -1,6 +1,6 @@
 """The operations on an implementation, recorded as lines of Python while they run.
 
-Counterexamples, scripts and the flight recorder all come from here, so what a report shows is what ran.
+Counterexamples, scripts and the watchdog all come from here, so what a report shows is what ran.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.isolation import FlightRecorder
+from queue_conformance.isolation import Watchdog
 
 _process, _exit = os.getpid, os._exit  # now: an implementation may replace them in their module
 
@@ -78,11 +78,11 @@ class Timed:
         seconds: the time limit of all of them; then a call raises ``TakesTooLong``.
     """
 
-    def __init__(self, raw: Any, flight: FlightRecorder, seconds: float = math.inf) -> None:
+    def __init__(self, raw: Any, watchdog: Watchdog, seconds: float = math.inf) -> None:
         self._raw = raw
-        self._flight = flight
+        self._watchdog = watchdog
         self._seconds = seconds
-        self._end = flight.now + seconds
+        self._end = watchdog.now + seconds
 
     def __getattr__(self, name: str) -> Any:
         self._go_on()
@@ -93,7 +93,7 @@ class Timed:
         return len(self._raw)
 
     def _go_on(self) -> None:
-        if self._flight.go_on() > self._end:
+        if self._watchdog.go_on() > self._end:
             raise TakesTooLong(f"it is not through after {self._seconds:g} s")
 
 
@@ -104,10 +104,10 @@ class Recorder:
         flight: where the operation in flight is noted for the process that watches this one.
     """
 
-    def __init__(self, flight: FlightRecorder) -> None:
-        self.flight = flight
+    def __init__(self, watchdog: Watchdog) -> None:
+        self.watchdog = watchdog
         self.steps: list[Step] = []
-        self._blamed: str | None = None
+        self._attributed: str | None = None
         self._indent = ""
         self._raised: BaseException | None = None
 
@@ -118,14 +118,14 @@ class Recorder:
             program: the program that it plays, in a form that can be played again.
         """
         self.steps = []
-        self.flight.restart(program)
+        self.watchdog.restart(program)
 
     def call(self, source: str, owner: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run one operation.
 
         Args:
             source: the operation as a line of Python.
-            owner: the id of the rule that is broken if it raises or does not return.
+            owner: the id of the rule that fails if it raises or does not return.
             function: what to call.
             arguments: what to pass.
 
@@ -138,11 +138,11 @@ class Recorder:
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
-        owner = self._blamed or owner
+        owner = self._attributed or owner
         source = self._indent + source
         step = Step(source)
         self.steps.append(step)
-        self.flight.enter(source, owner)
+        self.watchdog.enter(source, owner)
         process = _process()
         try:
             step.result = function(*arguments)
@@ -153,22 +153,22 @@ class Recorder:
             raise OperationRaised(owner, step, error) from error
         finally:
             if _process() != process:
-                self.flight.copied("\n".join(step.source for step in self.steps), owner)
+                self.watchdog.copied("\n".join(step.source for step in self.steps), owner)
                 _exit(0)
-            self.flight.leave()
+            self.watchdog.leave()
         return step.result
 
     def run(self, source: str, function: Callable[[], Any]) -> Any:
         """Run what has a time limit of its own, which is longer than that of an operation; it raises nothing."""
         self.note(source)
         self.steps[-1].result = function()
-        self.flight.leave()
+        self.watchdog.leave()
         return self.steps[-1].result
 
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
         self.steps.append(Step(self._indent + source))
-        self.flight.note(self._indent + source)
+        self.watchdog.note(self._indent + source)
 
     def amend(self, source: str) -> None:
         """Change how the last step is written, but for its target."""
@@ -194,13 +194,13 @@ class Recorder:
                 _release_frames(step.error)
 
     @contextmanager
-    def blame(self, rule: str) -> Iterator[None]:
-        """While this is open, an operation that raises or hangs breaks this rule and no other."""
-        previous, self._blamed = self._blamed, rule
+    def attribute(self, rule: str) -> Iterator[None]:
+        """While this is open, an operation that raises or hangs fails this rule and no other."""
+        previous, self._attributed = self._attributed, rule
         try:
             yield
         finally:
-            self._blamed = previous
+            self._attributed = previous
 
 
 def _release_frames(error: BaseException | None) -> None:

@@ -1,6 +1,6 @@
 """The checks that there are, and where those of each kind stand: all that the engine knows of kinds.
 
-A check is a function that gets a :class:`~queue_conformance.engine.bench.Bench` and examines the rules that it names. It
+A check is a function that gets a :class:`~queue_conformance.engine.context.CheckContext` and tests the rules that it names. It
 raises nothing if they are kept.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from queue_conformance.discovery import Implementation
-    from queue_conformance.engine.bench import Bench
+    from queue_conformance.engine.context import CheckContext
     from queue_conformance.engine.driver import Driver
     from queue_conformance.engine.recording import Recorder
     from queue_conformance.engine.runner import Runner
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A test that examines named rules.
+    """A test that tests named rules.
 
     Attributes:
         name: what its node is called: the id of its first rule, or a word such as ``machine``.
-        rules: the ids of the rules that it examines.
+        rules: the ids of the rules that it tests.
         kinds: the kinds of implementation that it can drive.
         function: the test.
     """
@@ -38,7 +38,7 @@ class Check:
     name: str
     rules: tuple[str, ...]
     kinds: frozenset[Kind]
-    function: Callable[[Bench], None]
+    function: Callable[[CheckContext], None]
 
     @property
     def is_machine(self) -> bool:
@@ -51,11 +51,11 @@ _registered: dict[tuple[str, frozenset[Kind]], Check] = {}
 
 def check(
     *rules: str, kinds: Iterable[Kind] = (), name: str | None = None
-) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+) -> Callable[[Callable[[CheckContext], None]], Callable[[CheckContext], None]]:
     """Register a function as a check.
 
     Args:
-        rules: the ids of the rules that it examines; an unknown id is found by the kit's own tests.
+        rules: the ids of the rules that it tests; an unknown id is found by the kit's own tests.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what its node is called, if not the id of its first rule.
 
@@ -63,7 +63,7 @@ def check(
         ValueError: if two checks of one kind have the same name.
     """
 
-    def register(function: Callable[[Bench], None]) -> Callable[[Bench], None]:
+    def register(function: Callable[[CheckContext], None]) -> Callable[[CheckContext], None]:
         added = Check(name or rules[0], rules, frozenset(kinds) or kinds_at(function.__module__), function)
         for known in _registered.values():
             again = known.function.__module__ == function.__module__ and known.function.__qualname__ == function.__qualname__
@@ -107,8 +107,8 @@ def make_driver(implementation: Implementation, directory: Path, recorder: Recor
     return driver(implementation, directory, recorder)
 
 
-def runner_of(bench: Bench, **options: Any) -> Runner:
-    """Return what runs command sequences of the bench's kind; see :class:`~queue_conformance.engine.lockstep.Runner`."""
+def runner_of(context: CheckContext, **options: Any) -> Runner:
+    """Return what runs command sequences of the context's kind; see :class:`~queue_conformance.engine.lockstep.Runner`."""
     from queue_conformance.engine.runner import Runner
 
-    return Runner(bench, part_of(bench.implementation.kind, "commands").LOCKSTEP, **options)
+    return Runner(context, part_of(context.implementation.kind, "commands").LOCKSTEP, **options)

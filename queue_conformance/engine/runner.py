@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.outcomes import RuleBroken, operation_of
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import RuleFailed, operation_of
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import Command, Commands, encode
 
@@ -39,7 +39,7 @@ class Run:
 
     def __init__(self, runner: Runner, subjects: Iterable[int]) -> None:
         self._runner = runner
-        self._bench = runner.bench
+        self._context = runner.context
         self._waiting = list(subjects)
         self._open: dict[int, Lockstep] = {}
         self.commands: list[Command] = []
@@ -62,12 +62,12 @@ class Run:
         self.commands.append(command)
         try:
             self._enter([*self._waiting, command.subject])
-            self.before = len(self._bench.recorder.steps)
+            self.before = len(self._context.recorder.steps)
             row = self._runner.rows[command.name]
-            offered = not row.needs or self._bench.offers(*row.needs)
+            offered = not row.needs or self._context.offers(*row.needs)
             self.results.append(getattr(self._open[command.subject], command.name)(command.argument) if offered else None)
         except OperationRaised as raised:
-            raise self._bench.unexpected(raised) from raised
+            raise self._context.unexpected(raised) from raised
 
     def finish(self) -> None:
         """Compare everything that is left in the subjects, and close them.
@@ -78,35 +78,35 @@ class Run:
         try:
             self._enter(self._waiting)
             for number, subject in self._open.items():
-                self.at, self.before = Command("finish", number), len(self._bench.recorder.steps)
+                self.at, self.before = Command("finish", number), len(self._context.recorder.steps)
                 subject.finish()
         except OperationRaised as raised:
-            raise self._bench.unexpected(raised) from raised
+            raise self._context.unexpected(raised) from raised
 
     def _enter(self, numbers: Iterable[int]) -> None:
         make: Callable[..., Lockstep] = self._runner.kind
         for number in numbers:
             if number not in self._open:
-                self._open[number] = make(self._bench, number, **self._runner.options)
+                self._open[number] = make(self._context, number, **self._runner.options)
 
 
 class Runner:
     """Runs command sequences in lockstep, attributes their failures, and shortens them.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         kind: the commands, and how differences are attributed.
         options: further arguments of the kind.
 
     Attributes:
         ran: how many commands of each name were run.
-        known: rules that are known to be broken; what one of them may explain is not blamed on another.
+        known: rules that are known to fail; what one of them may explain is not blamed on another.
         masked: rules whose failures do not count in an ablation.
     """
 
-    def __init__(self, bench: Bench, kind: type[Lockstep], **options: Any) -> None:
-        self.bench = bench
-        self.kind = kind.of(bench)
+    def __init__(self, context: CheckContext, kind: type[Lockstep], **options: Any) -> None:
+        self.context = context
+        self.kind = kind.of(context)
         self.rows = self.kind.rows()
         self.options = options
         self.ran: Counter[str] = Counter()
@@ -117,7 +117,7 @@ class Runner:
     @cached_property
     def table(self) -> dict[Command, int]:
         """What sequences are generated from, with weights."""
-        return self.kind.table(self.bench)
+        return self.kind.table(self.context)
 
     def begin(self, sequence: Commands = (), subjects: Iterable[int] | None = None) -> Run:
         """Begin a run.
@@ -126,7 +126,7 @@ class Runner:
             sequence: what will be run, as far as it is known.
             subjects: those to open at the beginning, if not those that the sequence uses.
         """
-        self.bench.restart(encode(sequence))
+        self.context.restart(encode(sequence))
         if subjects is None:
             subjects = dict.fromkeys(command.subject for command in sequence)
         return Run(self, subjects)
@@ -142,11 +142,11 @@ class Runner:
             for command in sequence:
                 run.step(command)
             run.finish()
-        except RuleBroken as failure:
-            is_first = not self.bench.earlier
+        except RuleFailed as failure:
+            is_first = not self.context.earlier
             attributed = self.attribute(run, failure)
             if is_first:
-                self.bench.first = attributed
+                self.context.first = attributed
             raise attributed from None
         finally:
             self.ran.update(command.name for command in run.commands)
@@ -158,17 +158,17 @@ class Runner:
             sequence: the commands.
             subjects: those to open at the beginning, if not those that the sequence uses.
         """
-        covered = self.bench.examined.copy()
+        covered = self.context.covered.copy()
         run = self.begin(sequence, subjects)
         try:
             for command in sequence:
                 run.step(command)
             run.finish()
-        except RuleBroken as failure:
+        except RuleFailed as failure:
             return failure.survived or failure.rule in self.masked
         finally:
-            self.bench.examined.clear()
-            self.bench.examined.update(covered)
+            self.context.covered.clear()
+            self.context.covered.update(covered)
         return True
 
     def cures(self, sequence: Commands, subjects: tuple[int, ...] | None) -> bool:
@@ -177,7 +177,7 @@ class Runner:
             self._tried[sequence, subjects] = self.passes(sequence, subjects)
         return self._tried[sequence, subjects]
 
-    def attribute(self, run: Run, failure: RuleBroken) -> RuleBroken:
+    def attribute(self, run: Run, failure: RuleFailed) -> RuleFailed:
         """Return a failure with its sequence, attributed to the rule that it belongs to."""
         failure.program = tuple(run.commands)
         if failure.shown_by and run.at is not None:
@@ -188,7 +188,7 @@ class Runner:
         if failure.final or failure.survived or failure.rule in self.known:
             return failure
         self._tried.clear()
-        self.kind.failed(self.bench)
+        self.kind.failed(self.context)
         found = None
         for ablation in self.kind.ablations:
             if rule := ablation.names(self, run, failure):
@@ -200,22 +200,22 @@ class Runner:
     def show(self, sequence: Commands) -> None:
         """Run a fixed sequence; of one that fails, no command is shown that the failure does not need.
 
-        A failure that the sequence survived is kept on the bench.
+        A failure that the sequence survived is kept on the context.
 
         Raises:
             RuleBroken: for any other, the first difference between implementation and model, attributed to a rule.
         """
         try:
             self.run(sequence)
-        except RuleBroken as failure:
+        except RuleFailed as failure:
             shortened = self.shortened(failure)
             if not failure.survived:
                 raise shortened from None
-            self.bench.keep(shortened)
+            self.context.keep(shortened)
 
     def shortened(
-        self, failure: RuleBroken, attempts: int = ATTEMPTS, meet: Callable[[RuleBroken], object] = lambda other: None
-    ) -> RuleBroken:
+        self, failure: RuleFailed, attempts: int = ATTEMPTS, meet: Callable[[RuleFailed], object] = lambda other: None
+    ) -> RuleFailed:
         """Leave out commands, many at once at first, then take smaller arguments, as long as it fails in the same way.
 
         Args:
@@ -223,17 +223,17 @@ class Runner:
             attempts: sequences that are run at most.
             meet: gets what fails in another way.
         """
-        deadline = self.bench.flight.now + SHORTENING
+        deadline = self.context.watchdog.now + SHORTENING
 
         def fails(sequence: Commands) -> bool:
             nonlocal failure, attempts
             attempts -= 1
-            if attempts < 0 or self.bench.flight.now > deadline:
+            if attempts < 0 or self.context.watchdog.now > deadline:
                 return False
-            self.bench.flight.count()
+            self.context.watchdog.count()
             try:
                 self.run(sequence)
-            except RuleBroken as other:
+            except RuleFailed as other:
                 if other.finding == failure.finding:
                     failure = other
                     return True
@@ -264,17 +264,17 @@ class Runner:
 
     @contextmanager
     def _unnoticed(self) -> Iterator[None]:
-        """Let what runs meanwhile leave nothing on the bench."""
-        bench = self.bench
-        covered, broken, notes = bench.examined.copy(), dict(bench.broken), list(bench.notes)
-        others = {rule: list(kept.others) for rule, kept in broken.items()}
+        """Let what runs meanwhile leave nothing on the context."""
+        context = self.context
+        covered, failed_rules, notes = context.covered.copy(), dict(context.failed), list(context.notes)
+        others = {rule: list(kept.others) for rule, kept in failed_rules.items()}
         try:
             yield
         finally:
-            bench.examined.clear()
-            bench.examined.update(covered)
-            bench.broken.clear()
-            bench.broken.update(broken)
-            for rule, kept in broken.items():
+            context.covered.clear()
+            context.covered.update(covered)
+            context.failed.clear()
+            context.failed.update(failed_rules)
+            for rule, kept in failed_rules.items():
                 kept.others = others[rule]
-            bench.notes[:] = notes
+            context.notes[:] = notes

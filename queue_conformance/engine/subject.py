@@ -16,7 +16,7 @@ class Subject:
         raw: the object.
         name: its name in scripts.
         record: keeps the operations.
-        rules: by the name of a method, the rule that is broken if it raises or does not return.
+        rules: by the name of a method, the rule that fails if it raises or does not return.
     """
 
     __slots__ = ("name", "raw", "record", "rules")

@@ -58,8 +58,8 @@ class AsyncDriver(Driver):
         loop: drives the implementation; a new one in each room.
         request_class: the class of the requests that the implementation takes.
         real: whether the implementation turned out to need the stock event loop.
-        hurried: whether something is known to be broken, so that there, what must come is not waited for as long.
-        rest_rule: the rule that is broken if the loop never comes to rest; ``""`` for that of the check.
+        hurried: whether something is known to fail, so that there, what must come is not waited for as long.
+        rest_rule: the rule that fails if the loop never comes to rest; ``""`` for that of the check.
     """
 
     rest_rule: ClassVar[str] = ""
@@ -92,7 +92,7 @@ class AsyncDriver(Driver):
         """Find out which loop an implementation needs: the stock one if it works only there.
 
         That is what has sockets or threads of its own, whose threads wait, which never comes to rest, or which goes by the
-        clock of the machine. What works on neither is examined on the simulated one, which is faster.
+        clock of the machine. What works on neither is tested on the simulated one, which is faster.
 
         Args:
             attempt: renews this driver and uses the implementation; whatever it raises says only that it does not work.
@@ -118,7 +118,7 @@ class AsyncDriver(Driver):
 
         Args:
             source: the call as Python, without a target.
-            owner: the rule that is broken if it raises or never returns.
+            owner: the rule that fails if it raises or never returns.
             coroutine: what the call returned.
         """
         return self.recorder.call(source, owner, self.loop.run, coroutine)

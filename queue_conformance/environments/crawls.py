@@ -32,7 +32,7 @@ from queue_conformance.stopwatch import Stopwatch
 CONCURRENCY = 4
 """Requests that a crawl has in flight at most, if no setting says otherwise."""
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """Seconds that one crawl gets at least; it takes a tenth of a second where nothing else runs."""
 
 Pages = Mapping[int, Sequence[int]]
@@ -53,7 +53,7 @@ class ForkedSite(Site):
     limit = threading.TIMEOUT_MAX
 
     def __init__(
-        self, pages: Pages, directory: str, settings: Mapping[str, object], name: str = "example", time_limit: float = PATIENCE
+        self, pages: Pages, directory: str, settings: Mapping[str, object], name: str = "example", time_limit: float = TIMEOUT
     ) -> None:
         super().__init__(dict(pages), directory, settings, name)
         self._time_limit = time_limit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.environments import engine
 from queue_conformance.environments import runs as running
@@ -17,12 +17,12 @@ operation(running.overwrite_files)
 
 
 @fixture
-def crawler(context: Context) -> Any:
+def crawler(case: Case) -> Any:
     """The crawler that the class is built from."""
-    return context.sources.give(context.bench.driver.crawler, "crawler")
+    return case.sources.give(case.context.driver.crawler, "crawler")
 
 
 @fixture
-def job(context: Context) -> str:
+def job(case: Case) -> str:
     """The job directory."""
-    return str(context.bench.driver.job())
+    return str(case.context.driver.job())

@@ -32,11 +32,11 @@ def wait(result):
     return settle(result) if isinstance(result, Deferred) else result
 
 
-# --- Duplicates filters ----------------------------------------------------------------------------------------------
+# --- Dupefilters ----------------------------------------------------------------------------------------------
 
 
 def opened(cls, settings, name="example", prepare=None, build=build_from_crawler):
-    """Build a duplicates filter as the scheduler does, and open it; return it, and the spider."""
+    """Build a dupefilter as the scheduler does, and open it; return it, and the spider."""
     crawler = crawler_with(settings, name, prepare)
     dupefilter = build(cls, crawler)
     dupefilter.open()
@@ -44,7 +44,7 @@ def opened(cls, settings, name="example", prepare=None, build=build_from_crawler
 
 
 def opened_later(cls, settings, name="example", prepare=None, build=build_from_crawler):
-    """Build a duplicates filter as the scheduler does, and wait until it is open; return it, and the spider."""
+    """Build a dupefilter as the scheduler does, and wait until it is open; return it, and the spider."""
     crawler = crawler_with(settings, name, prepare)
     dupefilter = build(cls, crawler)
     wait(dupefilter.open())

@@ -19,7 +19,7 @@ DATABASES = 16
 SHOWN = 3
 """Keys that a note names."""
 
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 """Seconds that the server gets for an answer."""
 
 Keys = frozenset[tuple[int, bytes]]
@@ -38,7 +38,7 @@ def keys_of(server: str) -> Keys | None:
         return None
     try:
         with ExitStack() as stack:
-            connection = stack.enter_context(connected(start(server, Path()).address, _PATIENCE))
+            connection = stack.enter_context(connected(start(server, Path()).address, _TIMEOUT))
             stream = stack.enter_context(connection.makefile("rwb"))
             return frozenset(_keys(stream))
     except (OSError, ServerError, TypeError, ValueError):  # it speaks another language, or wants a password

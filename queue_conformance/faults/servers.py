@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from queue_conformance.engine.process import Child, Say, die_with_parent
 from queue_conformance.faults.network import Address, connected
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds that a server gets to start."""
 
 BACKLOG = 128
@@ -81,7 +81,7 @@ class RedisServer(Server):
         null = subprocess.DEVNULL
         ends_with_us = partial(die_with_parent, os.getpid())
         self._process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, preexec_fn=ends_with_us)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             with contextlib.suppress(OSError, ServerError):  # not there yet, or still loading
                 if ask(self.address, "PING") == "PONG":
@@ -119,7 +119,7 @@ class FakeRedisServer(Server):
         self.name = "fakeredis"
         self._server = Child(_serve_fake)
         try:
-            started = self._server.hear(1, PATIENCE)
+            started = self._server.hear(1, TIMEOUT)
         except RuntimeError:
             started = False
         if not started:
@@ -229,7 +229,7 @@ def refused(address: Address) -> str:
     Raises:
         OSError: if nothing answers there.
     """
-    with connected(address, PATIENCE) as connection, connection.makefile("rwb") as stream:
+    with connected(address, TIMEOUT) as connection, connection.makefile("rwb") as stream:
         connection.settimeout(SHORT)
         try:
             with suppress(OSError, ValueError):
@@ -250,7 +250,7 @@ def ask(address: Address, *words: str | bytes) -> Any:
         OSError: if it does not answer.
         ServerError: if it answers with an error.
     """
-    with connected(address, PATIENCE) as connection, connection.makefile("rwb") as stream:
+    with connected(address, TIMEOUT) as connection, connection.makefile("rwb") as stream:
         return converse(stream, *words)
 
 

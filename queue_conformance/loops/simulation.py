@@ -36,7 +36,7 @@ BUSY = 10_000
 JUMPS = 60
 """How often time goes on at least before what looks again and again, after a sleep, is taken to be at rest."""
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds of virtual time that pass at least before that."""
 
 ENOUGH = 2000
@@ -282,7 +282,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 self._now = started if not timers else max(started, self._now)
                 return
             jumps += 1
-            if polling and jumps > JUMPS and self._now >= started + PATIENCE:
+            if polling and jumps > JUMPS and self._now >= started + TIMEOUT:
                 if sleepers is None:
                     sleepers = [timer for timer in timers if timer.when() <= until]
                 if jumps > ENOUGH or not any(sleeper is timer for sleeper in sleepers for timer in timers):

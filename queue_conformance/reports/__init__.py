@@ -15,7 +15,7 @@ from typing import Any
 from queue_conformance import __version__
 from queue_conformance.discovery.capabilities import apply_claims
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
-from queue_conformance.running.survey import Survey
+from queue_conformance.running.discovery import Discovery
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import Profile
@@ -49,7 +49,7 @@ class ImplementationReport:
         version: its package and the release of that, or ``""``.
         kind: what it is.
         profile: the contract that it was held to.
-        level: the level whose broken rules fail the run.
+        level: the level whose failed rules fail the run.
         settings: what it was built with, without secrets.
         claims: what its author claims.
         server: the server that it stores in, or ``""``.
@@ -89,18 +89,18 @@ class ImplementationReport:
                 counts[verdict.rule.level][verdict.verdict] += 1
         return counts
 
-    def broken(self, level: Level | str) -> list[RuleVerdict]:
-        """Return the broken rules of a level; provisional rules do not count.
+    def failed_rules(self, level: Level | str) -> list[RuleVerdict]:
+        """Return the failed rules of a level; provisional rules do not count.
 
         Raises:
             ValueError: if there is no such level.
         """
         level = Level(level)
-        return [v for v in self.verdicts if v.verdict is Verdict.BROKEN and v.rule.level is level and v.rule.counts]
+        return [v for v in self.verdicts if v.verdict is Verdict.FAILED and v.rule.level is level and v.rule.counts]
 
     def gates(self, verdict: RuleVerdict) -> bool:
-        """Whether a verdict fails the run: broken, of a rule that fails it at the required level, and not known to be."""
-        return verdict.verdict is Verdict.BROKEN and not verdict.known and verdict.rule.gates(self.level)
+        """Whether a verdict fails the run: failed, of a rule that fails it at the required level, and not known to be."""
+        return verdict.verdict is Verdict.FAILED and not verdict.known and verdict.rule.gates(self.level)
 
     @property
     def failed(self) -> bool:
@@ -140,7 +140,7 @@ class Report:
     """What came of a run.
 
     Attributes:
-        implementations: one report per implementation that could be examined.
+        implementations: one report per implementation that could be tested.
         errors: one line per implementation that could not.
         origin: where it comes from.
         gate: one line per entry of the baseline that fails the run, which says what to do.
@@ -151,7 +151,7 @@ class Report:
     errors: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
     gate: tuple[str, ...] = ()
-    mistakes: tuple[str, ...] = ()
+    internal_errors: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -160,7 +160,7 @@ class Report:
 
     @property
     def verdict(self) -> RunVerdict:
-        """The worst verdict of an implementation; INCONCLUSIVE where one could not be examined, or there is none."""
+        """The worst verdict of an implementation; INCONCLUSIVE where one could not be tested, or there is none."""
         found = {report.verdict for report in self.implementations}
         if self.errors or not found:
             found.add(RunVerdict.INCONCLUSIVE)
@@ -202,53 +202,54 @@ class Report:
 
 
 def report_on(
-    survey: Survey, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
+    discover: Discovery, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
 ) -> ImplementationReport:
-    """Combine a survey with what came of the checks.
+    """Combine a discovery with what came of the checks.
 
     Args:
-        survey: what the implementation is and offers.
-        results: what came of its checks; those of the survey itself are added.
+        discovery: what the implementation is and offers.
+        results: what came of its checks; those of the discovery itself are added.
         releases: the installed releases of libraries.
         name: what its author calls it.
-        level: the level whose broken rules fail the run.
+        level: the level whose failed rules fail the run.
     """
     # A distributed run finishes its checks in any order.
-    results = {result.check: result for result in [*survey.preflight, *sorted(results, key=lambda result: result.check)]}.values()
-    capabilities = apply_claims(survey.found, survey.claims)
-    secrets = Secrets(survey.settings, said=survey.path)
+    results = {result.check: result for result in [*discover.smoke, *sorted(results, key=lambda result: result.check)]}.values()
+    capabilities = apply_claims(discover.found, discover.claims)
+    secrets = Secrets(discover.settings, said=discover.path)
 
-    def judged(profile: Profile, observations: Iterable[Observation]) -> tuple[RuleVerdict, ...]:
-        verdicts = judge(survey.rules(profile), capabilities.names, releases, observations, survey.unusable)
+    def attributed(profile: Profile, observations: Iterable[Observation]) -> tuple[RuleVerdict, ...]:
+        verdicts = judge(discover.rules(profile), capabilities.names, releases, observations, discover.unusable)
         return tuple(map(secrets.verdict, verdicts))
 
-    mistaken = any(result.mistake or result.trouble for result in results)
-    verdicts = judged(survey.profile, (observation for result in results for observation in result.observations))
-    notes = [*survey.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
+    internal_error = any(result.internal_error or result.trouble for result in results)
+    verdicts = attributed(discover.profile, (observation for result in results for observation in result.observations))
+    notes = [*discover.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
     found = ImplementationReport(
-        name=name or survey.path,
-        path=survey.path,
-        version=survey.version,
-        kind=survey.kind,
-        profile=survey.profile,
+        name=name or discover.path,
+        path=discover.path,
+        version=discover.version,
+        kind=discover.kind,
+        profile=discover.profile,
         level=level,
-        settings=secrets.settings(survey.settings),
-        claims=survey.claims,
-        server=survey.server,
-        found=survey.kind.describe(survey.found) if survey.usable else "",
-        offers=survey.found.names,
-        stores=survey.found.stores,
+        settings=secrets.settings(discover.settings),
+        claims=discover.claims,
+        server=discover.server,
+        found=discover.kind.describe(discover.found) if discover.usable else "",
+        offers=discover.found.names,
+        stores=discover.found.stores,
         checks=tuple(_record(result) for result in results),
         notes=tuple(dict.fromkeys(map(secrets.text, notes))),
         verdicts=verdicts,
-        verdict=conclude(verdicts, mistaken=mistaken),
+        verdict=conclude(verdicts, internal_error=internal_error),
     )
-    if survey.also is None:
+    if discover.also is None:
         return found
     said = (result.observations if result.second is None else result.second for result in results)
-    verdicts = judged(survey.also, (observation for observations in said for observation in observations))
+    verdicts = attributed(discover.also, (observation for observations in said for observation in observations))
     return replace(
-        found, also=replace(found, profile=survey.also, verdicts=verdicts, verdict=conclude(verdicts, mistaken=mistaken))
+        found,
+        also=replace(found, profile=discover.also, verdicts=verdicts, verdict=conclude(verdicts, internal_error=internal_error)),
     )
 
 

@@ -70,7 +70,7 @@ def endpoint(report: Report) -> str:
 
 def _badge(report: Report) -> _Badge:
     found = report.implementations
-    if report.errors or report.mistakes or not found:
+    if report.errors or report.internal_errors or not found:
         return _Badge("error", _COLOURS[RunVerdict.NON_CONFORMANT], True)
     counts = Counter(one.verdict for one in found)
     present = [verdict for verdict in _COLOURS if counts[verdict]]
@@ -80,12 +80,12 @@ def _badge(report: Report) -> _Badge:
 
 def _message(found: ImplementationReport) -> str:
     """Return the verdict, and how many rules stand against a better one."""
-    must, should = len(found.broken(Level.MUST)), len(found.broken(Level.SHOULD))
+    must, should = len(found.failed_rules(Level.MUST)), len(found.failed_rules(Level.SHOULD))
     counts = found.counts()[Level.MUST]
     said = {
         RunVerdict.NON_CONFORMANT: f"{must} MUST",
-        RunVerdict.PARTIAL: f"{counts[Verdict.NOT_EXERCISED] + counts[Verdict.BLOCKED]} MUST not examined",
-        RunVerdict.CONFORMANT: f"{should} SHOULD broken" if should else "",
+        RunVerdict.PARTIAL: f"{counts[Verdict.NOT_COVERED] + counts[Verdict.BLOCKED]} MUST not tested",
+        RunVerdict.CONFORMANT: f"{should} SHOULD failed" if should else "",
         RunVerdict.INCONCLUSIVE: "",
     }[found.verdict]
     return f"{found.verdict} ({said})" if said else str(found.verdict)

@@ -16,16 +16,16 @@ from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 class Change(StrEnum):
     """What became of a rule, the worst first."""
 
-    NEWLY_BROKEN = "newly broken"
-    NO_LONGER_KEPT = "no longer kept"
-    NEWLY_KEPT = "newly kept"
+    NEWLY_FAILED = "newly failed"
+    NO_LONGER_PASSED = "no longer passed"
+    NEWLY_PASSED = "newly passed"
     OTHER = "changed"
     NEW = "new rule"
     GONE = "gone"
 
 
-WORSE = frozenset({Change.NEWLY_BROKEN, Change.NO_LONGER_KEPT})
-"""A rule that nothing examines any more is worse than one that is kept: silence must not pass for success."""
+WORSE = frozenset({Change.NEWLY_FAILED, Change.NO_LONGER_PASSED})
+"""A rule that nothing tests any more is worse than one that passes: silence must not pass for success."""
 
 _BEST_FIRST = (RunVerdict.CONFORMANT, RunVerdict.PARTIAL, RunVerdict.INCONCLUSIVE, RunVerdict.NON_CONFORMANT)
 
@@ -90,7 +90,7 @@ class Comparison:
         implementations: those in both.
         gone: the names of those that the new one lacks.
         added: those that the old one lacks.
-        errors: what only the new one says of implementations that could not be examined, and of the baseline.
+        errors: what only the new one says of implementations that could not be tested, and of the baseline.
     """
 
     implementations: tuple[ImplementationChange, ...]
@@ -117,12 +117,12 @@ def compare(old: Report, new: Report) -> Comparison:
     else:
         pairs = [(found, now[name]) for name, found in before.items() if name in now]
     matched = {found.name for pair in pairs for found in pair}
-    said = {*old.errors, *old.gate, *old.mistakes}
+    said = {*old.errors, *old.gate, *old.internal_errors}
     return Comparison(
         tuple(ImplementationChange(was, found, _rules(was, found)) for was, found in pairs),
         tuple(name for name in before if name not in matched),
         tuple(found for name, found in now.items() if name not in matched),
-        tuple(line for line in (*new.errors, *new.gate, *new.mistakes) if line not in said),
+        tuple(line for line in (*new.errors, *new.gate, *new.internal_errors) if line not in said),
     )
 
 
@@ -139,12 +139,12 @@ def _rules(old: ImplementationReport, new: ImplementationReport) -> tuple[RuleCh
 
 
 def _change(old: Verdict, new: Verdict) -> Change:
-    if new is Verdict.BROKEN:
-        return Change.NEWLY_BROKEN
-    if new is Verdict.KEPT:
-        return Change.NEWLY_KEPT
-    if old is Verdict.KEPT and new in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_EXERCISED):
-        return Change.NO_LONGER_KEPT
+    if new is Verdict.FAILED:
+        return Change.NEWLY_FAILED
+    if new is Verdict.PASSED:
+        return Change.NEWLY_PASSED
+    if old is Verdict.PASSED and new in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED):
+        return Change.NO_LONGER_PASSED
     return Change.OTHER
 
 
@@ -189,7 +189,7 @@ def _implementation(change: ImplementationChange, width: int) -> Iterator[str]:
     for rule in change.rules:
         if rule.change is Change.GONE:
             together.setdefault("gone", []).append(rule.verdict.rule.id)
-        elif rule.change is Change.NEW and rule.verdict.verdict is not Verdict.BROKEN:
+        elif rule.change is Change.NEW and rule.verdict.verdict is not Verdict.FAILED:
             together.setdefault(f"new, {rule.verdict.verdict}", []).append(rule.verdict.rule.id)
         else:
             yield from _rule(rule, width)
@@ -203,15 +203,16 @@ def _step(old: str, new: str) -> str:
 
 def _rule(change: RuleChange, width: int) -> Iterator[str]:
     verdict = change.verdict
-    was = f"was {change.old.verdict}" if change.old else ""
-    state = was if change.change in (Change.NEWLY_BROKEN, Change.NEWLY_KEPT) else f"{was}, is {verdict.verdict}".lstrip(", ")
+    state = f"{change.old.verdict} before" if change.old else str(verdict.verdict)
+    if change.old and change.change not in (Change.NEWLY_FAILED, Change.NEWLY_PASSED):
+        state += f", {verdict.verdict} now"
     known = f"; known: {verdict.known}" if verdict.known else ""
-    yield f"  {change.change:<16}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})"
+    yield f"  {change.change:<18}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})"
     said = verdict.reason
     if verdict.violation:
         said = verdict.violation.said
     if said:
-        yield from _wrapped(" " * 25 + said, width, " " * 27)
+        yield from _wrapped(" " * 27 + said, width, " " * 29)
 
 
 def _conclusion(comparison: Comparison) -> str:
@@ -220,9 +221,9 @@ def _conclusion(comparison: Comparison) -> str:
     parts.append(_counted(sum(change.verdict_fell for change in comparison.implementations), "verdict", "lower"))
     losses = sum(len(change.lost) for change in comparison.implementations)
     parts.append(_counted(losses, "capability", "lost").replace("capabilitys", "capabilities"))
-    parts.append(_counted(len(comparison.gone), "implementation", "not examined any more"))
+    parts.append(_counted(len(comparison.gone), "implementation", "not tested any more"))
     parts.append(_counted(len(comparison.errors), "new error", ""))
-    better = _counted(counts[Change.NEWLY_KEPT], "rule", Change.NEWLY_KEPT)
+    better = _counted(counts[Change.NEWLY_PASSED], "rule", Change.NEWLY_PASSED)
     if comparison.worse:
         return f"worse: {', '.join(filter(None, parts))}{f'; better: {better}' if better else ''}"
     if better:

@@ -1,4 +1,4 @@
-"""One broken rule, on one screen."""
+"""One failed rule, on one screen."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ STACK_LINES = 10
 
 
 def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = "") -> str:
-    """Return a broken rule as text of at most :data:`LINES` lines.
+    """Return a failed rule as text of at most :data:`LINES` lines.
 
     Args:
         rule: the rule.
-        violation: how it was broken.
+        violation: how it failed.
         width: columns of the terminal.
         script: how to get the script and all else.
     """
@@ -52,11 +52,11 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
 
 
 def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool = True) -> str:
-    """Return a broken rule as text, with all that is known.
+    """Return a failed rule as text, with all that is known.
 
     Args:
         rule: the rule.
-        violation: how it was broken.
+        violation: how it failed.
         width: columns of the terminal.
         script: whether the script stands at the end.
     """
@@ -92,7 +92,7 @@ _MARGIN = " " * 12
 
 def _title(rule: Rule) -> str:
     provisional = f", provisional: new in {rule.provisional}, fails no run yet" if rule.provisional else ""
-    return f"{rule.id}  {rule.level} broken{provisional}"
+    return f"{rule.id}  {rule.level} failed{provisional}"
 
 
 def cut(text: str, width: int) -> str:

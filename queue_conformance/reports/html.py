@@ -1,6 +1,6 @@
 """The report as one page for a browser, which needs no network: the verdicts first, then every rule.
 
-The fragment of its address names a rule (``#queue.pop.empty-none``), or a choice of rules (``#?verdict=broken&level=MUST``).
+The fragment of its address names a rule (``#queue.pop.empty-none``), or a choice of rules (``#?verdict=failed&level=MUST``).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def render(report: Report) -> str:
     parts = [
         f"<header>{head}{origin_facts(report.origin)}</header>",
         "<main>",
-        alarm("Not examined", report.errors),
-        alarm("Mistakes of the kit", report.mistakes),
+        alarm("Not tested", report.errors),
+        alarm("Internal errors", report.internal_errors),
         alarm("The baseline fails this run", report.gate),
         _overview(found, names) if len(found) > 1 else "",
         *(_about(one, "") for one in found if len(found) == 1),
@@ -68,13 +68,13 @@ def render(report: Report) -> str:
     return document(
         _title(report),
         "\n".join(filter(None, parts)),
-        None if report.errors or report.mistakes else worst(one.verdict for one in found),
+        None if report.errors or report.internal_errors else worst(one.verdict for one in found),
     )
 
 
 def _title(report: Report) -> str:
     found = report.implementations
-    verdict = "ERROR" if report.errors or report.mistakes else str(worst(one.verdict for one in found) or "")
+    verdict = "ERROR" if report.errors or report.internal_errors else str(worst(one.verdict for one in found) or "")
     names = ", ".join(one.name.rpartition(".")[2] for one in found)
     of = names if len(found) < 4 else plural(len(found), "implementation")
     return " – ".join(part for part in (verdict, of, "queue conformance") if part)
@@ -82,7 +82,7 @@ def _title(report: Report) -> str:
 
 def _headline(found: Sequence[ImplementationReport]) -> str:
     if not found:
-        return "Nothing could be examined"
+        return "Nothing could be tested"
     return f"{pill(found[0].verdict)} {dotted(found[0].name)}" if len(found) == 1 else tally(one.verdict for one in found)
 
 
@@ -90,20 +90,20 @@ def _overview(found: Sequence[ImplementationReport], names: Sequence[str]) -> st
     rows = []
     for one, name in zip(found, names, strict=True):
         counts = one.counts()
-        cells = "".join(_number(counts[level][Verdict.BROKEN], level) for level in (Level.MUST, Level.SHOULD))
+        cells = "".join(_number(counts[level][Verdict.FAILED], level) for level in (Level.MUST, Level.SHOULD))
         rows.append(
             f'<tr><th scope="row"><a href="#{name}">{dotted(one.name)}</a></th><td>{words(one.kind)}</td>'
             f"<td>{pill(one.verdict)}</td>{cells}</tr>"
         )
     head = "".join(f'<th scope="col">{title}</th>' for title in ("Implementation", "Kind", "Verdict"))
-    head += "".join(f'<th scope="col" class="number">{level} broken</th>' for level in (Level.MUST, Level.SHOULD))
+    head += "".join(f'<th scope="col" class="number">{level} failed</th>' for level in (Level.MUST, Level.SHOULD))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return f'<section class="overview" aria-label="Verdicts">{table}</section>'
 
 
-def _number(broken: int, level: Level) -> str:
-    marked = f" {css_of(Verdict.BROKEN, level)}" if broken else ""
-    return f'<td class="number{marked}" data-of="{level} broken">{broken}</td>'
+def _number(failed: int, level: Level) -> str:
+    marked = f" {css_of(Verdict.FAILED, level)}" if failed else ""
+    return f'<td class="number{marked}" data-of="{level} failed">{failed}</td>'
 
 
 def _value(verdict: RuleVerdict) -> str:
@@ -131,10 +131,10 @@ def _short(found: Sequence[ImplementationReport]) -> list[str]:
     return [text(name) if short.count(name) == 1 else dotted(one.name) for one, name in zip(found, short, strict=True)]
 
 
-_OFFERED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_EXERCISED, Verdict.KEPT, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_OFFERED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED, Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _STATES = (
-    (str(Verdict.BROKEN), SYMBOLS[Verdict.BROKEN], "broken"),
-    (KNOWN, SYMBOLS[Verdict.BROKEN], "broken, known"),
+    (str(Verdict.FAILED), SYMBOLS[Verdict.FAILED], "failed"),
+    (KNOWN, SYMBOLS[Verdict.FAILED], "failed, known"),
     *((str(verdict), SYMBOLS[verdict], str(verdict)) for verdict in _OFFERED),
 )
 """What the filter offers, in this order: the value, the symbol and the words."""
@@ -169,14 +169,14 @@ def _what(found: ImplementationReport) -> str:
 
 
 def _broken(found: ImplementationReport, prefix: str) -> str:
-    """Return links to the broken rules, the highest level first."""
-    broken = [verdict for level in Level for verdict in found.broken(level)]
+    """Return links to the failed rules, the highest level first."""
+    failed = [verdict for level in Level for verdict in found.failed_rules(level)]
     links = "".join(
         f'<li class="{css(v)}"><a href="#{prefix}{text(v.rule.id)}">{text(v.rule.id)}</a> '
         f"<small>{v.rule.level}{', known' if v.known else ''}</small></li>"
-        for v in broken
+        for v in failed
     )
-    return f'<ul class="jump" aria-label="Broken rules">{links}</ul>' if links else ""
+    return f'<ul class="jump" aria-label="Failed rules">{links}</ul>' if links else ""
 
 
 def _counts(found: ImplementationReport, name: str) -> str:
@@ -214,7 +214,7 @@ def _facts(found: ImplementationReport) -> str:
         ("Found", text(found.found)),
         ("Claimed", claims or "nothing"),
         ("Settings", settings),
-        ("Fails the run", f"a broken {' or '.join(dict.fromkeys([Level.MUST, found.level]))} rule"),
+        ("Fails the run", f"a failed {' or '.join(dict.fromkeys([Level.MUST, found.level]))} rule"),
     ]
     return f'<dl class="facts">{facts(pairs)}</dl>'
 
@@ -227,8 +227,8 @@ def _notes(found: ImplementationReport) -> str:
 
 
 def _group(title: str, verdicts: Sequence[RuleVerdict], name: str, prefix: str) -> str:
-    broken = sum(verdict.verdict is Verdict.BROKEN for verdict in verdicts)
-    said = plural(len(verdicts), "rule") + (f", {broken} broken" if broken else "")
+    failed = sum(verdict.verdict is Verdict.FAILED for verdict in verdicts)
+    said = plural(len(verdicts), "rule") + (f", {failed} failed" if failed else "")
     return (
         f'<section class="group" data-group><h3>{text(title)} <small>{said}</small></h3>'
         f"{''.join(_rule(verdict, name, prefix) for verdict in verdicts)}</section>"

@@ -1,4 +1,4 @@
-"""One broken rule as an issue for whoever wrote the class: Markdown for their tracker, with nothing of the kit but one line."""
+"""One failed rule as an issue for whoever wrote the class: Markdown for their tracker, with nothing of the kit but one line."""
 
 from __future__ import annotations
 

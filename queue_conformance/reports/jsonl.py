@@ -56,12 +56,12 @@ def records(report: Report) -> Iterator[dict[str, Any]]:
         yield {"type": "error", "message": error}
     for line in report.gate:
         yield {"type": "gate", "message": line}
-    for line in report.mistakes:
-        yield {"type": "mistake", "message": line}
+    for line in report.internal_errors:
+        yield {"type": "internal_error", "message": line}
     yield {
         "type": "footer",
         "implementations": len(report.implementations),
-        "errors": len(report.errors) + len(report.mistakes),
+        "errors": len(report.errors) + len(report.internal_errors),
         "failed": report.failed,
     }
 

@@ -25,7 +25,7 @@ def render(report: Report) -> str:
     root = ET.Element("testsuites", name=NAME)
     for found in report.implementations:
         root.append(_suite(report, found))
-    beside = {"implementation": report.errors, "baseline": report.gate, "mistake of the kit": report.mistakes}
+    beside = {"implementation": report.errors, "baseline": report.gate, "internal error": report.internal_errors}
     if any(beside.values()):
         cases = [_error(classname, line) for classname, lines in beside.items() for line in lines]
         suite = ET.SubElement(root, "testsuite", name=NAME, timestamp=report.origin.created)
@@ -65,7 +65,7 @@ def _suite(report: Report, found: ImplementationReport) -> ET.Element:
 def _case(found: ImplementationReport, verdict: RuleVerdict, seconds: float) -> ET.Element:
     rule = verdict.rule
     case = ET.Element("testcase", classname=_xml(found.name), name=rule.id, time=f"{seconds:.3f}")
-    if verdict.verdict is Verdict.KEPT:
+    if verdict.verdict is Verdict.PASSED:
         return case
     if verdict.violation is None:
         tag = "error" if verdict.verdict is Verdict.ERROR else "skipped"
@@ -74,14 +74,14 @@ def _case(found: ImplementationReport, verdict: RuleVerdict, seconds: float) -> 
     said = verdict.violation.said
     screen = failure.render(rule, verdict.violation)
     if found.gates(verdict):
-        _outcome(case, "failure", f"{rule.level} broken", said, screen)
+        _outcome(case, "failure", f"{rule.level} failed", said, screen)
     else:
         # As pytest does for an expected failure. A test case that passes, with the evidence in its output, would be green, and
         # GitLab does not show the output of those. GitLab shows the text of what is skipped, Jenkins and GitHub its message.
         provisional = f"provisional, new in {rule.provisional}" if rule.provisional else "does not fail this run"
         why_not = f"known: {verdict.known}" if verdict.known else provisional
-        message = f"{rule.level} broken, {why_not}: {said}"
-        _outcome(case, "skipped", f"{rule.level} broken", message, f"{message}\n\n{screen}")
+        message = f"{rule.level} failed, {why_not}: {said}"
+        _outcome(case, "skipped", f"{rule.level} failed", message, f"{message}\n\n{screen}")
     return case
 
 

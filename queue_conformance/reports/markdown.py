@@ -91,7 +91,7 @@ def _size(text: str) -> int:
 
 def _report(report: Report) -> Iterator[_Piece | str]:
     state = "passed"
-    if report.failed or report.errors or report.mistakes:
+    if report.failed or report.errors or report.internal_errors:
         state = "failed"
     elif report.inconclusive:
         state = "inconclusive"
@@ -101,8 +101,8 @@ def _report(report: Report) -> Iterator[_Piece | str]:
     for found in report.implementations:
         name = code(found.name).replace("|", r"\|")  # in a table, even code must not hold a bare one
         yield f"| {name} | **{found.verdict}** ({prose(why(found))}) |\n"
-    yield from _lines("Could not be examined", report.errors)
-    yield from _lines("Mistakes of the kit", report.mistakes)
+    yield from _lines("Could not be tested", report.errors)
+    yield from _lines("Internal errors", report.internal_errors)
     yield from _lines("The baseline must be changed", report.gate)
     for found in report.implementations:
         yield from _implementation(found)
@@ -124,21 +124,19 @@ def _implementation(found: ImplementationReport) -> Iterator[_Piece | str]:
     if found.also:
         yield f"\nHeld to the profile {found.profile}; {prose(second(found.also))}.\n"
     yield _counts(found)
-    broken = [verdict for verdict in found.verdicts if verdict.verdict is Verdict.BROKEN]
+    failed_rules = [verdict for verdict in found.verdicts if verdict.verdict is Verdict.FAILED]
     groups = {
-        "Broken, failing this run": [verdict for verdict in broken if found.gates(verdict)],
-        "Broken, not failing this run": [verdict for verdict in broken if not found.gates(verdict) and not verdict.known],
-        "Broken, and known to be": [verdict for verdict in broken if verdict.known],
+        "Failed, and failing this run": [verdict for verdict in failed_rules if found.gates(verdict)],
+        "Failed, tolerated by this run": [verdict for verdict in failed_rules if not found.gates(verdict) and not verdict.known],
+        "Failed, and known to": [verdict for verdict in failed_rules if verdict.known],
     }
     for rank, (title, verdicts) in enumerate(groups.items()):
         if verdicts:
             yield f"\n#### {title}\n"
-            yield from (_broken(verdict, rank) for verdict in verdicts)
-    unknown = [
-        verdict for verdict in found.verdicts if verdict.verdict in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_EXERCISED)
-    ]
+            yield from (_failed(verdict, rank) for verdict in verdicts)
+    unknown = [verdict for verdict in found.verdicts if verdict.verdict in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED)]
     if unknown:
-        title = f"{len(unknown)} {'rule was' if len(unknown) == 1 else 'rules were'} not examined"
+        title = f"{len(unknown)} {'rule was' if len(unknown) == 1 else 'rules were'} not tested"
         lines = [f"- `{v.rule.id}` {v.rule.level}: {v.verdict}, {prose(v.reason)}\n" for v in unknown]
         yield _Piece((f"\n{title}.\n", f"\n<details><summary>{title}</summary>\n\n{''.join(lines)}\n</details>\n"), len(groups))
 
@@ -148,15 +146,15 @@ def _counts(found: ImplementationReport) -> str:
     shown = [verdict for verdict in Verdict if any(counts[level][verdict] for level in Level)]
     rows = ["".join(f"| {cell} " for cell in ["", *shown]) + "|", "|---" + "|--:" * len(shown) + "|"]
     for level in Level:
-        known = sum(bool(verdict.known) for verdict in found.broken(level))
+        known = sum(bool(verdict.known) for verdict in found.failed_rules(level))
         cells = [str(counts[level][verdict] or "") for verdict in shown]
         if known:
-            cells[shown.index(Verdict.BROKEN)] += f" ({known} known)"
+            cells[shown.index(Verdict.FAILED)] += f" ({known} known)"
         rows.append("".join(f"| {cell} " for cell in [level, *cells]) + "|")
     return "\n" + "".join(f"{row}\n" for row in rows)
 
 
-def _broken(verdict: RuleVerdict, rank: int) -> _Piece:
+def _failed(verdict: RuleVerdict, rank: int) -> _Piece:
     rule = verdict.rule
     title = f"\n**`{rule.id}`** ({rule.level}{f', provisional: new in {rule.provisional}' if rule.provisional else ''})"
     said = f"{title}: {rule.sentence}\n\n"

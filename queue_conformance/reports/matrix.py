@@ -97,13 +97,13 @@ def render(reports: Sequence[Report]) -> str:
     columns = _columns(reports)
     tables = list(_tables(columns))
     rules = [rule for table in tables for rule in table.rules]
-    errors = [error for report in reports for error in (*report.errors, *report.mistakes)]
+    errors = [error for report in reports for error in (*report.errors, *report.internal_errors)]
     verdicts = [column.found.verdict for column in columns]
     details = "".join(_details(table, rule) for table in tables for rule in table.rules)
     parts = [
         f'<header><p class="kicker">Queue conformance</p><h1>{tally(verdicts)}</h1></header>',
         "<main>",
-        alarm("Not examined", errors),
+        alarm("Not tested", errors),
         filters(_facets(rules), len(rules)) if rules else "",
         _legend([verdict for column in columns for verdict in column.found.verdicts]),
         *map(_html, tables),
@@ -157,7 +157,7 @@ def _tables(columns: Sequence[_Column]) -> Iterator[_Table]:
 
 def _facets(rules: Iterable[Rule]) -> list[Facet]:
     return [
-        Facet("broken", "Broken", {"yes": "somewhere"}),
+        Facet("failed", "Failed", {"yes": "somewhere"}),
         Facet("differs", "Verdicts", {"yes": "that differ"}),
         levels(rule.level for rule in rules),
     ]
@@ -172,7 +172,7 @@ def _legend(verdicts: Sequence[RuleVerdict]) -> str:
     ]
     if any(verdict.known for verdict in verdicts):
         items.append(
-            ("broken known", f"{SYMBOLS[Verdict.BROKEN]}*", "broken, known: the baseline of the implementation expects it")
+            ("failed known", f"{SYMBOLS[Verdict.FAILED]}*", "failed, known: the baseline of the implementation expects it")
         )
     listed = "".join(f'<li class="{name}"><b aria-hidden="true">{symbol}</b> {said}</li>' for name, symbol, said in items)
     return f'<ul class="legend" aria-label="Legend">{listed}</ul>'
@@ -195,9 +195,9 @@ def _html(table: _Table) -> str:
 def _head(column: _Column) -> str:
     found = column.found
     counts = found.counts()
-    broken = ", ".join(f"{counts[level][Verdict.BROKEN]} {level}" for level in Level if counts[level][Verdict.BROKEN])
-    kept = sum(counts[level][Verdict.KEPT] for level in Level)
-    summary = f"{kept} kept" + (f"; broken: {broken}" if broken else "")
+    failed = ", ".join(f"{counts[level][Verdict.FAILED]} {level}" for level in Level if counts[level][Verdict.FAILED])
+    passed = sum(counts[level][Verdict.PASSED] for level in Level)
+    summary = f"{passed} passed" + (f"; failed: {failed}" if failed else "")
     said = "".join(f"<small>{text(fact)}</small>" for fact in (found.version, *column.facts) if fact)
     return f'<th scope="col"><b>{dotted(found.name)}</b>{said}{pill(found.verdict)}<small>{summary}</small></th>'
 
@@ -211,7 +211,7 @@ def _group(table: _Table, title: str, rules: Sequence[Rule]) -> str:
 def _row(table: _Table, rule: Rule) -> str:
     verdicts = [verdict and verdict.verdict for verdict in table.verdicts(rule)]
     marks = ' data-differs="yes"' if len(set(verdicts)) > 1 else ""
-    marks += ' data-broken="yes"' if Verdict.BROKEN in verdicts else ""
+    marks += ' data-failed="yes"' if Verdict.FAILED in verdicts else ""
     return (
         f'<tr data-item data-level="{rule.level}"{marks}><th scope="row" title="{text(rule.sentence)}"><div>'
         f'<a href="#{table.link(rule)}">{text(rule.id)}</a> <small>{rule.level}</small>'

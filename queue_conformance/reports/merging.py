@@ -1,4 +1,4 @@
-"""Several reports as one, such as those of jobs that examined one implementation each."""
+"""Several reports as one, such as those of jobs that tested one implementation each."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def merge(reports: Sequence[Report]) -> Report:
         implementations=tuple(found for report in reports for found in report.implementations),
         errors=tuple(dict.fromkeys(error for report in reports for error in report.errors)),
         origin=origin,
-        mistakes=tuple(dict.fromkeys(line for report in reports for line in report.mistakes)),
+        internal_errors=tuple(dict.fromkeys(line for report in reports for line in report.internal_errors)),
         gate=tuple(dict.fromkeys(line for report in reports for line in report.gate)),
     )

@@ -1,4 +1,4 @@
-"""Where a terminal shows each broken rule: once, with the shortest counterexample of all checks."""
+"""Where a terminal shows each failed rule: once, with the shortest counterexample of all checks."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Shown(NamedTuple):
 
 
 def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
-    """Return the broken rules in the order in which they are best mended: what gates, then what blocks most, known ones last."""
-    broken = [verdict for verdict in found.verdicts if verdict.violation]
-    return sorted(broken, key=lambda verdict: (bool(verdict.known), *_urgency(found, verdict)))
+    """Return the failed rules in the order in which they are best mended: what gates, then what blocks most, known ones last."""
+    failed_rules = [verdict for verdict in found.verdicts if verdict.violation]
+    return sorted(failed_rules, key=lambda verdict: (bool(verdict.known), *_urgency(found, verdict)))
 
 
 def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, int, int]:
@@ -43,7 +43,7 @@ def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, i
 
 
 def blocks(found: ImplementationReport, rule: Rule) -> int:
-    """Return how many rules could not be examined because one is broken."""
+    """Return how many rules could not be tested because one failed."""
     return sum(1 for v in found.verdicts if v.verdict is Verdict.BLOCKED and rule.id in re.findall(r"[\w.-]+", v.reason))
 
 
@@ -64,8 +64,12 @@ def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[in
 
     def key(number: int) -> tuple[bool, int, int]:
         name, result = failed[number]
-        broken = {observation.rule for observation in result.broken}
-        return result.check not in broken, min((ranks.get((name, rule), len(ranks)) for rule in broken), default=0), number
+        failed_rules = {observation.rule for observation in result.failed}
+        return (
+            result.check not in failed_rules,
+            min((ranks.get((name, rule), len(ranks)) for rule in failed_rules), default=0),
+            number,
+        )
 
     return sorted(range(len(failed)), key=key)
 
@@ -73,17 +77,17 @@ def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[in
 def place(
     report: Report, failed: Sequence[tuple[str, CheckResult]], draw: Callable[[ImplementationReport, RuleVerdict], str]
 ) -> tuple[list[Shown], dict[str, str]]:
-    """Distribute the broken rules over the checks that failed.
+    """Distribute the failed rules over the checks that failed.
 
-    A rule is shown where the check that bears its name failed, or else where the first check failed that saw it broken.
+    A rule is shown where the check that bears its name failed, or else where the first check failed that saw it fail.
 
     Args:
         report: what came of the run.
         failed: the checks that failed, in the order in which they are shown: the name of the implementation, and what came of it.
-        draw: returns a broken rule of an implementation as text.
+        draw: returns a failed rule of an implementation as text.
 
     Returns:
-        What is shown of each failed check; and by title the texts of the broken rules that no failed check saw, unless they are
+        What is shown of each failed check; and by title the texts of the failed rules that no failed check saw, unless they are
         known.
     """
     screens: dict[tuple[str, str], Shown] = {}
@@ -92,26 +96,26 @@ def place(
         for verdict in found.verdicts:
             key = found.name, verdict.rule.id
             if verdict.known:
-                text = f"{verdict.rule.id} is broken here too, as is known: {verdict.known}"
+                text = f"{verdict.rule.id} fails here too, as is known: {verdict.known}"
                 known[key] = Shown(text, text, again=True)
             elif one := verdict.violation:
                 screens[key] = Shown(draw(found, verdict), one.said)
-    seen = [list(dict.fromkeys((path, observation.rule) for observation in result.broken)) for path, result in failed]
+    seen = [list(dict.fromkeys((path, observation.rule) for observation in result.failed)) for path, result in failed]
     places: dict[tuple[str, str], int] = {}
-    for index, broken in enumerate(seen):
-        for key in broken:
+    for index, failed_rules in enumerate(seen):
+        for key in failed_rules:
             if key not in places or failed[index][1].check == key[1]:
                 places[key] = index
     shown = []
-    for index, broken in enumerate(seen):
-        mistake = failed[index][1].mistake
-        said = [Shown.line(f"the kit itself failed here: {mistake}")] if mistake else []
+    for index, failed_rules in enumerate(seen):
+        internal_error = failed[index][1].internal_error
+        said = [Shown.line(f"the kit itself failed here: {internal_error}")] if internal_error else []
         said += [Shown.line(failed[index][1].fault)] if failed[index][1].fault else []
-        for key in sorted(broken, key=known.__contains__):  # what is new comes first
+        for key in sorted(failed_rules, key=known.__contains__):  # what is new comes first
             if key in known or places[key] == index:
                 said.append(known.get(key) or screens[key])
             else:
-                text = f"{key[1]} is broken here too, as shown {'above' if places[key] < index else 'below'}"
+                text = f"{key[1]} fails here too, as shown {'above' if places[key] < index else 'below'}"
                 said.append(Shown(text, text, again=True))
         again = bool(said) and all(one.again for one in said)
         shown.append(Shown("\n\n".join(one.text for one in said), said[0].cause if said else "", again))

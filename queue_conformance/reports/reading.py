@@ -135,8 +135,8 @@ def _report(file: BinaryIO) -> Report:
     implementations = [record for record in found if isinstance(record, records.Implementation)]
     names = [record.implementation for record in implementations]
     errors = tuple(record.message for record in found if isinstance(record, records.Error))
-    mistakes = tuple(record.message for record in found if isinstance(record, records.Mistake))
-    if (footer.implementations, footer.errors) != (len(names), len(errors) + len(mistakes)):
+    internal_errors = tuple(record.message for record in found if isinstance(record, records.InternalError))
+    if (footer.implementations, footer.errors) != (len(names), len(errors) + len(internal_errors)):
         raise ReportError(f"records are missing, or there are too many: it does not hold what its footer counts; {_AGAIN}")
     if twice := _twice(names):
         raise ReportError(f"{twice} is in it twice: {_AGAIN}")
@@ -147,8 +147,8 @@ def _report(file: BinaryIO) -> Report:
                 raise ReportError(f"records of {record.implementation} have no implementation: {_AGAIN}")
             parts[record.implementation].append(record)
     gate = tuple(record.message for record in found if isinstance(record, records.Gate))
-    examined = tuple(_implementation(one, parts[one.implementation]) for one in implementations)
-    return Report(examined, errors, origin, gate, mistakes)
+    tested = tuple(_implementation(one, parts[one.implementation]) for one in implementations)
+    return Report(tested, errors, origin, gate, internal_errors)
 
 
 def _twice(names: Iterable[str]) -> str:

@@ -31,8 +31,8 @@ _Counts = Annotated[
 _Known = Annotated[
     RunVerdict,
     _about(
-        "CONFORMANT: no MUST rule is broken and all that apply were examined; PARTIAL: not all were; NON-CONFORMANT: one is "
-        "broken; INCONCLUSIVE: none was kept, so nothing is proven."
+        "CONFORMANT: no MUST rule failed and all that apply were tested; PARTIAL: not all were; NON-CONFORMANT: one is "
+        "broken; INCONCLUSIVE: none passed, so nothing is proven."
     ),
 ]
 _Implementation = Annotated[
@@ -42,22 +42,22 @@ _Implementation = Annotated[
         "The records of one implementation share it."
     ),
 ]
-_Expected = Annotated[str, _about("Of a broken rule: what it asks for, short.")]
-_Actual = Annotated[str, _about("Of a broken rule: what happened instead, short.")]
-_Operations = Annotated[tuple[str, ...], _about("Of a broken rule: what was done, one line of Python each.")]
+_Expected = Annotated[str, _about("Of a failed rule: what it asks for, short.")]
+_Actual = Annotated[str, _about("Of a failed rule: what happened instead, short.")]
+_Operations = Annotated[tuple[str, ...], _about("Of a failed rule: what was done, one line of Python each.")]
 _Script = Annotated[
     str,
-    _about("Of a broken rule: a stand-alone program that shows it. Its exit status is not zero as long as the rule is broken."),
+    _about("Of a failed rule: a stand-alone program that shows it. Its exit status is not zero as long as the rule failed."),
 ]
 _Cause = Annotated[
     str,
-    _about("Of a broken rule: the operation that failed, and how. Violations of a rule that differ in this are told apart."),
+    _about("Of a failed rule: the operation that failed, and how. Violations of a rule that differ in this are told apart."),
 ]
 _Program = Annotated[
     tuple[tuple[Any, ...], ...],
-    _about("Of a rule that a machine saw broken: the operations, as names and arguments, which can be played again."),
+    _about("Of a rule that a machine saw fail: the operations, as names and arguments, which can be played again."),
 ]
-_Stacks = Annotated[str, _about("Of a rule that was broken by a hang or a crash: where all threads were.")]
+_Stacks = Annotated[str, _about("Of a rule that failed by a hang or a crash: where all threads were.")]
 
 
 class _Record(Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True):
@@ -80,7 +80,7 @@ class Header(_Record, tag="header"):
 
 
 class Implementation(_Record, tag="implementation"):
-    """One implementation that was examined; the records of its checks and rules follow."""
+    """One implementation that was tested; the records of its checks and rules follow."""
 
     implementation: _Implementation
     path: Annotated[str, _about("The dotted path of its class.")]
@@ -88,7 +88,7 @@ class Implementation(_Record, tag="implementation"):
     kind: Annotated[_Name, _about("What it is, which decides how it is built and driven.")]
     profile: Annotated[_Name, _about("The contract that it was held to.")]
     level: Annotated[
-        Literal["MUST", "SHOULD"], _about("The level whose broken rules fail the run; those of MUST rules always do.")
+        Literal["MUST", "SHOULD"], _about("The level whose failed rules fail the run; those of MUST rules always do.")
     ]
     settings: Annotated[dict[str, Any], _about("What it was built with, by name; secrets are replaced by ***.")]
     claims: Annotated[dict[str, str], _about("What its author claims, by name.")]
@@ -105,7 +105,7 @@ class Implementation(_Record, tag="implementation"):
 
 
 class Check(_Record, tag="check"):
-    """What came of one check; a check examines one rule or several."""
+    """What came of one check; a check tests one rule or several."""
 
     implementation: _Implementation
     check: Annotated[str, _about("Its name: the id of its first rule, or a word such as machine.")]
@@ -135,8 +135,8 @@ class Rule(_Record, tag="rule"):
     verdict: Annotated[Verdict, _about("What is known of it.")]
     sentence: Annotated[str, _about("The rule itself, one sentence of Markdown.")]
     source: Annotated[str, _about("Where it comes from.")]
-    hints: Annotated[tuple[str, ...], _about("Where to look when it is broken.")] | UnsetType = UNSET
-    reason: Annotated[str, _about("Why, unless it is kept or broken.")] | UnsetType = UNSET
+    hints: Annotated[tuple[str, ...], _about("Where to look when it fails.")] | UnsetType = UNSET
+    reason: Annotated[str, _about("Why, unless it passed or failed.")] | UnsetType = UNSET
     provisional: (
         Annotated[
             _Minor,
@@ -145,8 +145,7 @@ class Rule(_Record, tag="rule"):
         | UnsetType
     ) = UNSET
     known: (
-        Annotated[str, _about("Why the author's baseline expects that it is broken; such a rule does not fail the run.")]
-        | UnsetType
+        Annotated[str, _about("Why the author's baseline expects that it fails; such a rule does not fail the run.")] | UnsetType
     ) = UNSET
     expected: _Expected | UnsetType = UNSET
     actual: _Actual | UnsetType = UNSET
@@ -155,15 +154,15 @@ class Rule(_Record, tag="rule"):
     cause: _Cause | UnsetType = UNSET
     program: _Program | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
-    others: Annotated[tuple[Evidence, ...], _about("Of a broken rule: what broke it from other causes.")] | UnsetType = UNSET
+    others: Annotated[tuple[Evidence, ...], _about("Of a failed rule: what broke it from other causes.")] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         needed, allowed = fields_of(self.verdict)
         for name in SOMETIMES:
             if (given := getattr(self, name) is not UNSET) and name not in allowed:
-                raise ValueError(f"a rule that is {self.verdict} has no field `{name}`")
+                raise ValueError(f"a rule whose verdict is {self.verdict} has no field `{name}`")
             if not given and name in needed:
-                raise ValueError(f"a rule that is {self.verdict} lacks the field `{name}`")
+                raise ValueError(f"a rule whose verdict is {self.verdict} lacks the field `{name}`")
 
 
 _EVIDENCE = ("expected", "actual", "operations", "script", "cause")
@@ -173,9 +172,9 @@ SOMETIMES = ("reason", "known", *_EVIDENCE, "program", "stacks", "others")
 
 def fields_of(verdict: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return which of these fields a verdict needs, and which it may have."""
-    if verdict is Verdict.BROKEN:
+    if verdict is Verdict.FAILED:
         return _EVIDENCE, SOMETIMES[1:]
-    reason = () if verdict is Verdict.KEPT else ("reason",)
+    reason = () if verdict is Verdict.PASSED else ("reason",)
     return reason, reason
 
 
@@ -190,7 +189,7 @@ class Also(_Record, tag="also"):
 
 
 class Error(_Record, tag="error"):
-    """An implementation that could not be examined."""
+    """An implementation that could not be tested."""
 
     message: Annotated[str, _about("Why, in one line.")]
 
@@ -201,7 +200,7 @@ class Gate(_Record, tag="gate"):
     message: Annotated[str, _about("What to do, in one line.")]
 
 
-class Mistake(_Record, tag="mistake"):
+class InternalError(_Record, tag="internal_error"):
     """The kit itself failed: what is known of the class is INCONCLUSIVE at best, and the exit status of the run is 3."""
 
     message: Annotated[str, _about("One line: what failed, and where.")]
@@ -211,13 +210,13 @@ class Footer(_Record, tag="footer"):
     """The last record. A file without it is incomplete, and must be refused."""
 
     implementations: Annotated[_Count, _about("The number of implementation records.")]
-    errors: Annotated[_Count, _about("The number of error records, and of mistakes of the kit.")]
+    errors: Annotated[_Count, _about("The number of error records, and of internal errors.")]
     failed: Annotated[
         bool, _about("Whether some implementation broke a rule that fails the run, or the baseline must be changed.")
     ]
 
 
-Record = Header | Implementation | Check | Rule | Also | Error | Gate | Mistake | Footer
+Record = Header | Implementation | Check | Rule | Also | Error | Gate | InternalError | Footer
 
 
 def checked(found: object) -> Record:

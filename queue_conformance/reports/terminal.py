@@ -15,13 +15,13 @@ from queue_conformance.reports.placement import blocks, most_urgent_first
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
-_ONE_BY_ONE = (Verdict.BROKEN, Verdict.NOT_EXERCISED)
+_ONE_BY_ONE = (Verdict.FAILED, Verdict.NOT_COVERED)
 _IN_GROUPS = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _COLOURS = {
-    Verdict.KEPT: "green",
-    Verdict.BROKEN: "red",
+    Verdict.PASSED: "green",
+    Verdict.FAILED: "red",
     Verdict.BLOCKED: "yellow",
-    Verdict.NOT_EXERCISED: "yellow",
+    Verdict.NOT_COVERED: "yellow",
     RunVerdict.CONFORMANT: "green",
     RunVerdict.PARTIAL: "yellow",
     RunVerdict.NON_CONFORMANT: "red",
@@ -49,7 +49,7 @@ def render(report: Report, width: int = 100, verbosity: int = 0) -> Iterator[Lin
     Args:
         report: what came of the run.
         width: columns of the terminal.
-        verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that are kept.
+        verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that passed.
     """
     for implementation in report.implementations:
         yield from _implementation(report, implementation, width, verbosity)
@@ -60,8 +60,8 @@ def render(report: Report, width: int = 100, verbosity: int = 0) -> Iterator[Lin
         yield Line(f"baseline: {line}", "red", True)
     for error in report.errors:
         yield Line(f"ERROR: {error}", "red", True)
-    for line in report.mistakes:
-        yield Line(f"MISTAKE OF THE KIT: {line}", "red", True)
+    for line in report.internal_errors:
+        yield Line(f"INTERNAL ERROR: {line}", "red", True)
 
 
 def _implementation(report: Report, found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
@@ -77,7 +77,7 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
     yield from _rules_of(found, width, verbosity)
     for level, counts in found.counts().items():
         if counts:
-            known = sum(1 for verdict in found.broken(level) if verdict.known)
+            known = sum(1 for verdict in found.failed_rules(level) if verdict.known)
             yield from map(Line, _wrapped(f"{level}: {_counted(counts, known)}", width, "  "))
     if provisional := Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts):
         yield from map(Line, _wrapped(f"provisional, in no count: {_counted(provisional)}", width, "  "))
@@ -91,25 +91,25 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
 
 
 def _table(implementations: Sequence[ImplementationReport]) -> Iterator[Line]:
-    """Yield a line for each of several implementations, below how many rules of each level are broken."""
-    yield Line(f"  {'':<14}  broken MUST  SHOULD", bold=True)
+    """Yield a line for each of several implementations, below how many rules of each level failed."""
+    yield Line(f"  {'':<14}  failed MUST  SHOULD", bold=True)
     for found in implementations:
-        broken = f"{len(found.broken(Level.MUST)):>13}{len(found.broken(Level.SHOULD)):>8}"
-        yield Line(f"  {found.verdict:<14}{broken}  {found.name}", _COLOURS[found.verdict])
+        failed_rules = f"{len(found.failed_rules(Level.MUST)):>13}{len(found.failed_rules(Level.SHOULD)):>8}"
+        yield Line(f"  {found.verdict:<14}{failed_rules}  {found.name}", _COLOURS[found.verdict])
     yield Line("")
 
 
 def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
-    """Yield what there is to say of single rules: in brief what is broken, and how much else is not known."""
+    """Yield what there is to say of single rules: in brief what fails, and how much else is not known."""
     if verbosity <= 0:
-        broken = most_urgent_first(found)
-        for verdict in broken:
+        failed_rules = most_urgent_first(found)
+        for verdict in failed_rules:
             yield from (line._replace(text=cut(line.text, width)) for line in _rule(verdict, 10**6))
-        if len(broken) > 1 and not broken[0].known:
-            blocked = blocks(found, broken[0].rule)
+        if len(failed_rules) > 1 and not failed_rules[0].known:
+            blocked = blocks(found, failed_rules[0].rule)
             also = f", which blocks {blocked} other{'s' if blocked > 1 else ''}" if blocked else ""
-            yield Line(f"  start with {broken[0].rule.id}{also}", bold=True)
-        for kind in (Verdict.NOT_EXERCISED, Verdict.ERROR, Verdict.BLOCKED):
+            yield Line(f"  start with {failed_rules[0].rule.id}{also}", bold=True)
+        for kind in (Verdict.NOT_COVERED, Verdict.ERROR, Verdict.BLOCKED):
             yield from (Line(cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
         if found.notes:
             yield Line(f"  notes: {len(found.notes)}, which -v shows")
@@ -117,7 +117,7 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterat
     for note in found.notes:
         yield from map(Line, _wrapped(f"note: {note}", width, "  "))
     for verdict in found.verdicts:
-        if verdict.verdict in _ONE_BY_ONE or (verbosity > 1 and verdict.verdict is Verdict.KEPT):
+        if verdict.verdict in _ONE_BY_ONE or (verbosity > 1 and verdict.verdict is Verdict.PASSED):
             yield from _rule(verdict, width)
     for kind in _IN_GROUPS:
         yield from map(Line, _groups(found, kind, width))
@@ -125,12 +125,12 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterat
 
 def _counted(counts: Counter[Verdict], known: int = 0) -> str:
     parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
-    return ", ".join(f"{part} ({known} known)" if known and part.endswith(Verdict.BROKEN) else part for part in parts)
+    return ", ".join(f"{part} ({known} known)" if known and part.endswith(Verdict.FAILED) else part for part in parts)
 
 
 def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
     rule = verdict.rule
-    state = verdict.verdict.upper() if verdict.verdict is Verdict.BROKEN else str(verdict.verdict)
+    state = verdict.verdict.upper() if verdict.verdict is Verdict.FAILED else str(verdict.verdict)
     said = verdict.reason
     if verdict.known:
         state, said = "known", verdict.known
@@ -138,7 +138,7 @@ def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
         said = verdict.violation.said
         said += "".join(f"; also {other.actual}" for other in verdict.violation.others)
     colour = _COLOURS.get(verdict.verdict, "")
-    if verdict.verdict is Verdict.BROKEN and (rule.level is not Level.MUST or not rule.counts or verdict.known):
+    if verdict.verdict is Verdict.FAILED and (rule.level is not Level.MUST or not rule.counts or verdict.known):
         colour = "yellow"
     text = f"  {state:<14}{rule.level:<7}{rule.id}{' (provisional)' if rule.provisional else ''}"
     if len(text) + len(said) + 2 <= width:
@@ -166,19 +166,19 @@ def second(also: ImplementationReport) -> str:
 
 def why(found: ImplementationReport) -> str:
     """Return why the verdict of a run is what it is."""
-    must, should = found.broken(Level.MUST), found.broken(Level.SHOULD)
+    must, should = found.failed_rules(Level.MUST), found.failed_rules(Level.SHOULD)
     said = {
         RunVerdict.CONFORMANT: _covered(found),
-        RunVerdict.PARTIAL: f"no MUST rule is broken, but not all could be examined; {_covered(found)}",
-        RunVerdict.NON_CONFORMANT: _broken(must),
-        RunVerdict.INCONCLUSIVE: "no MUST rule was kept, so nothing is proven",
+        RunVerdict.PARTIAL: f"no MUST rule failed, but not all could be tested; {_covered(found)}",
+        RunVerdict.NON_CONFORMANT: _failed(must),
+        RunVerdict.INCONCLUSIVE: "no MUST rule passed, so nothing is proven",
     }[found.verdict]
-    if found.verdict is RunVerdict.INCONCLUSIVE and found.counts()[Level.MUST][Verdict.KEPT]:
-        mistaken = any(verdict.verdict is Verdict.ERROR for verdict in found.verdicts)
-        said = f"{'the kit itself' if mistaken else 'something around the class'} failed, so nothing is proven"
+    if found.verdict is RunVerdict.INCONCLUSIVE and found.counts()[Level.MUST][Verdict.PASSED]:
+        internal_error = any(verdict.verdict is Verdict.ERROR for verdict in found.verdicts)
+        said = f"{'the kit itself' if internal_error else 'something around the class'} failed, so nothing is proven"
     if should:
         gates = ", which fails this run" if found.failed and not must else ""
-        said += f"; {_broken(should)}{gates}"
+        said += f"; {_failed(should)}{gates}"
     return said
 
 
@@ -204,11 +204,11 @@ def _covered(found: ImplementationReport) -> str:
     return "; ".join(filter(None, [", ".join(parts), f"{apply} of {len(must)} MUST rules apply"]))
 
 
-def _broken(verdicts: Sequence[RuleVerdict]) -> str:
-    """Say how many rules of a level are broken, and how many of them are known to be."""
+def _failed(verdicts: Sequence[RuleVerdict]) -> str:
+    """Say how many rules of a level failed, and how many of them are known to fail."""
     if not verdicts:
         return ""
-    text = f"{len(verdicts)} {verdicts[0].rule.level} rule{'s are' if len(verdicts) != 1 else ' is'} broken"
+    text = f"{len(verdicts)} {verdicts[0].rule.level} rule{'s' if len(verdicts) != 1 else ''} failed"
     known = sum(1 for verdict in verdicts if verdict.known)
     if known == len(verdicts):
         return f"{text}, {'all' if known > 1 else 'and'} known"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from queue_conformance import isolation
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
-from queue_conformance.isolation import Answer, FlightRecorder
+from queue_conformance.isolation import Answer, Watchdog
 
 TIMES = 3
 """How often a script is run at most: what threads or processes do to each other does not show each time."""
@@ -28,7 +28,7 @@ ALONE = "it failed after other programs, and not again when it was played alone 
 
 
 def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> CheckResult:
-    """Blame a check's broken rules only where their scripts fail alone.
+    """Blame a check's failed rules only where their scripts fail alone.
 
     Args:
         result: what came of the check.
@@ -36,22 +36,23 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
         directory: where scratch directories are made.
 
     Returns:
-        The same, where what does not fail alone is *not exercised*, and so is all that it blocked.
+        The same, where what does not fail alone is *not covered*, and so is all that it blocked.
     """
     observations = [_confirmed(observation, directory) for observation in result.observations]
     pairs = zip(result.observations, observations, strict=True)
-    doubted = [new.rule for old, new in pairs if old.outcome is not new.outcome]
-    if not doubted:
+    uncertain_rules = [new.rule for old, new in pairs if old.outcome is not new.outcome]
+    if not uncertain_rules:
         return replace(result, observations=tuple(observations))
     if first is not None and _fails_alone(first, directory):
-        doubted = [rule for rule in doubted if rule != first.rule]
+        uncertain_rules = [rule for rule in uncertain_rules if rule != first.rule]
         observations = [observation for observation in observations if observation.rule != first.rule]
-        observations.append(Observation(first.rule, Outcome.BROKEN, result.check, violation=first))
-    if not any(observation.outcome is Outcome.BROKEN for observation in observations):
-        observations = [_unblocked(observation, doubted) for observation in observations]
+        observations.append(Observation(first.rule, Outcome.FAILED, result.check, violation=first))
+    if not any(observation.outcome is Outcome.FAILED for observation in observations):
+        observations = [_unblocked(observation, uncertain_rules) for observation in observations]
     notes = result.notes
-    if doubted:
-        note = f"{result.check}: {', '.join(doubted)} did not fail again when it was played alone in a fresh process: not judged"
+    if uncertain_rules:
+        said = f"{', '.join(uncertain_rules)} did not fail again when it was played alone in a fresh process"
+        note = f"{result.check}: {said}: not judged"
         notes = (*notes, note)
     return replace(result, observations=tuple(observations), notes=notes)
 
@@ -62,14 +63,14 @@ def _confirmed(observation: Observation, directory: Path) -> Observation:
     shown = [one for one in observation.violation.others if _fails_alone(one, directory)]
     if shown:
         return replace(observation, violation=combined(replace(one, others=()) for one in shown))
-    return Observation(observation.rule, Outcome.NOT_EXERCISED, observation.check, ALONE)
+    return Observation(observation.rule, Outcome.NOT_COVERED, observation.check, ALONE)
 
 
-def _unblocked(observation: Observation, doubted: Sequence[str]) -> Observation:
+def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Observation:
     if observation.outcome is not Outcome.BLOCKED:
         return observation
-    reason = f"the check came no further than {', '.join(doubted)}: {ALONE}"
-    return replace(observation, outcome=Outcome.NOT_EXERCISED, reason=reason)
+    reason = f"the check came no further than {', '.join(uncertain_rules)}: {ALONE}"
+    return replace(observation, outcome=Outcome.NOT_COVERED, reason=reason)
 
 
 def _fails_alone(violation: Violation, directory: Path) -> bool:
@@ -82,8 +83,8 @@ def _fails(script: str, directory: Path) -> bool:
         file = Path(scratch) / "script.py"
         file.write_text(script, "utf-8")
 
-        def run(flight: FlightRecorder) -> bool:
-            flight.enter("the script", "")
+        def run(watchdog: Watchdog) -> bool:
+            watchdog.enter("the script", "")
             return _status(file) != 0
 
         ended = isolation.run(run, time_limit=TIME_LIMIT)

@@ -19,14 +19,14 @@ from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import (
     CheckResult,
     NotApplicable,
-    NotExercised,
+    NotCovered,
     Observation,
     Outcome,
-    RuleBroken,
+    RuleFailed,
     TooSlow,
     Violation,
     combined,
@@ -37,7 +37,7 @@ from queue_conformance.engine.registry import Check, make_driver, runner_of
 from queue_conformance.engine.sequences import Commands, decode
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
-from queue_conformance.isolation import Answer, Fatality, FlightRecorder, IsolatedError
+from queue_conformance.isolation import Abort, Answer, IsolatedError, Watchdog
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.faults import AtFault, blaming, fault_in
 from queue_conformance.running.surroundings import trouble
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Conditions:
+class RunConfig:
     """How checks are run.
 
     Attributes:
@@ -71,20 +71,20 @@ class Conditions:
     in_process: bool = False
     known: Sequence[Commands] = ()
     server: str = ""
-    opener: Callable[..., Any] | None = None
+    factory: Callable[..., Any] | None = None
     prepare: Callable[[Any], object] | None = None
     may_decline: bool = True
-    watch: Callable[[FlightRecorder], None] | None = None
+    watch: Callable[[Watchdog], None] | None = None
 
 
-def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions) -> CheckResult:
+def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], config: RunConfig) -> CheckResult:
     """Run one check; a machine plays each program that failed before too, in a process of its own.
 
     So a failure that was found once is found whatever is drawn now, and whatever the other programs do.
 
     Args:
         check: the check.
-        implementation: what it examines.
+        implementation: what it tests.
         rules: the rules that apply to the implementation, by id; the check says nothing of others.
         conditions: how it is run.
 
@@ -94,56 +94,56 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
     shown: set[str] = set()
 
     def run(program: Commands | None) -> CheckResult:
-        def examined(bench: Bench) -> tuple[CheckResult, Violation | None, bool]:
-            bench.replay = program
-            result = observe(check, bench, rules)
-            first = bench.violation(bench.first) if bench.first and bench.first.rule in rules else None
-            return result, first, needs_confirmation(bench, result)
+        def covered(context: CheckContext) -> tuple[CheckResult, Violation | None, bool]:
+            context.replay = program
+            result = observe(check, context, rules)
+            first = context.violation(context.first) if context.first and context.first.rule in rules else None
+            return result, first, needs_confirmation(context, result)
 
-        def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Fatality:
-            return isolation.twice(lambda: on_bench(implementation, conditions, examined))
+        def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Abort:
+            return isolation.twice(lambda: in_context(implementation, config, covered))
 
         try:
             ended = tried()
             if isinstance(ended, Answer) and ended.value[0].slow:
                 ended = tried()
         except IsolatedError as error:
-            return mistaken(check, rules, str(error).strip().splitlines()[-1], str(error))
+            return internal_error(check, rules, str(error).strip().splitlines()[-1], str(error))
         except LoadError as error:
             return faulty(check, rules, str(error))
         if isinstance(ended, Answer):
-            result, first, doubtful = ended.value
+            result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
-            return confirmed(result, first, conditions.directory) if doubtful else result
+            return confirmed(result, first, config.directory) if uncertain else result
         shorten = program is None and ended.owner not in shown
-        return fatal_result(check, implementation, rules, conditions, ended, shorten=shorten)
+        return fatal_result(check, implementation, rules, config, ended, shorten=shorten)
 
     def sound(program: Commands | None) -> CheckResult:
         try:
             result = run(program)
         except OSError as error:  # the kit could not even begin
-            return _troubled(check, rules, trouble(conditions.directory, str(error), implementation.server) or describe(error))
-        if not (result.broken or result.mistake):
+            return _troubled(check, rules, trouble(config.directory, str(error), implementation.server) or describe(error))
+        if not (result.failed or result.internal_error):
             return result
-        said = "\n".join(observation.violation.evidence for observation in result.broken if observation.violation)
-        line = trouble(conditions.directory, f"{said}\n{result.mistake}", implementation.server)
+        said = "\n".join(observation.violation.evidence for observation in result.failed if observation.violation)
+        line = trouble(config.directory, f"{said}\n{result.internal_error}", implementation.server)
         return _troubled(check, rules, line) if line else result
 
     again = []
-    for program in conditions.known if check.is_machine else ():
+    for program in config.known if check.is_machine else ():
         again.append(sound(program))
         if again[-1].fatal:
-            shown.update(observation.rule for observation in again[-1].broken)
+            shown.update(observation.rule for observation in again[-1].failed)
     return _merged(sound(None), again)
 
 
 def _troubled(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult:
     """Return what is known where something around the class failed: nothing of any rule."""
-    lost = tuple(Observation(name, Outcome.NOT_EXERCISED, check.name, line) for name in check.rules if name in rules)
+    lost = tuple(Observation(name, Outcome.NOT_COVERED, check.name, line) for name in check.rules if name in rules)
     return CheckResult(check.name, lost, finished=False, trouble=line)
 
 
-def _unhurried(result: CheckResult, before: Fatality | None) -> CheckResult:
+def _unhurried(result: CheckResult, before: Abort | None) -> CheckResult:
     """Return what came of a check, with a note if it had taken too long before."""
     if before is None:
         return result
@@ -154,62 +154,62 @@ def _unhurried(result: CheckResult, before: Fatality | None) -> CheckResult:
 
 def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
     """Add what replayed programs broke to what came of a check; of each rule the shortest evidence is kept."""
-    broken: dict[str, Observation] = {}
-    for observation in [*(o for replayed in again for o in replayed.broken), *result.broken]:
-        known = broken.get(observation.rule, observation)
+    failed_rules: dict[str, Observation] = {}
+    for observation in [*(o for replayed in again for o in replayed.failed), *result.failed]:
+        known = failed_rules.get(observation.rule, observation)
         shown = [found.violation for found in (known, observation) if found.violation]
-        broken[observation.rule] = replace(observation, violation=combined(shown))
-    others = [observation for observation in result.observations if observation.rule not in broken]
+        failed_rules[observation.rule] = replace(observation, violation=combined(shown))
+    others = [observation for observation in result.observations if observation.rule not in failed_rules]
     fatal = result.fatal or any(replayed.fatal for replayed in again)
-    failed = next((one for one in (result, *again) if one.mistake), result)
+    failed = next((one for one in (result, *again) if one.internal_error), result)
     return replace(
         result,
-        observations=(*broken.values(), *others),
+        observations=(*failed_rules.values(), *others),
         fatal=fatal,
-        mistake=failed.mistake,
+        internal_error=failed.internal_error,
         traceback=failed.traceback,
     )
 
 
-def needs_confirmation(bench: Bench, result: CheckResult) -> bool:
+def needs_confirmation(context: CheckContext, result: CheckResult) -> bool:
     """Whether a failure may be due to what came before it in this process, and a script, which runs alone, can show it."""
-    return bench.earlier > 0 and bench.isolated and bool(result.broken) and not bench.driver.missing
+    return context.earlier > 0 and context.isolated and bool(result.failed) and not context.driver.missing
 
 
-def on_bench(implementation: Implementation, conditions: Conditions, function: Callable[[Bench], T]) -> Answer[T] | Fatality:
-    """Call a function with a bench, in a process and a directory of its own.
+def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
+    """Call a function with a context, in a process and a directory of its own.
 
     Args:
-        implementation: what the bench is for.
+        implementation: what the context is for.
         conditions: how it is run.
         function: what to call; its result must be picklable.
     """
-    with tempfile.TemporaryDirectory(dir=conditions.directory, ignore_cleanup_errors=True) as directory:
+    with tempfile.TemporaryDirectory(dir=config.directory, ignore_cleanup_errors=True) as directory:
 
-        def alone(flight: FlightRecorder) -> T:
+        def alone(watchdog: Watchdog) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
             os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
-            opener = conditions.opener if implementation.hooked else None
-            opened = replace(implementation, opener=opener, prepare=conditions.prepare)
+            factory = config.factory if implementation.hooked else None
+            opened = replace(implementation, factory=factory, prepare=config.prepare)
             sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
             with chdir(directory), served(opened, Path(directory)) as (reached, backend):
-                bench = Bench(
+                context = CheckContext(
                     reached,
                     Path(directory),
-                    flight,
-                    conditions.seed,
-                    conditions.examples,
+                    watchdog,
+                    config.seed,
+                    config.examples,
                     backend=backend,
-                    isolated=process.AVAILABLE and not conditions.in_process,
-                    time_limit=conditions.time_limit,
+                    isolated=process.AVAILABLE and not config.in_process,
+                    time_limit=config.time_limit,
                     moves=True,
                 )
-                return function(bench)
+                return function(context)
 
-        return run_blaming(implementation.path, alone, conditions)
+        return run_blaming(implementation.path, alone, config)
 
 
-def run_blaming(path: str, function: Callable[[FlightRecorder], T], conditions: Conditions) -> Answer[T] | Fatality:
+def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig) -> Answer[T] | Abort:
     """Run a function in a process of its own.
 
     Args:
@@ -222,17 +222,17 @@ def run_blaming(path: str, function: Callable[[FlightRecorder], T], conditions: 
         IsolatedError: if the function raised otherwise.
     """
 
-    def blamed(flight: FlightRecorder) -> T | AtFault:
+    def attributed(watchdog: Watchdog) -> T | AtFault:
         try:
             with blaming(path):
-                return function(flight)
+                return function(watchdog)
         except AtFault as fault:
             return fault
 
-    how = {"time_limit": conditions.time_limit, "in_process": conditions.in_process, "watch": conditions.watch}
-    ended = isolation.run(blamed, **how)  # type: ignore[arg-type]
+    how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch}
+    ended = isolation.run(attributed, **how)  # type: ignore[arg-type]
     if isinstance(ended, Answer) and isinstance(ended.value, AtFault):
-        raise LoadError(f"{path} cannot be examined: it {ended.value}")
+        raise LoadError(f"{path} cannot be tested: it {ended.value}")
     return ended  # type: ignore[return-value]
 
 
@@ -254,56 +254,56 @@ def served(implementation: Implementation, directory: Path) -> Iterator[tuple[Im
         yield replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)}), backend
 
 
-def observe(check: Check, bench: Bench, rules: Mapping[str, Rule]) -> CheckResult:
-    """Run a check on a bench and collect what it says of rules."""
-    finished, silent, reason = False, Outcome.NOT_EXERCISED, "the check never came to the point"
+def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> CheckResult:
+    """Run a check on a context and collect what it says of rules."""
+    finished, silent, reason = False, Outcome.NOT_COVERED, "the check never came to the point"
     failed: CheckResult | None = None
     slow = False
     try:
         try:
-            check.function(bench)
+            check.function(context)
             finished = True
         except OperationRaised as raised:
-            bench.keep(bench.unexpected(raised))
-        if finished and bench.broken:
-            reason = f"the check came no further than {', '.join(bench.broken)}"
-    except (NotExercised, TakesTooLong) as skipped:
+            context.keep(context.unexpected(raised))
+        if finished and context.failed:
+            reason = f"the check came no further than {', '.join(context.failed)}"
+    except (NotCovered, TakesTooLong) as skipped:
         finished, reason, slow = True, str(skipped), isinstance(skipped, TooSlow)
-        bench.examined.clear()
+        context.covered.clear()
     except (Flaky, TimeoutError) as error:
         finished, reason, slow = True, f"the kit could not tell, for this machine was busy: {describe(error)}", True
-        bench.examined.clear()
+        context.covered.clear()
     except NotApplicable as skipped:
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
-    except RuleBroken as failure:
-        bench.keep(failure)
+    except RuleFailed as failure:
+        context.keep(failure)
     except Exception as error:
-        if fault := fault_in(error, bench.implementation.path):
+        if fault := fault_in(error, context.implementation.path):
             raise AtFault(fault) from error
         frame = traceback.extract_tb(error.__traceback__)[-1]
         line = f"{describe(error, 300)} ({frame.filename}, line {frame.lineno})"
-        failed = mistaken(check, rules, line, traceback.format_exc())
+        failed = internal_error(check, rules, line, traceback.format_exc())
     observations = [
-        Observation(name, Outcome.BROKEN, check.name, violation=bench.violation(failure))
-        for name, failure in bench.broken.items()
+        Observation(name, Outcome.FAILED, check.name, violation=context.violation(failure))
+        for name, failure in context.failed.items()
         if name in rules
     ]
     if failed is not None:
-        others = (observation for observation in failed.observations if observation.rule not in bench.broken)
-        return replace(failed, observations=(*observations, *others), notes=tuple(bench.notes))
+        others = (observation for observation in failed.observations if observation.rule not in context.failed)
+        return replace(failed, observations=(*observations, *others), notes=tuple(context.notes))
     for name in check.rules:
-        if name not in rules or name in bench.broken:
+        if name not in rules or name in context.failed:
             continue
         if not finished:
-            observations.append(blocked(name, check, bench.broken))
-        elif bench.examined[name]:
-            observations.append(Observation(name, Outcome.KEPT, check.name))
+            observations.append(blocked(name, check, context.failed))
+        elif context.covered[name]:
+            observations.append(Observation(name, Outcome.PASSED, check.name))
         else:
             observations.append(Observation(name, silent, check.name, reason))
-    return CheckResult(check.name, tuple(observations), tuple(bench.notes), finished=finished, slow=slow)
+    return CheckResult(check.name, tuple(observations), tuple(context.notes), finished=finished, slow=slow)
 
 
-def mistaken(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:
+def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:
     """Return what is known when the kit itself fails in a check: nothing of any of its rules.
 
     Args:
@@ -312,9 +312,9 @@ def mistaken(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> 
         line: how it failed.
         trace: the traceback.
     """
-    reason = f"the kit failed in the check {check.name}, which is a mistake of the kit"
+    reason = f"the kit failed in the check {check.name}, which is an internal error"
     observations = tuple(Observation(name, Outcome.ERROR, check.name, reason) for name in check.rules if name in rules)
-    return CheckResult(check.name, observations, finished=False, mistake=line, traceback=trace)
+    return CheckResult(check.name, observations, finished=False, internal_error=line, traceback=trace)
 
 
 def faulty(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult:
@@ -324,7 +324,7 @@ def faulty(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult:
 
 
 def blocked(rule: str, check: Check, by: Iterable[str]) -> Observation:
-    """Return the observation that a check could not examine a rule because of other ones."""
+    """Return the observation that a check could not test a rule because of other ones."""
     return Observation(rule, Outcome.BLOCKED, check.name, f"blocked by {', '.join(by)}")
 
 
@@ -341,21 +341,21 @@ def fatal_result(
     check: Check,
     implementation: Implementation,
     rules: Mapping[str, Rule],
-    conditions: Conditions,
-    fatality: Fatality,
+    config: RunConfig,
+    abort: Abort,
     *,
     shorten: bool = True,
 ) -> CheckResult:
-    """Turn a hang, an exit or a crash into the broken rule of the operation that was in flight."""
-    if shorten and not fatality.between and fatality.program and fatality.program != "[]":
-        fatality = _shorten(implementation, conditions, fatality)
-    rule = fatality.owner if fatality.owner in rules else next(name for name in check.rules if name in rules)
-    violation = fatal_violation(implementation, conditions, rule, fatality)
-    observations = [Observation(rule, Outcome.BROKEN, check.name, violation=violation)]
+    """Turn a hang, an exit or a crash into the failed rule of the operation that was in flight."""
+    if shorten and not abort.between and abort.program and abort.program != "[]":
+        abort = _shorten(implementation, config, abort)
+    rule = abort.owner if abort.owner in rules else next(name for name in check.rules if name in rules)
+    violation = fatal_violation(implementation, config, rule, abort)
+    observations = [Observation(rule, Outcome.FAILED, check.name, violation=violation)]
     for name in check.rules:
         if name in rules and name != rule:
-            # What a machine could not finish may have been examined by a check of its own.
-            lost = Observation(name, Outcome.NOT_EXERCISED, check.name, f"the check came no further than {rule}")
+            # What a machine could not finish may have been tested by a check of its own.
+            lost = Observation(name, Outcome.NOT_COVERED, check.name, f"the check came no further than {rule}")
             observations.append(blocked(name, check, [rule]) if check.name in rules else lost)
     return CheckResult(check.name, tuple(observations), fatal=True, finished=False)
 
@@ -364,26 +364,26 @@ _LIMIT = re.compile(r" (within|for) [\d.e+]+ s$")
 """What is another one where other limits are given."""
 
 
-def fatal_violation(implementation: Implementation, conditions: Conditions, rule: str, fatality: Fatality) -> Violation:
+def fatal_violation(implementation: Implementation, config: RunConfig, rule: str, abort: Abort) -> Violation:
     """Return the evidence of a hang, an exit or a crash."""
-    steps = list(fatality.steps)
+    steps = list(abort.steps)
     operation = steps[-1] if steps else "the check"
-    with tempfile.TemporaryDirectory(dir=conditions.directory) as directory:
-        driver = make_driver(implementation, Path(directory), Recorder(FlightRecorder()))
+    with tempfile.TemporaryDirectory(dir=config.directory) as directory:
+        driver = make_driver(implementation, Path(directory), Recorder(Watchdog()))
         sentence = load()[rule].sentence
         block = operation[: len(operation) - len(operation.lstrip())]  # in which it was in flight
-        guarded = (f"{block}{line}" for line in _guarded(operation.lstrip(), fatality))
+        guarded = (f"{block}{line}" for line in _guarded(operation.lstrip(), abort))
         lines = [*steps[:-1], *guarded] if steps else []
         script = driver.script(f"{rule}: {sentence}", lines, filesystem)
     return Violation(
         rule=rule,
         expected="an answer",
-        actual=f"{operation.partition(' = ')[2] or operation.strip()} {fatality.how}",
+        actual=f"{operation.partition(' = ')[2] or operation.strip()} {abort.how}",
         operations=tuple(steps),
         script=script,
-        program=tuple(decode(fatality.program)) if fatality.program else None,
-        stacks=own_frames(fatality.stacks),
-        cause=f"{operation_of(operation) or 'the check'} {_LIMIT.sub('', fatality.how)}",
+        program=tuple(decode(abort.program)) if abort.program else None,
+        stacks=own_frames(abort.stacks),
+        cause=f"{operation_of(operation) or 'the check'} {_LIMIT.sub('', abort.how)}",
     )
 
 
@@ -393,9 +393,9 @@ def left_note(ended: Answer[Any]) -> list[str]:
     return [f"it leaves processes behind, which nothing but the end of the check ends: {names}"] if names else []
 
 
-def _guarded(operation: str, fatality: Fatality) -> list[str]:
+def _guarded(operation: str, abort: Abort) -> list[str]:
     """Return lines of a script that fail if an operation hangs, ends the interpreter, or comes back in two processes."""
-    if fatality.twice:
+    if abort.twice:
         return [
             "process = os.getpid()",
             "with suppress(Exception):",
@@ -405,7 +405,7 @@ def _guarded(operation: str, fatality: Fatality) -> list[str]:
             "with suppress(ChildProcessError):",
             "    assert os.waitstatus_to_exitcode(os.wait()[1]) != 77, 'the operation came back in two processes'",
         ]
-    if fatality.hung:
+    if abort.hung:
         return [
             "faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1",
             "with suppress(Exception):",
@@ -432,23 +432,23 @@ def own_frames(stacks: str) -> str:
     return "\n".join(lines)
 
 
-def _shorten(implementation: Implementation, conditions: Conditions, fatality: Fatality) -> Fatality:
+def _shorten(implementation: Implementation, config: RunConfig, abort: Abort) -> Abort:
     """Leave out operations of a program as long as it still ends in the same way."""
-    time_limit = min(REPLAY_LIMIT, conditions.time_limit)
-    limited = Conditions(conditions.directory, conditions.seed, time_limit=time_limit, watch=conditions.watch)
-    best, how = fatality, fatality
+    time_limit = min(REPLAY_LIMIT, config.time_limit)
+    limited = RunConfig(config.directory, config.seed, time_limit=time_limit, watch=config.watch)
+    best, how = abort, abort
     replays = REPLAYS
 
     def ends(program: Commands) -> bool:
         nonlocal best, replays
         replays -= 1
-        ended = on_bench(implementation, limited, lambda bench: runner_of(bench).passes(program))
+        ended = in_context(implementation, limited, lambda context: runner_of(context).passes(program))
         if isinstance(ended, Answer) or ended.owner != how.owner:
             return False
         best = ended
         return True
 
-    operations = decode(fatality.program)
+    operations = decode(abort.program)
     size = max(1, len(operations) // 2)
     while size and replays > 0:
         start = len(operations)
@@ -458,4 +458,4 @@ def _shorten(implementation: Implementation, conditions: Conditions, fatality: F
                 operations = shorter
             start -= size
         size //= 2
-    return Fatality(fatality.how, best.hung, best.stacks, best.owner, best.steps, best.program)
+    return Abort(abort.how, best.hung, best.stacks, best.owner, best.steps, best.program)

@@ -15,33 +15,31 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.process import TICK
 from queue_conformance.engine.registry import Check, checks_of
-from queue_conformance.flight import FlightRecorder
-from queue_conformance.isolation import FIRST, Fatality
-from queue_conformance.running.execution import Conditions, execute, fatal_result
+from queue_conformance.isolation import FIRST, Abort
+from queue_conformance.running.execution import RunConfig, execute, fatal_result
 from queue_conformance.specification import Rule
 from queue_conformance.stopwatch import Stopwatch
+from queue_conformance.watchdog import Watchdog
 
-Asked = tuple[str, Implementation, Mapping[str, Rule], Conditions]
+Asked = tuple[str, Implementation, Mapping[str, Rule], RunConfig]
 
 
-def execute_in_spawned(
-    check: Check, implementation: Implementation, rules: Mapping[str, Rule], conditions: Conditions
-) -> CheckResult:
+def execute_in_spawned(check: Check, implementation: Implementation, rules: Mapping[str, Rule], config: RunConfig) -> CheckResult:
     """Run one check in a spawned process; as :func:`~queue_conformance.running.execution.execute` otherwise.
 
     What another process cannot import runs in this one, without protection.
     """
-    if not implementation.importable or conditions.opener or conditions.prepare:
-        return execute(check, implementation, rules, replace(conditions, in_process=True))
+    if not implementation.importable or config.factory or config.prepare:
+        return execute(check, implementation, rules, replace(config, in_process=True))
     global _spawned
     if _spawned is None:
         _spawned = Spawned()
-    asked = check.name, implementation, rules, replace(conditions, in_process=True, watch=None)
-    ended = _spawned.ask(asked, conditions)
+    asked = check.name, implementation, rules, replace(config, in_process=True, watch=None)
+    ended = _spawned.ask(asked, config)
     if isinstance(ended, CheckResult):
         return ended
     _spawned = None  # what hangs, or is dead, runs no other check
-    return fatal_result(check, implementation, rules, conditions, ended, shorten=False)
+    return fatal_result(check, implementation, rules, config, ended, shorten=False)
 
 
 class Spawned:
@@ -51,37 +49,37 @@ class Spawned:
         context = multiprocessing.get_context("spawn")
         with tempfile.NamedTemporaryFile(prefix="queue-conformance-", delete=False) as file:
             self._file = Path(file.name)
-        self._flight = FlightRecorder(self._file)
-        self._flight.tell(FIRST)
+        self._watchdog = Watchdog(self._file)
+        self._watchdog.tell(FIRST)
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, self._file, sys.path), daemon=True)
         self._process.start()
         theirs.close()
 
-    def ask(self, asked: Asked, conditions: Conditions) -> CheckResult | Fatality:
+    def ask(self, asked: Asked, config: RunConfig) -> CheckResult | Abort:
         """Run a check; where that takes too long, or ends the process, say how, and end it."""
-        watch: Callable[[FlightRecorder], None] = conditions.watch or (lambda flight: None)
-        self._flight.reset()
-        clock = Stopwatch(self._process.pid or 0, self._flight.now)
+        watch: Callable[[Watchdog], None] = config.watch or (lambda watchdog: None)
+        self._watchdog.reset()
+        clock = Stopwatch(self._process.pid or 0, self._watchdog.now)
         self._connection.send(asked)
         try:
             while not self._connection.poll(TICK):
-                self._flight.tell(clock.look())
-                watch(self._flight)
-                if isolation.overdue(self._flight, conditions.time_limit):
-                    return self._end("", conditions)
+                self._watchdog.tell(clock.look())
+                watch(self._watchdog)
+                if isolation.overdue(self._watchdog, config.time_limit):
+                    return self._end("", config)
             result: CheckResult = self._connection.recv()
             return result
         except EOFError:
             self._process.join()
-            return self._end(f"ended the interpreter with status {self._process.exitcode}", conditions)
+            return self._end(f"ended the interpreter with status {self._process.exitcode}", config)
 
-    def _end(self, how: str, conditions: Conditions) -> Fatality:
+    def _end(self, how: str, config: RunConfig) -> Abort:
         self._process.terminate()
         self._process.join()
         self._connection.close()
-        found = isolation.fatality(self._flight, how, conditions.time_limit)
-        self._flight.close()
+        found = isolation.abort(self._watchdog, how, config.time_limit)
+        self._watchdog.close()
         self._file.unlink(missing_ok=True)
         return found
 
@@ -92,11 +90,11 @@ _spawned: Spawned | None = None
 def _serve(connection: Connection, file: Path, path: list[str]) -> None:
     """Run the checks that are asked for, until nobody asks any more."""
     sys.path[:] = path
-    isolation.watched_by = FlightRecorder(file)
+    isolation.watched_by = Watchdog(file)
     while True:
         try:
-            name, implementation, rules, conditions = connection.recv()
+            name, implementation, rules, config = connection.recv()
         except EOFError:
             return
         check = next(check for check in checks_of(implementation.kind) if check.name == name)
-        connection.send(execute(check, implementation, rules, conditions))
+        connection.send(execute(check, implementation, rules, config))

@@ -44,7 +44,7 @@ def trouble(directory: Path, said: str, server: str = "") -> str:
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(1 << 20))
-        isolation.run(lambda flight: None, time_limit=60.0)
+        isolation.run(lambda watchdog: None, time_limit=60.0)
     except OSError as error:
         return _advice(error.errno or 0, directory) or f"the system refuses what the kit needs: {error}"
     except isolation.IsolatedError:

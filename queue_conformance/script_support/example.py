@@ -1,4 +1,4 @@
-"""Spiders and requests to examine queues with.
+"""Spiders and requests to test queues with.
 
 Scripts quote the definitions that they need from this file word by word, so each one stands on its own and is short: it
 uses nothing but Scrapy and other names of this file, and has no annotations.

@@ -44,14 +44,14 @@ def push_all(queue, numbers):
         queue.push(Request(url))
 
 
-def consume(queue, wanted=(), patience=2.0):
+def consume(queue, wanted=(), timeout=2.0):
     """Pop until nothing is left, and for a while where a wanted URL has not come; return those that came."""
-    came, end = [], time.monotonic() + patience
+    came, end = [], time.monotonic() + timeout
     while len(came) < 1000:
         request = queue.pop()
         if request is not None:
             came.append(request.url)
-            end = time.monotonic() + patience
+            end = time.monotonic() + timeout
         elif time.monotonic() > end or (len(queue) == 0 and set(wanted) <= set(came)):
             break
         else:
@@ -84,7 +84,7 @@ class Watched:
         return self.timed(len, self.queue)
 
 
-def push_and_consume(open_queue, numbers, patience, barrier):
+def push_and_consume(open_queue, numbers, timeout, barrier):
     """Push requests with these numbers one by one, and pop after each until nothing is left.
 
     Returns the URLs that came and the longest time without an operation, or what was raised.
@@ -97,7 +97,7 @@ def push_and_consume(open_queue, numbers, patience, barrier):
             queue.push(Request(url))
             if (request := queue.pop()) is not None:
                 came.append(request.url)
-        came += consume(queue, (), patience)
+        came += consume(queue, (), timeout)
         queue.close()
         return came, queue.stall
     except Exception as error:
@@ -112,13 +112,13 @@ def is_picklable(value):
         return False
 
 
-def side_by_side(open_queue, first, each, patience=2.0):
+def side_by_side(open_queue, first, each, timeout=2.0):
     """Let four processes push so many requests each, numbered from the first one, and pop until nothing is left, all at once.
 
     Returns the URLs that came, and the longest time in which one of them did nothing; raises what one of them raised.
     """
     ranges = [range(begin, begin + each) for begin in range(first, first + 4 * each, each)]
-    found = in_processes([functools.partial(push_and_consume, open_queue, numbers, patience) for numbers in ranges])
+    found = in_processes([functools.partial(push_and_consume, open_queue, numbers, timeout) for numbers in ranges])
     for result in found:
         if isinstance(result, Exception):
             raise result
@@ -145,9 +145,9 @@ def times_new(open_filter, numbers, wait=1.1):
     return next((one for one in found if isinstance(one, str)), None) or [sum(column) for column in zip(*found, strict=True)]
 
 
-def length_above_0(queue, patience=2.0):
+def length_above_0(queue, timeout=2.0):
     """Return the length, once it is not 0 any more, or after so many seconds."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + timeout
     while len(queue) == 0 and time.monotonic() < end:
         time.sleep(0.02)
     return len(queue)
@@ -178,7 +178,7 @@ def pushed_elsewhere(open_queue, numbers):
         os.waitpid(child, 0)
 
 
-def pop_and_die(open_queue, backend, replies=None, patience=5.0):
+def pop_and_die(open_queue, backend, replies=None, timeout=5.0):
     """Let another process pop, and kill it after that; or, while it pops again, when so many replies of the server have come.
 
     Returns the URLs of what its pops returned, and whether it was killed there.
@@ -194,7 +194,7 @@ def pop_and_die(open_queue, backend, replies=None, patience=5.0):
         finally:
             os._exit(0)
     os.close(writer)
-    ended, status, end = 0, 0, time.monotonic() + patience
+    ended, status, end = 0, 0, time.monotonic() + timeout
     while not ended and time.monotonic() < end:
         ended, status = os.waitpid(child, os.WUNTRACED | os.WNOHANG)
         time.sleep(0.0005)

@@ -118,7 +118,7 @@ class Secrets:
             result,
             observations=tuple(map(self._observation, result.observations)),
             notes=tuple(map(self.text, result.notes)),
-            mistake=self.text(result.mistake),
+            internal_error=self.text(result.internal_error),
             traceback=self.text(result.traceback),
             second=None if result.second is None else tuple(map(self._observation, result.second)),
         )

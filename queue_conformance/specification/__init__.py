@@ -1,6 +1,6 @@
 """The rules, as data: one TOML file in the folder of each kind, read and validated here.
 
-A rule is one normative sentence with a stable id. Nothing in this package examines anything; the suites refer to rules
+A rule is one normative sentence with a stable id. Nothing in this package tests anything; the suites refer to rules
 by id, and a report quotes their sentences.
 """
 
@@ -65,7 +65,7 @@ class SpecificationError(ValueError):
 
 
 class Hint(str):
-    """Where to look when a rule is broken.
+    """Where to look when a rule failed.
 
     Attributes:
         when: a regular expression that is found in the evidence which this fits; ``""`` fits all of it.
@@ -102,11 +102,11 @@ class Rule:
         needs: capabilities without which it does not apply.
         unless: capabilities with which it does not apply.
         since: for a library, the first release that promises it.
-        hints: where to look when it is broken.
-        untestable: why nothing can examine it, or ``None``.
-        unexamined: why this version does not examine it, or ``None``.
-        why: what goes wrong in a crawl when it is broken, one sentence; for an untestable rule, why it is there at all.
-        how: how the kit examines it, one or two sentences; ``""`` if it does not.
+        hints: where to look when it fails.
+        untestable: why nothing can test it, or ``None``.
+        untested: why this version does not test it, or ``None``.
+        why: what goes wrong in a crawl when it fails, one sentence; for an untestable rule, why it is there at all.
+        how: how the kit tests it, one or two sentences; ``""`` if it does not.
         provisional: the minor release of the kit in which it is new, or ``""`` once that is past; see :attr:`counts`.
         basis: on what it stands; ``None`` if it was read from a report, which does not say.
         quote: the words of its source, at most twelve, if it stands on them.
@@ -129,7 +129,7 @@ class Rule:
     since: Mapping[str, str] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     untestable: str | None = None
-    unexamined: str | None = None
+    untested: str | None = None
     why: str = ""
     how: str = ""
     provisional: str = ""
@@ -143,9 +143,9 @@ class Rule:
     debatable: str = ""
 
     @property
-    def examined(self) -> bool:
+    def tested(self) -> bool:
         """Whether this version has a check for it."""
-        return self.untestable is None and self.unexamined is None
+        return self.untestable is None and self.untested is None
 
     @property
     def counts(self) -> bool:
@@ -153,7 +153,7 @@ class Rule:
         return not self.provisional
 
     def gates(self, level: Level) -> bool:
-        """Whether a run fails if it is broken.
+        """Whether a run fails if it fails.
 
         Args:
             level: the lowest level that the run requires.
@@ -166,7 +166,7 @@ Specification = Mapping[str, Rule]
 
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "basis", "why", "profiles", "kinds"}
-_OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "unexamined", "provisional"}
+_OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "untested", "provisional"}
 _GROUNDS = {"quote", "harm", "derived-from", "binds", "must-if", "fixed-in", "debatable"}
 _SENTENCES = ("sentence", "why", "how", "harm", "debatable")
 _MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
@@ -241,8 +241,8 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     for gate in ("since", "fixed-in"):
         if unknown := sorted(table.get(gate, {}).keys() - OLDEST.keys()):
             raise SpecificationError(f"{name}: {gate} names unknown libraries {', '.join(unknown)}")
-    if "untestable" in table and "unexamined" in table:
-        raise SpecificationError(f"{name}: untestable and unexamined exclude each other")
+    if "untestable" in table and "untested" in table:
+        raise SpecificationError(f"{name}: untestable and untested exclude each other")
     provisional = table.get("provisional", "")
     if "provisional" in table and not (isinstance(provisional, str) and _MINOR_RELEASE.fullmatch(provisional)):
         raise SpecificationError(f"{name}: provisional is a minor release of the kit, such as '0.2', not {provisional!r}")
@@ -259,7 +259,7 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             since=dict(table.get("since", {})),
             hints=tuple(_hint(name, given) for given in table.get("hints", ())),
             untestable=table.get("untestable"),
-            unexamined=table.get("unexamined"),
+            untested=table.get("untested"),
             why=table["why"],
             how=table.get("how", ""),
             provisional=provisional if provisional and still_provisional(provisional, kit) else "",
@@ -276,11 +276,11 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
         raise SpecificationError(f"{name}: {error}") from error
     if rule.untestable is None and not rule.hints:
         raise SpecificationError(f"{name}: lacks hints")
-    if rule.examined != bool(rule.how):
-        found = "lacks how" if rule.examined else "is not examined, so there is no how"
+    if rule.tested != bool(rule.how):
+        found = "lacks how" if rule.tested else "is not tested, so there is no how"
         raise SpecificationError(f"{name}: {found}")
-    if mistake := mistake_in(rule):
-        raise SpecificationError(f"{name}: {mistake}")
+    if internal_error := mistake_in(rule):
+        raise SpecificationError(f"{name}: {internal_error}")
     return rule
 
 

@@ -19,14 +19,14 @@ NARROWEST = 40
 
 
 @cache
-def gallery() -> Mapping[str, Sequence[tuple[str, str]]]:
-    """Return the broken implementations by which the kit is proven.
+def mutants() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the mutants by which the kit is proven.
 
     Returns:
-        By the id of a rule, the names of the classes that break it, below ``tests/gallery``, and how each misbehaves.
+        By the id of a rule, the names of the classes that break it, below ``tests/mutants``, and how each misbehaves.
     """
-    found = json.loads(files(__package__).joinpath("gallery.json").read_text("utf-8"))
-    return {rule: [(name, sentence) for name, sentence in exhibits] for rule, exhibits in found.items()}
+    found = json.loads(files(__package__).joinpath("mutants.json").read_text("utf-8"))
+    return {rule: [(name, sentence) for name, sentence in all_mutants] for rule, all_mutants in found.items()}
 
 
 def as_list(rules: Sequence[Rule], width: int | None = None) -> Iterator[str]:
@@ -49,7 +49,7 @@ def as_list(rules: Sequence[Rule], width: int | None = None) -> Iterator[str]:
 
 
 def as_data(rule: Rule) -> dict[str, Any]:
-    """Return a rule as JSON knows it: what its TOML file says, and the broken implementations that it catches."""
+    """Return a rule as JSON knows it: what its TOML file says, and the mutants that it catches."""
     return {
         "id": rule.id,
         "level": str(rule.level),
@@ -72,8 +72,8 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "debatable": rule.debatable,
         "hints": list(rule.hints),
         "untestable": rule.untestable,
-        "unexamined": rule.unexamined,
-        "gallery": [{"name": name, "sentence": sentence} for name, sentence in gallery().get(rule.id, ())],
+        "untested": rule.untested,
+        "mutants": [{"name": name, "sentence": sentence} for name, sentence in mutants().get(rule.id, ())],
     }
 
 
@@ -99,10 +99,10 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
         ("binds", f"{listed(sorted(rule.binds))}; for other classes it is a SHOULD" if rule.binds else ""),
         ("MUST if", listed((_must_if(name) for name in sorted(rule.must_if)), "or")),
         ("debatable", rule.debatable),
-        ("examined", _examined(rule)),
+        ("tested", _tested(rule)),
         *(("hint", hint) for hint in rule.hints),
         ("source", rule.source),
-        *(("catches", f"{name}: {sentence}") for name, sentence in gallery().get(rule.id, ())),
+        *(("catches", f"{name}: {sentence}") for name, sentence in mutants().get(rule.id, ())),
     ]
     before = ""
     for label, text in said:
@@ -132,11 +132,11 @@ def _releases(gates: Mapping[str, str]) -> str:
     return listed(f"{LIBRARIES[library]} {release}" for library, release in gates.items())
 
 
-def _examined(rule: Rule) -> str:
+def _tested(rule: Rule) -> str:
     if rule.untestable:
         return f"not at all, it is untestable: {rule.untestable}"
-    if rule.unexamined:
-        return f"not by this version: {rule.unexamined}"
+    if rule.untested:
+        return f"not by this version: {rule.untested}"
     return rule.how
 
 

@@ -48,8 +48,8 @@ LONGEST_QUOTE = 12
 def mistake_in(rule: Rule) -> str:
     """Tell what is wrong with the grounds of a rule, or return ``""``."""
     must = rule.level == "MUST"
-    if must and not rule.examined:
-        return "what nothing examines is never MUST"
+    if must and not rule.tested:
+        return "what nothing tests is never MUST"
     if must and rule.basis is not Basis.DERIVED and rule.basis not in BINDING:
         return f"a MUST stands on {', '.join(sorted(BINDING))}, or is derived and does harm; not on {rule.basis}"
     if rule.basis is Basis.WORDS and not rule.quote:

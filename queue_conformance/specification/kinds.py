@@ -33,7 +33,7 @@ class Kind(str):
     """What an implementation is: its name, such as ``scheduler``, and what tells it from other kinds.
 
     All else lies in a package, the folder of the kind: ``rules.toml``; ``MODULES``, the names of the modules with checks, in the
-    order in which these are run; ``preflight``, the first use of a class; and ``commands``, whose ``LOCKSTEP`` has the commands
+    order in which these are run; ``smoke``, the first use of a class; and ``commands``, whose ``LOCKSTEP`` has the commands
     of its sequences.
 
     Attributes:

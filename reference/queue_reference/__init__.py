@@ -8,5 +8,5 @@
 - ``collections``: a priority queue and a round-robin queue with queuelib's interface.
 - ``async_scheduler``: a scheduler for qCrawl, with fingerprints of its own; it needs the extra ``qcrawl``.
 
-They keep every rule that pytest-queue-conformance examines, and show the simplest way that does.
+They keep every rule that pytest-queue-conformance tests, and show the simplest way that does.
 """

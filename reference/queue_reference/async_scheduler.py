@@ -68,7 +68,7 @@ class Scheduler:
     look_again: ClassVar[float] = 0.5
     """Seconds after which the queue is looked at again: another process that shares it tells nobody what it has done."""
 
-    patience: ClassVar[float] = 5.0
+    timeout: ClassVar[float] = 5.0
     """Seconds that a queue which is not empty gets to hand out a request: another process may have taken the last one."""
 
     rest: ClassVar[float] = 0.1
@@ -220,7 +220,7 @@ class Scheduler:
             return None
         self._taking = True
         try:
-            async with asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.timeout):
                 return await self.queue.get()
         except BaseException as error:
             self._taking = False

@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class _Collection(Generic[K]):
-    """Inner queues by priority or key; those that are empty are never kept open.
+    """Inner queues by priority or key; those that are empty are never passed open.
 
     Args:
         qfactory: builds the inner queue of a priority or key.

@@ -1,4 +1,4 @@
-"""A duplicates filter that remembers what it has seen in a job directory, and survives a crash of the process."""
+"""A dupefilter that remembers what it has seen in a job directory, and survives a crash of the process."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Queue(Protocol):
 class Scheduler:
     """Requests of higher priority come first; of equal ones those in memory, and start requests last.
 
-    It uses the queues and the duplicates filter of the settings, and sorts requests by priority on its own.
+    It uses the queues and the dupefilter of the settings, and sorts requests by priority on its own.
 
     Args:
         crawler: the crawler of the crawl.

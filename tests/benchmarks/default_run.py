@@ -1,6 +1,6 @@
 """What a default run costs: seconds of processor time per class, and where they go.
 
-Each class is examined by ``pytest --queue-class=...`` in an empty directory, three times; the median is printed. Then the
+Each class is tested by ``pytest --queue-class=...`` in an empty directory, three times; the median is printed. Then the
 checks that took longest are listed.
 """
 
@@ -26,7 +26,7 @@ TIMES = 3
 
 
 def run(path: str) -> tuple[float, list[str]]:
-    """Examine a class; return the seconds on the processor, and the longest checks."""
+    """Test a class; return the seconds on the processor, and the longest checks."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as directory:
         before = os.times()

@@ -7,7 +7,7 @@ from random import Random
 
 sys.path[:0] = [str(Path(__file__).parent.parent)]
 
-from kit import bench  # noqa: E402
+from kit import context  # noqa: E402
 
 from queue_conformance.engine.generation import explore, generate  # noqa: E402
 from queue_conformance.engine.registry import runner_of  # noqa: E402
@@ -19,7 +19,7 @@ PATHS = ("scrapy.squeues.FifoMemoryQueue", "scrapy.squeues.PickleFifoDiskQueue",
 def main() -> None:
     """Print the costs."""
     for path in PATHS:
-        with bench(path) as found:
+        with context(path) as found:
             found.examples = EXAMPLES
             runner = runner_of(found)
             drawn, drawing = draw(runner)

@@ -16,8 +16,8 @@ import time
 import tomllib
 from pathlib import Path
 
+from changes import Mutant, function_around, mutants_of
 from killer import Fate, Killer
-from mutants import Mutant, function_around, mutants_of
 from own import OwnTests
 from subjects import SUBJECTS, Subject
 

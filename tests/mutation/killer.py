@@ -31,13 +31,13 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.process import fork
 from queue_conformance.engine.registry import Check
-from queue_conformance.running.examination import Examination
-from queue_conformance.running.execution import Conditions
-from queue_conformance.running.survey import Survey, survey
+from queue_conformance.running.discovery import Discovery, discover
+from queue_conformance.running.execution import RunConfig
+from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
 
 Failures = frozenset[tuple[str, str]]
-"""Rules that are broken, each with its evidence."""
+"""Rules that failed, each with its evidence."""
 
 CHEAP = 0.3
 """CPU seconds that a check may take at most to share a process with others."""
@@ -48,7 +48,7 @@ LEFT_OPEN = 20
 HANGS_CPU, HANGS_WALL = 6.0, 45.0
 """Seconds after which a check of a mutant hangs, beyond what it takes on the module as it is: busy, and waiting."""
 
-LAST = ("jobs", "crash", "deaths", "disk", "sharing", "shared")
+LAST = ("jobs", "crash", "kills", "disk", "sharing", "shared")
 """Modules of checks that kill nothing which the others spare, or hardly anything, and cost most."""
 
 
@@ -85,7 +85,7 @@ class Known:
 class Base:
     """What is known of a class, from the module as it is."""
 
-    survey: Survey
+    discover: Discovery
     checks: tuple[Known, ...]
 
 
@@ -128,7 +128,7 @@ class Killer:
     # --- The module as it is -----------------------------------------------------------------------------------------
 
     def learn(self) -> None:
-        """Examine the module as it is, and get warm."""
+        """Test the module as it is, and get warm."""
         loaded: dict[str, None] = {}
         for name, settings in self.subject.classes.items():
             base, modules = _forked(lambda name=name, settings=settings: self._learn(name, settings))
@@ -138,19 +138,19 @@ class Killer:
         gc.collect()
         gc.freeze()
 
-    def _conditions(self, directory: Path, *, alone: bool) -> Conditions:
-        return Conditions(directory, in_process=not alone, server=self.subject.server)
+    def _config(self, directory: Path, *, alone: bool) -> RunConfig:
+        return RunConfig(directory, in_process=not alone, server=self.subject.server)
 
     def _learn(self, name: str, settings: Any) -> tuple[Base, list[str]]:
         with _scratch(self.root.parent) as directory:
-            alone = self._conditions(directory, alone=True)
+            alone = self._config(directory, alone=True)
             path = f"{self.subject.module}.{name}"
-            found = survey(path, settings, self.subject.claims, alone)
-            examination = Examination(found, alone, self.releases)
+            found = discover(path, settings, self.subject.claims, alone)
+            implementation_run = ImplementationRun(found, alone, self.releases)
             known = []
-            for check in examination.checks:
+            for check in implementation_run.checks:
                 start = _cpu()
-                failures = _failures(examination.run(check))
+                failures = _failures(implementation_run.run(check))
                 seconds = _cpu() - start
                 last = check.is_machine or any(part in check.function.__module__.split(".") for part in LAST)
                 if last and not self.thorough:
@@ -158,7 +158,7 @@ class Killer:
                 again: Failures = frozenset()
                 traced: tuple[Failures, frozenset[int]] | None = None
                 if seconds < CHEAP and not last:
-                    again = _failures(Examination(found, alone, self.releases).run(check))
+                    again = _failures(ImplementationRun(found, alone, self.releases).run(check))
                     traced = self._traced(found, directory, check)
                 shares = traced is not None and {rule for rule, _ in traced[0]} == {rule for rule, _ in failures}
                 if traced is not None:
@@ -167,7 +167,7 @@ class Killer:
                 known.append(Known(check.name, failures | again, functions, seconds, shares, last))
             return Base(found, tuple(known)), list(sys.modules)
 
-    def _traced(self, found: Survey, directory: Path, check: Check) -> tuple[Failures, frozenset[int]] | None:
+    def _traced(self, found: Discovery, directory: Path, check: Check) -> tuple[Failures, frozenset[int]] | None:
         """Return what a check finds that shares a process, and the functions of the module that it calls."""
 
         def run() -> tuple[Failures, frozenset[int]]:
@@ -180,8 +180,8 @@ class Killer:
             open_before = len(os.listdir("/proc/self/fd"))
             sys.setprofile(note)
             try:
-                examination = Examination(found, self._conditions(directory, alone=False), self.releases)
-                failures = _failures(examination.run(check))
+                implementation_run = ImplementationRun(found, self._config(directory, alone=False), self.releases)
+                failures = _failures(implementation_run.run(check))
             finally:
                 sys.setprofile(None)
             if len(os.listdir("/proc/self/fd")) > open_before + LEFT_OPEN:
@@ -196,7 +196,7 @@ class Killer:
     # --- Mutants -----------------------------------------------------------------------------------------------------
 
     def kill(self, source: str, function: int) -> Fate:
-        """Examine a mutant until something is broken that was not.
+        """Test a mutant until something fails that did not.
 
         Args:
             source: the text of the module.
@@ -227,13 +227,13 @@ class Killer:
         """Return the class and the check that kill this module, and how; empty texts if nothing does."""
         plan = self._plan(function)
         with _scratch(self.root.parent) as directory, contextlib.chdir(directory):  # a mutant may store where it is
-            shared = self._conditions(directory, alone=False)
-            alone = self._conditions(directory, alone=True)
+            shared = self._config(directory, alone=False)
+            alone = self._config(directory, alone=True)
             classes = dict.fromkeys(name for name, _ in plan)
             say("importing 0")
             try:
-                together = {name: Examination(self.bases[name].survey, shared, self.releases) for name in classes}
-                apart = {name: Examination(self.bases[name].survey, alone, self.releases) for name in classes}
+                together = {name: ImplementationRun(self.bases[name].discover, shared, self.releases) for name in classes}
+                apart = {name: ImplementationRun(self.bases[name].discover, alone, self.releases) for name in classes}
             except Exception as error:  # the kit may be the first to import what needs the module
                 return next(iter(classes)), "import", str(error)
             assert sys.modules[self.subject.module].__file__ == str(self.file), "the copy is not what is imported"
@@ -245,8 +245,8 @@ class Killer:
                         say("discovery 1")
                         if how := self._discovered(other, shared):
                             return other, "discovery", how
-                if known.check in {result.check for result in self.bases[name].survey.preflight}:
-                    continue  # the discovery of the mutant examines them
+                if known.check in {result.check for result in self.bases[name].discover.smoke}:
+                    continue  # the discovery of the mutant tests them
                 check = next(check for check in together[name].checks if check.name == known.check)
                 say(f"{known.check} {known.seconds}")
                 try:
@@ -254,21 +254,21 @@ class Killer:
                         continue
                     # What shares a process may suffer from what others left there: it counts only if it happens alone too.
                     how = _new(apart[name].run(check), known, check)
-                except Exception:  # a mistake of the kit, which breaks no rule
+                except Exception:  # an internal error, which fails no rule
                     continue
                 if how:
                     return name, known.check, how
         return "", "", ""
 
-    def _discovered(self, name: str, conditions: Conditions) -> str:
+    def _discovered(self, name: str, config: RunConfig) -> str:
         """Return what the kit finds out about the class that it did not find out about the module as it is."""
-        base = self.bases[name].survey
+        base = self.bases[name].discover
         try:
-            found = survey(base.path, self.subject.classes[name], self.subject.claims, conditions)
+            found = discover(base.path, self.subject.classes[name], self.subject.claims, config)
         except LoadError as error:
             return str(error)
-        known = {result.check: _failures(result) for result in base.preflight}
-        for result in found.preflight:
+        known = {result.check: _failures(result) for result in base.smoke}
+        for result in found.smoke:
             if new := {rule for rule, _ in _failures(result)} - {rule for rule, _ in known.get(result.check, ())}:
                 return f"breaks {', '.join(sorted(new))}"
         lost = base.found.names - found.found.names
@@ -309,7 +309,7 @@ class Killer:
         if found is None:
             return Fate(doing, "hangs" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == 9 else "dies", seconds)
         name, check, how = found
-        if check == "kit":  # a mistake of the kit, which breaks no rule
+        if check == "kit":  # an internal error, which fails no rule
             return Fate("", f"the kit failed: {how}", seconds)
         if check:
             self.kills[name, check] += 1
@@ -369,12 +369,12 @@ def _silence() -> None:
 def _forked(function: Callable[[], Any]) -> Any:
     """Call a function in a process of its own; raise ``ChildProcessError`` if that ends without an answer."""
 
-    def quiet(_flight: isolation.FlightRecorder) -> Any:
+    def quiet(_watchdog: isolation.Watchdog) -> Any:
         _silence()
         return function()
 
     ended = isolation.run(quiet, time_limit=600.0)
-    if isinstance(ended, isolation.Fatality):
+    if isinstance(ended, isolation.Abort):
         raise ChildProcessError(ended.how)
     return ended.value
 
@@ -383,9 +383,9 @@ _VARYING = re.compile(r"0x[0-9a-f]+|/[\w./-]*/|\d+(\.\d+)?|b'[^']*'")
 
 
 def _failures(result: CheckResult) -> Failures:
-    """Return the rules that a check found broken, with what of the evidence is the same each time."""
+    """Return the rules that a check found failing, with what of the evidence is the same each time."""
     found = []
-    for observation in result.broken:
+    for observation in result.failed:
         violation = observation.violation
         evidence = f"{violation.expected} / {violation.actual}" if violation else ""
         found.append((observation.rule, _VARYING.sub("#", evidence)))
@@ -393,7 +393,7 @@ def _failures(result: CheckResult) -> Failures:
 
 
 def _new(result: CheckResult, known: Known, check: Check) -> str:
-    """Return what is broken that was not, or else; machines draw their programs, so only the rules count in what they say."""
+    """Return what fails that was not, or else; machines draw their programs, so only the rules count in what they say."""
     found = _failures(result)
     new = found - known.failures
     if check.is_machine or known.last:

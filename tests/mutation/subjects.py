@@ -1,4 +1,4 @@
-"""The modules that are mutated, the classes in them that the kit examines, and the tests of their own."""
+"""The modules that are mutated, the classes in them that the kit tests, and the tests of their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Subject:
 
     Attributes:
         module: its name.
-        classes: the names of the classes in it that the kit examines, with the settings that they are built with.
+        classes: the names of the classes in it that the kit tests, with the settings that they are built with.
         server: the server behind them, as ``--queue-server`` names it, or ``""``.
         claims: what is claimed of them.
         distribution: where its own tests are found, or ``""``.

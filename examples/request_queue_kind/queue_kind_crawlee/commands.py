@@ -22,23 +22,23 @@ class RequestQueueLockstep(Lockstep):
     covers = ("rq.unique", "rq.reclaim")
     ablations = (Ablation(drop("add_again"), "rq.unique"), Ablation(drop("reclaim"), "rq.reclaim"))
 
-    def __init__(self, bench, number):
-        super().__init__(bench, number)
-        self.model, self.queue = Model(), bench.open()
+    def __init__(self, context, number):
+        super().__init__(context, number)
+        self.model, self.queue = Model(), context.open()
         self.fetched = 0
 
     @command("rq.fetch", arguments=range(4))
     def add(self, number):
         """Add a request, unless its key is known."""
         if number not in self.model.known:
-            self.queue.call(f"add_request({self.bench.driver.item(number).source})")
+            self.queue.call(f"add_request({self.context.driver.item(number).source})")
             self.model.waiting.add(number)
 
     @command(arguments=range(4))
     def add_again(self, number):
         """Add a request whose key is known."""
         if number in self.model.known:
-            self.queue.call(f"add_request({self.bench.driver.item(number).source})")
+            self.queue.call(f"add_request({self.context.driver.item(number).source})")
             self.events.add("add_again")
 
     @command(weight=2)
@@ -47,11 +47,11 @@ class RequestQueueLockstep(Lockstep):
         self.fetched += 1
         variable = f"fetched{self.fetched}"
         fetched = self.queue.call("fetch_next_request()", target=f"{variable} = ")
-        number = None if fetched is None else self.bench.driver.identify(fetched)
+        number = None if fetched is None else self.context.driver.identify(fetched)
         right = number in self.model.waiting if self.model.waiting else fetched is None
-        expected = " or ".join(self.bench.driver.item(n).value for n in sorted(self.model.waiting)) or "None"
-        test = self.bench.driver.among_source(variable, map(self.bench.driver.item, sorted(self.model.waiting)))
-        self.bench.expect("rq.fetch", right, expected, getattr(fetched, "url", fetched), test)
+        expected = " or ".join(self.context.driver.item(n).value for n in sorted(self.model.waiting)) or "None"
+        test = self.context.driver.among_source(variable, map(self.context.driver.item, sorted(self.model.waiting)))
+        self.context.expect("rq.fetch", right, expected, getattr(fetched, "url", fetched), test)
         if fetched is not None:
             self.model.waiting.discard(number)
             self.model.progress[number] = (variable, fetched)
@@ -66,7 +66,7 @@ class RequestQueueLockstep(Lockstep):
             self.model.handled.add(number)
         result = self.queue.call("get_handled_count()", "rq.count", "result = ")
         right = len(self.model.handled)
-        self.bench.expect("rq.count", result == right, str(right), result, f"result == {right}")
+        self.context.expect("rq.count", result == right, str(right), result, f"result == {right}")
 
     @command()
     def reclaim(self, _argument=0):

@@ -14,7 +14,7 @@ class OpenRequestQueue:
         self.raw, self.recorder, self.runner = raw, recorder, runner
 
     def call(self, operation, rule="rq.fetch", target="", **values):
-        """Run a coroutine of the queue, such as ``fetch_next_request()``, as one operation that may break a rule."""
+        """Run a coroutine of the queue, such as ``fetch_next_request()``, as one operation that may fail a rule."""
         source = f"{target}runner.run(queue.{operation})"
         return self.recorder.call(
             source, rule, lambda: self.runner.run(eval(f"queue.{operation}", {"queue": self.raw, **values}))

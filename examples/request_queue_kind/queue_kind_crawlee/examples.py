@@ -1,4 +1,4 @@
-"""A right request queue, and two broken ones."""
+"""A right request queue, and two mutants."""
 
 from collections import deque
 from dataclasses import dataclass

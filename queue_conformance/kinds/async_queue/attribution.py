@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queue_conformance.engine.ablation import Ablation, drop
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
 
@@ -46,15 +46,15 @@ _CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-dra
 
 
 LOST = "aqueue.put.accept"
-"""The rule that is broken if a request is lost and no ablation says why."""
+"""The rule that fails if a request is lost and no ablation says why."""
 
 FULL, LIMIT = "aqueue.bound.full-signal", "aqueue.bound.limit"
 
 _UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", FULL, LIMIT)
-"""What is broken where it shows, whatever else a sequence does."""
+"""What fails where it shows, whatever else a sequence does."""
 
 
-def _no_matter_of_bounds(runner: Runner, run: Run, _failure: RuleBroken) -> str | None:
+def _no_matter_of_bounds(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
     """Whether what a bounded queue has dropped, as it seems, is lost without a bound, too."""
     if LOST not in runner.known:
         return None
@@ -65,14 +65,14 @@ def _no_matter_of_bounds(runner: Runner, run: Run, _failure: RuleBroken) -> str 
         runner.masked = masked
 
 
-def _after_clearing(runner: Runner, run: Run, _failure: RuleBroken) -> str | None:
+def _after_clearing(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
     """Blame clear, unless the same fails without all that was cleared."""
     last = max(place for place, command in enumerate(run.commands) if command.name == "clear")
     before = (command for command in run.commands[:last] if command.name not in ("put", "start_put", "clear"))
     return "aqueue.clear" if runner.passes((*before, *run.commands[last + 1 :])) else None
 
 
-def _after_limiting(runner: Runner, _run: Run, failure: RuleBroken) -> str:
+def _after_limiting(runner: Runner, _run: Run, failure: RuleFailed) -> str:
     """A bound matters: has this put failed, was one dropped, or did one that was refused before leave something behind?"""
     if failure.expected == PUT_RETURNS:
         return USABLE
@@ -86,12 +86,12 @@ AGAIN = 2
 """How often a sequence without its reopenings must pass again, since an order may be right by chance."""
 
 
-def _after_reopening(runner: Runner, run: Run, failure: RuleBroken) -> str | None:
+def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | None:
     if failure.expected == GET_ENDS:
         return None
     if failure.rule == "aqueue.order.fifo":
-        runner.passes(commands("put:0 " * 8))  # which keeps the failure on the bench, if there is no order at all
-        if failure.rule in runner.bench.broken:
+        runner.passes(commands("put:0 " * 8))  # which keeps the failure on the context, if there is no order at all
+        if failure.rule in runner.context.failed:
             return None
     steady = all(runner.passes(without_reopening(run), run.subjects) for _ in range(AGAIN))
     return REOPEN if steady else None

@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Remark
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
 from queue_conformance.kinds.async_queue.common import REAL
+from queue_conformance.kinds.async_queue.comparison import MOMENT, Judge
 from queue_conformance.kinds.async_queue.driver import PRIORITIES, Pending
-from queue_conformance.kinds.async_queue.judgement import MOMENT, Judge
 from queue_conformance.loops import table_of
 
 DELAY = 2 * MOMENT
 """Seconds by which a server is delayed while moments are counted, so that some of them lie between any two of its answers."""
 
 
-def simulated(*arguments: int) -> Callable[[Bench], Sequence[int]]:
+def simulated(*arguments: int) -> Callable[[CheckContext], Sequence[int]]:
     """Return the arguments of a command that is generated only where the kit drives the loop."""
-    return lambda bench: arguments if bench.driver.simulated else ()
+    return lambda context: arguments if context.driver.simulated else ()
 
 
 class AsyncQueueLockstep(Judge):
@@ -36,16 +36,16 @@ class AsyncQueueLockstep(Judge):
     covers = ("aqueue.persist.reopen",)
 
     @classmethod
-    def prepare(cls, bench: Bench) -> int:
-        if bench.driver.simulated:
-            return super().prepare(bench)
-        bench.notes.append(REAL.format("tasks went on"))
-        bench.examples = min(bench.examples, 15)
+    def prepare(cls, context: CheckContext) -> int:
+        if context.driver.simulated:
+            return super().prepare(context)
+        context.notes.append(REAL.format("tasks went on"))
+        context.examples = min(context.examples, 15)
         return 45
 
     @classmethod
-    def failed(cls, bench: Bench) -> None:
-        bench.driver.hurried = True  # where time is real, it waits no longer than needed
+    def failed(cls, context: CheckContext) -> None:
+        context.driver.hurried = True  # where time is real, it waits no longer than needed
 
     # --- Commands that run to their end ----------------------------------------------------------------------------
 
@@ -61,8 +61,8 @@ class AsyncQueueLockstep(Judge):
         self.model.begin_put(item.number, item.value.priority)
         queue.put(item, owner="aqueue.bound.usable" if self.model.limit else LOST)
         self.model.end_put(item.number)
-        self.bench.examined[LOST] += 1
-        self.bench.examined["aqueue.bound.usable"] += bool(self.model.limit)
+        self.context.covered[LOST] += 1
+        self.context.covered["aqueue.bound.usable"] += bool(self.model.limit)
 
     @command("aqueue.bound.limit", "aqueue.bound.full-signal", "aqueue.bound.usable", arguments=(1, 2), needs=["bounded"])
     def limit(self, size: int) -> None:
@@ -94,8 +94,8 @@ class AsyncQueueLockstep(Judge):
         if self.model.closed:
             return
         size, least, most = self.queue.size(), self.model.least, self.model.most
-        self.bench.examined["aqueue.size"] += 1
-        self.bench.examined["aqueue.bound.limit"] += "full" in self.events
+        self.context.covered["aqueue.size"] += 1
+        self.context.covered["aqueue.bound.limit"] += "full" in self.events
         if type(size) is int and least <= size <= most:
             return
         expected = f"{least}" if least == most else f"{least} to {most}"
@@ -109,13 +109,13 @@ class AsyncQueueLockstep(Judge):
         self._quiesce()
         if not self.model.closed:
             self.size()
-            if self.bench.recorder.steps[-1].source.startswith("size = "):
-                self.bench.recorder.steps.pop()
+            if self.context.recorder.steps[-1].source.startswith("size = "):
+                self.context.recorder.steps.pop()
             self.queue.clear()
             self.model.clear()
             self.events.add("clear")
             size = self.queue.size()
-            self.bench.expect("aqueue.clear", size == 0, "size 0", size, "size == 0", final=True)
+            self.context.expect("aqueue.clear", size == 0, "size 0", size, "size == 0", final=True)
 
     @command("aqueue.get.close-wakes", "aqueue.get.closed-drains", "aqueue.put.closed")
     def close(self, _argument: int = 0) -> None:
@@ -172,8 +172,8 @@ class AsyncQueueLockstep(Judge):
         if self.driver.simulated:
             self._drive("loop.tick()", loop.tick)
         else:
-            if self.bench.backend is not None:
-                self.bench.backend.proxy.slow(DELAY)  # too little for a fault: a client that gives up is still excused
+            if self.context.backend is not None:
+                self.context.backend.proxy.slow(DELAY)  # too little for a fault: a client that gives up is still excused
             self._drive(f"loop.advance({MOMENT})", lambda: loop.advance(MOMENT))
 
     @command(arguments=simulated(0, 1))
@@ -201,8 +201,8 @@ class AsyncQueueLockstep(Judge):
         tasks = [task for task in tasks if not task.task.done() and not task.cancelled]
         if tasks:
             chosen = tasks[number % len(tasks)]
-            self.bench.recorder.note(f"{chosen.variable}.cancel()")
-            self.bench.recorder.steps[-1].result = Remark(table_of([(chosen.variable, chosen.task)]))
+            self.context.recorder.note(f"{chosen.variable}.cancel()")
+            self.context.recorder.steps[-1].result = Remark(table_of([(chosen.variable, chosen.task)]))
             self.driver.loop.call(chosen.task.cancel)
             chosen.cancelled = True
             if chosen.number is None:
@@ -219,8 +219,8 @@ class AsyncQueueLockstep(Judge):
     def _drive(self, source: str, function: Any, *, needed: bool = True) -> None:
         if self._tasks and needed:
             going = [(task.variable, task.task) for task in self._waiting()]
-            self.bench.recorder.call(source, "aqueue.get.blocks", function)
-            self.bench.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
+            self.context.recorder.call(source, "aqueue.get.blocks", function)
+            self.context.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
 
     @command(arguments=simulated(0))
     def settle(self, _argument: int = 0) -> None:

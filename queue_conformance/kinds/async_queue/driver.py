@@ -176,11 +176,11 @@ class AsyncQueueDriver(AsyncDriver):
         sources = {key: source_of_setting(value) for key, value in {**self.implementation.settings, **options}.items()}
         if self.place and placed:
             sources[self.place] = f"directory + {quoted('/' + name)}"
-        if self.implementation.opener is not None:
+        if self.implementation.factory is not None:
             given = {key: (text, values[key]) for key, text in sources.items()}
             cls = (self.class_name, self.implementation.cls)
             source, build = self.author_builds(cls=cls, crawler=("None", None), **given)
-            if inspect.iscoroutinefunction(self.implementation.opener):
+            if inspect.iscoroutinefunction(self.implementation.factory):
                 return f"loop.run({source})", lambda: self.loop.run(build())
             return f"loop.call(lambda: {source})", lambda: self.loop.call(build)
         source = ", ".join([self.class_name, *(f"{key}={text}" for key, text in sources.items())])

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.recording import NOTHING, Remark
 from queue_conformance.engine.subject import Subject
@@ -26,7 +26,7 @@ RULES = {
     "close": "aqueue.close.releases",
     "maxsize": "aqueue.maxsize",
 }
-"""The rule that is broken if an operation raises, or does not return."""
+"""The rule that fails if an operation raises, or does not return."""
 
 
 class Call(NamedTuple):
@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
     Attributes:
         source: the coroutine as Python.
-        rule: the rule that is broken if it raises, or does not return.
+        rule: the rule that fails if it raises, or does not return.
         make: makes the coroutine.
     """
 
@@ -65,7 +65,7 @@ class RecordedLoop:
     Args:
         driver: whose loop it is.
         record: keeps the operations.
-        rule: returns the rule that is broken if a task that was begun fails, or the loop never comes to rest.
+        rule: returns the rule that fails if a task that was begun fails, or the loop never comes to rest.
     """
 
     def __init__(self, driver: Any, record: Record, rule: Callable[[], str]) -> None:
@@ -121,39 +121,39 @@ class RecordedLoop:
 
 
 @fixture
-def loop(context: Context) -> RecordedLoop:
+def loop(case: Case) -> RecordedLoop:
     """``loop.run(queue.put(request))``: run one operation to its end."""
-    driver = context.bench.driver
-    return RecordedLoop(driver, context.record, lambda: driver.rest_rule or context.rule)
+    driver = case.context.driver
+    return RecordedLoop(driver, case.record, lambda: driver.rest_rule or case.rule)
 
 
 @fixture
-def cancel(context: Context) -> Callable[[Task], Any]:
+def cancel(case: Case) -> Callable[[Task], Any]:
     """``cancel(getting)``: cancel a task."""
 
     def cancelled(task: Task) -> Any:
-        return context.record.make(f"{context.record.written((task,), {})}.cancel()", context.rule, task.cancel)
+        return case.record.make(f"{case.record.written((task,), {})}.cancel()", case.rule, task.cancel)
 
     return cancelled
 
 
 @fixture
-def open_async_queue(context: Context) -> Callable[..., Any]:
+def open_async_queue(case: Case) -> Callable[..., Any]:
     """``open_async_queue(name)``: build a queue; with ``placed=False`` nobody tells it where to store."""
 
     def opened(name: str = "0", **options: Any) -> Any:
-        driver = context.bench.driver
+        driver = case.context.driver
         source, build = driver.construction(name, **options)
-        return context.record.construct(source, driver.constructor_rule, build, RULES, AsyncSubject)
+        return case.record.construct(source, driver.constructor_rule, build, RULES, AsyncSubject)
 
     return opened
 
 
 @fixture
-def default_place(context: Context) -> Iterator[None]:
+def default_place(case: Case) -> Iterator[None]:
     """What is stored in a temporary directory by default is stored below the scratch directory."""
-    directory = context.bench.driver.directory
-    context.record.note("tempfile.tempdir = directory")
+    directory = case.context.driver.directory
+    case.record.note("tempfile.tempdir = directory")
     before, tempfile.tempdir = tempfile.tempdir, str(directory)
     directory.mkdir(exist_ok=True)
     try:
@@ -163,135 +163,135 @@ def default_place(context: Context) -> Iterator[None]:
 
 
 @fixture
-def prioritized(context: Context) -> Callable[..., Any]:
+def prioritized(case: Case) -> Callable[..., Any]:
     """``prioritized(number)``: a request, which is put with its own priority; equal numbers give equal ones."""
 
     def made(number: int, priority: int | None = None) -> Any:
-        driver = context.bench.driver
+        driver = case.context.driver
         found = driver.item(number) if priority is None else driver.prioritized(number, priority)
-        return context.sources.give(found.value, found.source)
+        return case.sources.give(found.value, found.source)
 
     return made
 
 
 @fixture
-def put(context: Context) -> Callable[..., Any]:
+def put(case: Case) -> Callable[..., Any]:
     """``put(queue, number)``: put a request with its own priority, or that which is given, and wait for the end."""
 
     def run(queue: AsyncSubject, number: int, priority: int | None = None) -> Any:
-        request = prioritized(context)(number, priority)
+        request = prioritized(case)(number, priority)
         call = queue.put(request, priority=request.priority)
-        loop = context.bench.driver.loop
-        return context.record.make(f"loop.run({call.source})", call.rule, lambda: loop.run(call.make()))
+        loop = case.context.driver.loop
+        return case.record.make(f"loop.run({call.source})", call.rule, lambda: loop.run(call.make()))
 
     return run
 
 
 @fixture
-def requested(context: Context) -> Callable[..., Any]:
+def requested(case: Case) -> Callable[..., Any]:
     """``request = requested(meta={1: 2})``: a request with these fields."""
 
     def made(**fields: Any) -> Any:
         url = "https://example.com/9"
         try:
-            request = context.bench.driver.request_class(url, **fields)
+            request = case.context.driver.request_class(url, **fields)
         except Exception as error:
             raise NotCovered("requests themselves refuse it") from error
-        context.record.make(f"Request({context.record.written((url,), fields)})", "", lambda: request, "request", shown=False)
+        case.record.make(f"Request({case.record.written((url,), fields)})", "", lambda: request, "request", shown=False)
         return request
 
     return made
 
 
 @fixture
-def each(context: Context) -> Callable[[AsyncSubject], Call]:
+def each(case: Case) -> Callable[[AsyncSubject], Call]:
     """``each(queue)``: a coroutine that collects with ``async for``."""
-    return lambda queue: Call(f"each({queue.name})", context.rule, lambda: consumers.each(queue.raw))
+    return lambda queue: Call(f"each({queue.name})", case.rule, lambda: consumers.each(queue.raw))
 
 
 @fixture
-def drained(context: Context) -> Callable[[RecordedLoop, AsyncSubject, int], list[Any]]:
+def drained(case: Case) -> Callable[[RecordedLoop, AsyncSubject, int], list[Any]]:
     """``drained(loop, queue, most)``: get until a get waits, so many times at most; errors are among what came."""
 
     def taken(_loop: RecordedLoop, queue: AsyncSubject, most: int) -> list[Any]:
         def run() -> list[Any]:
-            left: list[Any] = consumers.drained(context.bench.driver.loop, queue.raw, most)
+            left: list[Any] = consumers.drained(case.context.driver.loop, queue.raw, most)
             return left
 
-        found: list[Any] = context.record.operate(f"drained(loop, {queue.name}, {most})", RULES["get"], run)
+        found: list[Any] = case.record.operate(f"drained(loop, {queue.name}, {most})", RULES["get"], run)
         return found
 
     return taken
 
 
 @fixture
-def size_again(context: Context) -> Callable[[RecordedLoop, AsyncSubject], int]:
+def size_again(case: Case) -> Callable[[RecordedLoop, AsyncSubject], int]:
     """``size_again(loop, queue)``: the size, once the queue finds out that its server is back."""
-    bench = context.bench
+    context = case.context
 
     def asked(_loop: RecordedLoop, queue: AsyncSubject) -> int:
         def run() -> int:
-            size: int = consumers.size_again(bench.driver.loop, queue.raw, bench.patience)
+            size: int = consumers.size_again(context.driver.loop, queue.raw, context.timeout)
             return size
 
-        found: int = context.record.operate(f"size_again(loop, {queue.name})", RULES["size"], run)
+        found: int = case.record.operate(f"size_again(loop, {queue.name})", RULES["size"], run)
         return found
 
     return asked
 
 
 @fixture
-def urls_of(context: Context) -> Callable[[Iterable[int]], list[str]]:
+def urls_of(case: Case) -> Callable[[Iterable[int]], list[str]]:
     """``urls_of(numbers)``: the URLs of the requests with these numbers."""
-    return lambda numbers: [context.bench.driver.item(number).value.url for number in numbers]
+    return lambda numbers: [case.context.driver.item(number).value.url for number in numbers]
 
 
 @fixture
-def async_backend(context: Context) -> Backend:
+def async_backend(case: Case) -> Backend:
     """The server behind the queue, and the proxy before it."""
-    if context.bench.backend is None:
+    if case.context.backend is None:
         raise NotCovered("there is no connection that could be cut: give --queue-server")
-    found: Backend = context.sources.give(context.bench.backend, "backend")
+    found: Backend = case.sources.give(case.context.backend, "backend")
     return found
 
 
 @fixture
-def tested_class(context: Context) -> Any:
+def tested_class(case: Case) -> Any:
     """The class that is tested."""
-    return context.sources.give(context.bench.implementation.cls, context.bench.driver.class_name)
+    return case.sources.give(case.context.implementation.cls, case.context.driver.class_name)
 
 
 @fixture
-def builder(context: Context) -> Any:
+def builder(case: Case) -> Any:
     """What builds queues: the class, or a function of the author's."""
-    return context.sources.give(context.bench.implementation.builder, context.bench.driver.builder_name)
+    return case.sources.give(case.context.implementation.builder, case.context.driver.builder_name)
 
 
 # --- Construction ----------------------------------------------------------------------------------------------------
 
 
 @fixture
-def builds_itself(context: Context) -> None:
+def builds_itself(case: Case) -> None:
     """The constructor of the class alone builds queues."""
-    if context.bench.implementation.opener is not None:
+    if case.context.implementation.factory is not None:
         raise NotCovered("the author's function builds the queue, and not its constructor alone")
 
 
 @fixture
-def from_factory(context: Context) -> Callable[[], Any]:
+def from_factory(case: Case) -> Callable[[], Any]:
     """``queue = from_factory()``: let qCrawl's factory build a queue."""
-    driver, cls = context.bench.driver, context.bench.implementation.cls
+    driver, cls = case.context.driver, case.context.implementation.cls
     if importlib.util.find_spec("qcrawl") is None:
         raise NotCovered("qCrawl is not installed")
     from qcrawl.core.queue import RequestQueue
     from qcrawl.core.queues.factory import create_queue
 
     if not issubclass(cls, RequestQueue):
-        context.bench.notes.append("qCrawl's factory refuses it: it is no subclass of qcrawl.core.queue.RequestQueue")
+        case.context.notes.append("qCrawl's factory refuses it: it is no subclass of qcrawl.core.queue.RequestQueue")
         raise NotCovered("qCrawl's factory builds subclasses of RequestQueue alone")
     if "." in cls.__qualname__:
         raise NotCovered("qCrawl's factory finds no nested classes")
-    if not context.bench.implementation.importable:
+    if not case.context.implementation.importable:
         raise NotCovered("qCrawl's factory cannot import the class")
     arguments = driver.construction("0")[0].removeprefix(f"loop.call({driver.class_name}").removesuffix(")")
     path = f"{{{driver.class_name}.__module__}}.{{{driver.class_name}.__name__}}"
@@ -300,19 +300,19 @@ def from_factory(context: Context) -> Callable[[], Any]:
     def build() -> Any:
         return driver.loop.run(create_queue(f"{cls.__module__}.{cls.__name__}", **driver.keywords("0")))
 
-    return lambda: context.record.construct(source, context.rule, build, RULES, AsyncSubject)
+    return lambda: case.record.construct(source, case.rule, build, RULES, AsyncSubject)
 
 
 @fixture
-def shipped_config(context: Context) -> dict[str, Any]:
+def shipped_config(case: Case) -> dict[str, Any]:
     """The arguments that qCrawl ships for the class or one of its bases."""
-    bench = context.bench
-    config = _shipped(bench.implementation.cls)
+    context = case.context
+    config = _shipped(context.implementation.cls)
     if config is None:
         raise NotApplicable("qCrawl ships no configuration for this class")
-    foreign = bench.backend is not None and not bench.backend.server.ours
-    if foreign and bench.driver.place in config:  # what the author has stored there must not be touched
-        config[bench.driver.place] = f"{bench.driver.directory.name}{config[bench.driver.place]}"
+    foreign = context.backend is not None and not context.backend.server.ours
+    if foreign and context.driver.place in config:  # what the author has stored there must not be touched
+        config[context.driver.place] = f"{context.driver.directory.name}{config[context.driver.place]}"
     return config
 
 

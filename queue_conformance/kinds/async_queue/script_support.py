@@ -34,9 +34,9 @@ def make_unreadable(directory, text):
     return sum(text.encode() in content for content in before.values())
 
 
-def connections_left(backend, patience=0.5):
+def connections_left(backend, timeout=0.5):
     """Return how many connections to the server are open, once there are none, or after so many seconds."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + timeout
     while backend.proxy.connections and time.monotonic() < end:
         time.sleep(0.01)  # the proxy may not have noticed yet
     return backend.proxy.connections
@@ -61,9 +61,9 @@ async def each(queue):
     return [request async for request in queue]
 
 
-def size_again(loop, queue, patience=2.0):
+def size_again(loop, queue, timeout=2.0):
     """Return the size, asking again for so many seconds while that raises."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + timeout
     while True:
         try:
             return loop.run(queue.size())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.context import Context
+from queue_conformance.engine.case import Case
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import describe
 from queue_conformance.kinds.async_queue.fixtures import Call, RecordedLoop
 from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS
@@ -58,19 +58,19 @@ class AsyncSchedulerLockstep(Lockstep):
     ablations = ABLATIONS
     covers = ("ascheduler.close.queue", "ascheduler.close.join", "ascheduler.close.waiters", "ascheduler.add.closed")
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        if not bench.driver.simulated:
-            raise NotExercised(ON_STOCK_LOOP)
-        super().__init__(bench, number)
-        self.context = Context(bench, JOIN)
-        self.record = self.context.record
-        self.loop = RecordedLoop(bench.driver, self.record, lambda: JOIN)
-        self.request = page(self.context)
+    def __init__(self, context: CheckContext, number: int) -> None:
+        if not context.driver.simulated:
+            raise NotCovered(ON_STOCK_LOOP)
+        super().__init__(context, number)
+        self.case = Case(context, JOIN)
+        self.record = self.case.record
+        self.loop = RecordedLoop(context.driver, self.record, lambda: JOIN)
+        self.request = page(self.case)
         self._started = 0
         self._begin(QUEUES[0])
 
     def _begin(self, kind: str) -> None:
-        driver = self.bench.driver
+        driver = self.context.driver
         self.queue = self.record.make(f"{kind}()", JOIN, driver.named(kind), "queue", shown=False)
         source, build = driver.construction("0", queue=("queue", self.queue))
         self.scheduler: Any = self.record.construct(source, driver.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
@@ -103,19 +103,19 @@ class AsyncSchedulerLockstep(Lockstep):
             return
         last = self.handed[-1]
         again = self.record.make(f"{last.name}.result().copy()", JOIN, last.task.result().copy, "again", shown=False)
-        item = self.bench.driver.identify(again)
+        item = self.context.driver.identify(again)
         if item is None:
             return
         retry = {"retry_count": 1, "retry_delay": 0.0}
         self.record.operate(f"again.meta.update({self.record.written((), retry)})", JOIN, lambda: again.meta.update(**retry))
         right = len(self.queue.items) == self.model.queued
-        self._add(self.context.sources.give(again, "again"), item, True)
+        self._add(self.case.sources.give(again, "again"), item, True)
         self.loop.settle()
         self._look()
         stored, expected = len(self.queue.items), self.model.queued
         if right and not self.model.unsure:
             assertion = f"len(queue.items) >= {expected}"
-            self.bench.expect(
+            self.context.expect(
                 "ascheduler.retry", stored >= expected, f"{expected} queued", f"{stored} queued", assertion, final=True
             )
         self.settle()
@@ -175,7 +175,7 @@ class AsyncSchedulerLockstep(Lockstep):
             self._let_joins_end()
         elif self.at_rest and not self.gets and not (self.model.most and self.last):
             rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
-            self.bench.expect_raises(rule, (ValueError,), lambda: self.loop.call(self.scheduler.task_done))
+            self.context.expect_raises(rule, (ValueError,), lambda: self.loop.call(self.scheduler.task_done))
 
     @command(weight=10)
     def tick(self, _argument: int = 0) -> None:
@@ -212,14 +212,14 @@ class AsyncSchedulerLockstep(Lockstep):
         stats = self.loop.run(self.scheduler.stats(), "stats")
         numbers = isinstance(stats, dict) and all(isinstance(stats.get(name), int) for name in NUMBERS)
         assertion = f"all(isinstance(stats.get(name), int) for name in {NUMBERS!r})"
-        self.bench.expect(KEYS, numbers, f"numbers for {', '.join(NUMBERS)}", stats, assertion)
+        self.context.expect(KEYS, numbers, f"numbers for {', '.join(NUMBERS)}", stats, assertion)
         self._expect_size("ascheduler.stats.pending", "stats['queued']", stats["queued"])
         expected = [("pending", "ascheduler.stats.pending", self.model.processing)]
         expected += [("waiting_consumers", KEYS, len(self.gets)), ("closed", KEYS, int(self.model.closed))]
         if not self.model.unsure:
             expected.append(("seen", "ascheduler.add.closed" if self.model.ignored else KEYS, len(self.model.seen)))
         for name, rule, number in expected:
-            self.bench.expect(rule, stats[name] == number, f"{name} {number}", stats[name], f"stats[{name!r}] == {number}")
+            self.context.expect(rule, stats[name] == number, f"{name} {number}", stats[name], f"stats[{name!r}] == {number}")
 
     @command(arguments=range(len(QUEUES)))
     def reopen(self, number: int) -> None:
@@ -277,7 +277,7 @@ class AsyncSchedulerLockstep(Lockstep):
             self.joins.remove(joining)
             if not joining.may_end and not self._may_be_idle():
                 left = f"{self.model.queued} queued, {self.model.processing} being processed"
-                self.bench.expect(JOIN, False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
+                self.context.expect(JOIN, False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
             self.covered[JOIN] += 1
         for closing in [running for running in self.closing if running.task.done()]:
             self.closing.remove(closing)
@@ -290,7 +290,7 @@ class AsyncSchedulerLockstep(Lockstep):
         name = getting.name
         if kind == "cancelled":
             if not getting.cancelled and not self.model.closed:
-                self.bench.expect("ascheduler.get.waits", False, "it waits", "CancelledError", f"not {name}.cancelled()")
+                self.context.expect("ascheduler.get.waits", False, "it waits", "CancelledError", f"not {name}.cancelled()")
             if getting.alone and getting.after:
                 size = self.loop.run(self.scheduler.qsize(), "size")
                 rule = "ascheduler.get.closed" if size >= self.model.queued else LOST
@@ -298,14 +298,14 @@ class AsyncSchedulerLockstep(Lockstep):
             self.covered["ascheduler.get.closed"] += not getting.cancelled
             return
         if kind == "raised":
-            self.bench.expect(FORMS, False, "a request", f"{describe(value)} raised", f"{name}.exception() is None")
-        item = self.bench.driver.identify(value)
+            self.context.expect(FORMS, False, "a request", f"{describe(value)} raised", f"{name}.exception() is None")
+        item = self.context.driver.identify(value)
         if not self.model.can_deliver(item):
             rule = "ascheduler.add.closed" if item in self.model.ignored else "ascheduler.add.dedupe"
             expected = (
                 "none that was added after close" if item in self.model.ignored else "a request that was not handed out before"
             )
-            self.bench.fail(rule, expected, value, [f"raise AssertionError({name}.result())"])
+            self.context.fail(rule, expected, value, [f"raise AssertionError({name}.result())"])
         if getting.alone and getting.after and item not in getting.after:
             self._expect_one_of("ascheduler.get.order", name, getting.after, value)
         self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
@@ -317,7 +317,7 @@ class AsyncSchedulerLockstep(Lockstep):
     def _expect_one_of(self, rule: str, name: str, items: frozenset[int], actual: object) -> None:
         urls = [f"https://example.com/{item}" for item in sorted(items)]
         assertion = f"not {name}.cancelled() and {name}.result().url in {urls}"
-        self.bench.expect(rule, False, f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})", actual, assertion)
+        self.context.expect(rule, False, f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})", actual, assertion)
 
     def _judge_direct(self, adding: Running) -> None:
         """Judge who got a request that was added while all else was at rest."""
@@ -325,12 +325,14 @@ class AsyncSchedulerLockstep(Lockstep):
             return  # nobody has got it yet
         puts = len(self.queue.puts)
         rule, assertion = "ascheduler.add.direct", f"len(queue.puts) == {self.puts}"
-        self.bench.expect(rule, puts == self.puts, "nothing put into the queue", f"{puts - self.puts} put", assertion, final=True)
+        self.context.expect(
+            rule, puts == self.puts, "nothing put into the queue", f"{puts - self.puts} put", assertion, final=True
+        )
         passed = [getting.name for getting in self.gets if getting.number < self.last.number]
         actual = f"{self.last.name} gets it"
         for name in passed[:1]:
             rule = "ascheduler.add.direct-fifo"
-            self.bench.expect(rule, False, f"{name} gets the request", actual, f"{name}.done()", final=True)
+            self.context.expect(rule, False, f"{name} gets the request", actual, f"{name}.done()", final=True)
         self.covered["ascheduler.add.direct-fifo"] += 1
 
     def _compare_tasks(self) -> None:
@@ -353,22 +355,22 @@ class AsyncSchedulerLockstep(Lockstep):
         return "the scheduler is closed" if self.model.closed else f"{self.model.queued} were added and not handed out"
 
     def _expect_done(self, rule: str, running: Running, expected: str) -> None:
-        self.bench.expect(rule, running.task.done(), expected, ", ".join(stuck(running.task)), f"{running.name}.done()")
+        self.context.expect(rule, running.task.done(), expected, ", ".join(stuck(running.task)), f"{running.name}.done()")
 
     def _expect_returned(self, rule: str, running: Running, operation: str) -> None:
         how, value = outcome_of(running.task)
         actual = f"{describe(value)} raised" if how == "raised" else f"{how} {describe(value)}"
         returned = how == "returned" and value is None
-        self.bench.expect(rule, returned, f"{operation} returns", actual, f"{running.name}.result() is None")
+        self.context.expect(rule, returned, f"{operation} returns", actual, f"{running.name}.result() is None")
 
     def _expect_size(self, rule: str, source: str, size: Any) -> None:
-        """Examine a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
+        """Test a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
         least, most, stored = self.model.queued, self.model.most, len(self.queue.items)
         if self.model.ignored and stored > most:
             rule = "ascheduler.add.closed"
         expected = f"{least} queued" if least == most else f"{least} to {most} queued"
         right = isinstance(size, int) and least <= size <= most
-        self.bench.expect(rule, right, expected, size, f"{least} <= {source} <= {most}", final=least <= stored <= most)
+        self.context.expect(rule, right, expected, size, f"{least} <= {source} <= {most}", final=least <= stored <= most)
 
 
 LOCKSTEP = AsyncSchedulerLockstep

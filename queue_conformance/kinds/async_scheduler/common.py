@@ -11,4 +11,4 @@ NO_HANG = "ascheduler.add.full-no-hang"
 NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
 """What ``stats()`` has."""
 
-ON_STOCK_LOOP = "it works on the stock event loop alone, and schedulers are examined on a simulated one"
+ON_STOCK_LOOP = "it works on the stock event loop alone, and schedulers are tested on a simulated one"

@@ -48,7 +48,7 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     The scheduler computes fingerprints with the class that the setting ``fingerprinter`` names; without one with its own
     attribute ``fingerprinter_class``; and else with qCrawl's. The setting ``queue`` names the class of the queue of crawls;
-    everything else is examined over queues of the kit's own, and over those of qCrawl where they behave differently.
+    everything else is tested over queues of the kit's own, and over those of qCrawl where they behave differently.
     """
 
     constructor_rule: ClassVar[str] = "ascheduler.ctor"
@@ -148,7 +148,7 @@ class AsyncSchedulerDriver(AsyncDriver):
         """
         self.renew(directory)
         scheduler, loop, record = self._begin()
-        with self.recorder.blame(self.interface_rule):
+        with self.recorder.attribute(self.interface_rule):
             loop.run(scheduler.add("https://example.com/1"))
             loop.run(scheduler.get())
             loop.call(scheduler.task_done)

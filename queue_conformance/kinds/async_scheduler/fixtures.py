@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call
@@ -23,7 +24,7 @@ RULES = {
     "__aenter__": "ascheduler.context",
     "__aexit__": "ascheduler.context",
 }
-"""The rule that is broken if an operation raises or never returns where nothing special is going on."""
+"""The rule that fails if an operation raises or never returns where nothing special is going on."""
 
 WAITS = "ascheduler.get.waits"
 
@@ -40,9 +41,9 @@ class SchedulerSubject(AsyncSubject):
 
 
 @fixture
-def construct(context: Context) -> Callable[..., Any]:
+def construct(case: Case) -> Callable[..., Any]:
     """``construct(queue=None)``: call the constructor, with these parts in the places of the usual ones."""
-    driver, record = context.bench.driver, context.record
+    driver, record = case.context.driver, case.record
 
     def made(**parts: Any) -> Any:
         source, build = driver.construction("0", **{name: (record.written((value,), {}), value) for name, value in parts.items()})
@@ -52,64 +53,64 @@ def construct(context: Context) -> Callable[..., Any]:
 
 
 @fixture
-def new_scheduler(context: Context) -> Callable[..., Any]:
+def new_scheduler(case: Case) -> Callable[..., Any]:
     """``scheduler = new_scheduler(queue)``: build a scheduler over a queue, or one in memory; the loop is driven by hand."""
-    if not context.bench.driver.simulated:
+    if not case.context.driver.simulated:
         raise NotCovered(ON_STOCK_LOOP)
-    made = construct(context)
+    made = construct(case)
     return lambda queue=None: made(queue=queue) if queue is not None else made()
 
 
 @fixture
-def new(context: Context) -> Callable[..., Any]:
+def new(case: Case) -> Callable[..., Any]:
     """``queue = new("MemoryQueue", maxsize=1)``: an object of a class that scripts quote, or import from qCrawl."""
-    record = context.record
+    record = case.record
 
     def made(name: str, *arguments: Any, **options: Any) -> Any:
-        cls = context.bench.driver.named(name)
+        cls = case.context.driver.named(name)
         source = f"{name}({record.written(arguments, options)})"
-        return record.make(source, context.rule, lambda: cls(*arguments, **options), shown=False)
+        return record.make(source, case.rule, lambda: cls(*arguments, **options), shown=False)
 
     return made
 
 
 @fixture
-def bounded(context: Context) -> Callable[[str], Any]:
+def bounded(case: Case) -> Callable[[str], Any]:
     """``queue = bounded("DiskQueue")``: a queue of such a class, with room for one request."""
-    places = {"DiskQueue": [f"{context.bench.driver.directory}/queue"]}
-    return lambda kind: new(context)(kind, *places.get(kind, ()), maxsize=1)
+    places = {"DiskQueue": [f"{case.context.driver.directory}/queue"]}
+    return lambda kind: new(case)(kind, *places.get(kind, ()), maxsize=1)
 
 
 @fixture
-def interrupted(context: Context) -> Callable[..., Call]:
+def interrupted(case: Case) -> Callable[..., Call]:
     """``loop.run(interrupted(scheduler, error))``: leave a context with an exception."""
     from queue_conformance.kinds.async_scheduler import script_support
 
     def leave(scheduler: SchedulerSubject, error: BaseException) -> Call:
-        source = f"interrupted({context.record.written((scheduler, error), {})})"
-        return Call(source, context.rule, lambda: script_support.interrupted(scheduler.raw, error))
+        source = f"interrupted({case.record.written((scheduler, error), {})})"
+        return Call(source, case.rule, lambda: script_support.interrupted(scheduler.raw, error))
 
     return leave
 
 
 @fixture
-def fill(context: Context) -> Callable[..., Call]:
+def fill(case: Case) -> Callable[..., Call]:
     """``loop.run(fill(queue, page(1)))``: put requests into a queue, as an earlier crawl did."""
     from queue_conformance.kinds.async_scheduler import script_support
 
     def filled(*arguments: Any) -> Call:
-        source = f"fill({context.record.written(arguments, {})})"
-        return Call(source, context.rule, lambda: script_support.fill(*arguments))
+        source = f"fill({case.record.written(arguments, {})})"
+        return Call(source, case.rule, lambda: script_support.fill(*arguments))
 
     return filled
 
 
 @fixture
-def waiting_get(context: Context) -> Callable[[SchedulerSubject], Task]:
+def waiting_get(case: Case) -> Callable[[SchedulerSubject], Task]:
     """``getting = waiting_get(scheduler)``: begin to get, and let it wait; it must, as there is nothing to get."""
     from queue_conformance.kinds.async_scheduler import script_support
 
-    driver, record = context.bench.driver, context.record
+    driver, record = case.context.driver, case.record
 
     def begun(scheduler: SchedulerSubject) -> Task:
         def begin() -> Task:
@@ -123,12 +124,12 @@ def waiting_get(context: Context) -> Callable[[SchedulerSubject], Task]:
 
 
 @fixture
-def crawl(context: Context) -> Callable[..., Any]:
+def crawl(case: Case) -> Callable[..., Any]:
     """``spider = crawl({"/1": 0})``: crawl a local site from these paths with their priorities, over a queue of the author's."""
     from queue_conformance.kinds.async_scheduler import script_support
 
-    driver, record = context.bench.driver, context.record
-    seconds = min(5.0, context.bench.time_limit / 2)
+    driver, record = case.context.driver, case.record
+    seconds = min(5.0, case.context.time_limit / 2)
 
     def crawled(start: dict[str, int], queue: Any = None, maxsize: int = 0, **options: Any) -> Any:
         options["seconds"] = seconds
@@ -140,7 +141,7 @@ def crawl(context: Context) -> Callable[..., Any]:
             classes = driver.named(driver.class_name), driver.named(driver.fingerprinter)
             return script_support.crawl(*classes, driver.named(name)(**given) if queue is None else queue, start, **options)
 
-        return _asserted(record, f"crawl({parts}, {record.written((start,), options)})", context.rule, "the crawl ends", run)
+        return _asserted(record, f"crawl({parts}, {record.written((start,), options)})", case.rule, "the crawl ends", run)
 
     return crawled
 
@@ -158,32 +159,32 @@ def _asserted(record: Record, source: str, rule: str, expected: str, function: C
 
 
 @fixture
-def page(context: Context) -> Callable[..., Any]:
+def page(case: Case) -> Callable[..., Any]:
     """``page(number)``: a request; equal numbers give equal ones."""
 
-    made = request_for(context)
+    made = request_for(case)
     return lambda number, **attributes: made(f"https://example.com/{number}", **attributes)
 
 
 @fixture
-def request_for(context: Context) -> Callable[..., Any]:
+def request_for(case: Case) -> Callable[..., Any]:
     """``request_for(url)``: a request with these arguments."""
 
     def made(url: str, **arguments: Any) -> Any:
-        new = context.bench.driver.request_class(url, **arguments)
-        return context.sources.give(new, f"Request({context.record.written((url,), arguments)})")
+        new = case.context.driver.request_class(url, **arguments)
+        return case.sources.give(new, f"Request({case.record.written((url,), arguments)})")
 
     return made
 
 
 @fixture
-def new_fingerprinter(context: Context) -> Callable[..., Any]:
+def new_fingerprinter(case: Case) -> Callable[..., Any]:
     """``fingerprinter = new_fingerprinter()``: what tells the scheduler which requests are equal."""
-    driver = context.bench.driver
+    driver = case.context.driver
 
     def made(**options: Any) -> Any:
-        source = f"{driver.fingerprinter}({context.record.written((), options)})"
-        rules, cls = {"fingerprint_bytes": context.rule}, driver.named(driver.fingerprinter)
-        return context.record.construct(source, context.rule, lambda: cls(**options), rules, name="fingerprinter")
+        source = f"{driver.fingerprinter}({case.record.written((), options)})"
+        rules, cls = {"fingerprint_bytes": case.rule}, driver.named(driver.fingerprinter)
+        return case.record.construct(source, case.rule, lambda: cls(**options), rules, name="fingerprinter")
 
     return made

@@ -1,4 +1,4 @@
-"""All of queuelib's queues of queues: by priority, and by turns."""
+"""All of queuelib's collections: by priority, and by turns."""
 
-MODULES = ("preflight", "checks.common", "checks.priority", "checks.roundrobin", "commands")
+MODULES = ("smoke", "checks.common", "checks.priority", "checks.roundrobin", "commands")
 """The modules with checks, in the order in which their checks are run."""

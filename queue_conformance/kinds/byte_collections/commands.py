@@ -1,4 +1,4 @@
-"""The commands of queuelib's queues of queues, in lockstep with a model: those of queues, under priorities or keys."""
+"""The commands of queuelib's collections, in lockstep with a model: those of queues, under priorities or keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Mapping
 from typing import ClassVar
 
 from queue_conformance.engine.ablation import Ablation, drop, returned
-from queue_conformance.engine.bench import Bench, must_raise
+from queue_conformance.engine.context import CheckContext, must_raise
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised
 from queue_conformance.kinds.byte_collections.checks.common import BY_PRIORITY, BY_TURNS
@@ -35,15 +35,15 @@ def _ablations(clear_rule: str, start_rule: str) -> tuple[Ablation, ...]:
 
 
 class CollectionLockstep(QueueLockstep):
-    """One queue of queues and its model; the number of an item decides its priority or key, see ``CollectionDriver.place_of``."""
+    """One collection and its model; the number of an item decides its priority or key, see ``CollectionDriver.place_of``."""
 
     close_rule: ClassVar[str]
     start_rule: ClassVar[str]
     model_class: ClassVar[type[CollectionModel]]
 
     @classmethod
-    def of(cls, bench: Bench) -> type[Lockstep]:
-        return PriorityLockstep if bench.implementation.kind is BYTE_PRIORITY_QUEUE else RoundRobinLockstep
+    def of(cls, context: CheckContext) -> type[Lockstep]:
+        return PriorityLockstep if context.implementation.kind is BYTE_PRIORITY_QUEUE else RoundRobinLockstep
 
     def new_model(self) -> CollectionModel:
         return self.model_class()
@@ -57,7 +57,7 @@ class CollectionLockstep(QueueLockstep):
     def reopen(self, _argument: int = 0) -> None:
         """Close, compare what close returns, and build the queue again from it."""
         start = self.end()
-        self.queue = self.bench.open(start=start, owner=self.start_rule)
+        self.queue = self.context.open(start=start, owner=self.start_rule)
         self.model.reopen()
         self._peeked = NOTHING
         self.events.add("reopen")
@@ -72,8 +72,8 @@ class CollectionLockstep(QueueLockstep):
             if not isinstance(raised.error, TypeError):
                 raise
         else:
-            rule, tail = "queue.push.failed-no-trace", must_raise(self.bench.recorder.steps[-1].source, "TypeError")
-            self.bench.fail(rule, "the TypeError of the inner queue", "no exception", tail, replaces=True, final=True)
+            rule, tail = "queue.push.failed-no-trace", must_raise(self.context.recorder.steps[-1].source, "TypeError")
+            self.context.fail(rule, "the TypeError of the inner queue", "no exception", tail, replaces=True, final=True)
         self.events.add("refused")
 
     def end(self) -> list[Hashable]:
@@ -84,7 +84,7 @@ class CollectionLockstep(QueueLockstep):
         places = [place for place in named if place in self.driver.places]
         matches = len(places) == len(named) and sorted(places, key=str) == expected
         assertion = f"sorted(left, key=str) == {expected!r}"
-        self.bench.expect(self.close_rule, matches, repr(expected), left, assertion, final=True)
+        self.context.expect(self.close_rule, matches, repr(expected), left, assertion, final=True)
         return expected
 
     def cover(self, number: int) -> None:

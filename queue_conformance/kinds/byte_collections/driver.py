@@ -1,4 +1,4 @@
-"""The drivers of queuelib's queues of queues, ``cls(qfactory, start)``, over inner queues of the kit's own."""
+"""The drivers of queuelib's collections, ``cls(qfactory, start)``, over inner queues of the kit's own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from queue_conformance.kinds.queue.byte_driver import ByteItems
 
 
 class CollectionDriver(ByteItems):
-    """Builds queues of queues; what the inner queues hold survives a close."""
+    """Builds collections; what the inner queues hold survives a close."""
 
     constructor_rule: ClassVar[str] = "queuelib.ctor"
     interface_rule: ClassVar[str] = "queue.ctor.base-queue"

@@ -1,4 +1,4 @@
-"""What queuelib's queues of queues are."""
+"""What queuelib's collections are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of queuelib's queues of queues: by priority, and by turns.
+"""The models of queuelib's collections: by priority, and by turns.
 
 An item is stored under a priority or key, in a FIFO queue of its own; equal item numbers are only ever stored under the
 same one.

@@ -1,4 +1,4 @@
-"""Inner queues for queuelib's queues of queues.
+"""Inner queues for queuelib's collections.
 
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """

@@ -1,8 +1,8 @@
-"""All of duplicates filters."""
+"""All of dupefilters."""
 
 MODULES = (
     "fixtures",
-    "preflight",
+    "smoke",
     "checks.answers",
     "checks.fingerprints",
     "checks.log",

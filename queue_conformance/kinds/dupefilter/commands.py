@@ -1,4 +1,4 @@
-"""The commands of duplicates filters, in lockstep with a model."""
+"""The commands of dupefilters, in lockstep with a model."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from scrapy.dupefilters import BaseDupeFilter
 
 from queue_conformance.engine.ablation import Ablation, drop, replace
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
@@ -30,23 +30,23 @@ ITEMS = 8
 """Different requests that sequences ask for."""
 
 
-def files_with(bench: Bench, numbers: range) -> dict[str, bytes]:
+def files_with(context: CheckContext, numbers: range) -> dict[str, bytes]:
     """Return the contents of the files of a job, by their names, after a run that sees requests with these numbers."""
-    dupefilter = bench.open()
+    dupefilter = context.open()
     for number in numbers:
-        dupefilter.seen(bench.driver.item(number))
+        dupefilter.seen(context.driver.item(number))
     dupefilter.close()
-    return files_in(bench.driver.job())
+    return files_in(context.driver.job())
 
 
-def size_of_record(bench: Bench) -> int:
+def size_of_record(context: CheckContext) -> int:
     """Return how many bytes are appended for the last request that is seen; 0 if files are not only appended to.
 
     Only what is appended can be torn by a crash: files that are replaced, or written in place by a database, are not.
     """
-    bench.restart()
+    context.restart()
     try:
-        before, after = files_with(bench, range(8)), files_with(bench, range(8, 9))
+        before, after = files_with(context, range(8)), files_with(context, range(8, 9))
     except OperationRaised as raised:
         if not isinstance(raised.error, Exception):
             raise
@@ -56,9 +56,9 @@ def size_of_record(bench: Bench) -> int:
     return max((len(after[name]) - len(data) for name, data in before.items()), default=0)
 
 
-def torn_ends(bench: Bench) -> list[int]:
+def torn_ends(context: CheckContext) -> list[int]:
     """Return how much is cut off what a run has written."""
-    size = size_of_record(bench) if bench.offers("persistent", "filesystem") else 0
+    size = size_of_record(context) if context.offers("persistent", "filesystem") else 0
     return sorted({1, size // 2, size - 1}) if size > 1 else []
 
 
@@ -75,7 +75,7 @@ def _without_early_reopenings(run: Run) -> Commands:
     return tuple(reversed(kept))
 
 
-def _each_run_is_the_first(runner: Runner, run: Run, _failure: RuleBroken) -> str | None:
+def _each_run_is_the_first(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
     """It takes several runs: is everything remembered if each of the runs is the first one?"""
     ends = [place for place, command in enumerate(run.commands) if command.name in _ENDS]
     runs = [tuple(command for command in run.commands[:end] if command.name not in _ENDS) for end in ends]
@@ -88,10 +88,10 @@ FORGETS = (FIRST, RESUME)
 
 
 class FilterLockstep(Lockstep):
-    """One duplicates filter and its model.
+    """One dupefilter and its model.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         number: which of the filters that are open side by side this is; each has a job directory of its own.
     """
 
@@ -104,21 +104,21 @@ class FilterLockstep(Lockstep):
         Ablation(drop("reopen"), RESUME, of=[FIRST]),
     )
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        super().__init__(bench, number)
+    def __init__(self, context: CheckContext, number: int) -> None:
+        super().__init__(context, number)
         self.variable = VARIABLES[number]
         self.job = f"job{number or ''}"
-        self.model = DupeFilterModel(bench.offers("filters"), exact=not bench.offers("probabilistic"))
+        self.model = DupeFilterModel(context.offers("filters"), exact=not context.offers("probabilistic"))
         self.refused = False
-        self._logs = getattr(bench.implementation.cls, "log", None) is not BaseDupeFilter.log
+        self._logs = getattr(context.implementation.cls, "log", None) is not BaseDupeFilter.log
         self._logged = 0
         self._torn = False
         self.dupefilter: OpenFilter = self._open()
 
     @classmethod
-    def table(cls, bench: Bench) -> dict[Command, int]:
-        found = super().table(bench)
-        if not bench.offers("server"):  # there, the job directory separates nothing
+    def table(cls, context: CheckContext) -> dict[Command, int]:
+        found = super().table(context)
+        if not context.offers("server"):  # there, the job directory separates nothing
             found |= dict.fromkeys(commands("1.seen:0 1.seen:1 1.seen:2 1.seen:3 1.reopen"), 1)
         return found
 
@@ -132,7 +132,7 @@ class FilterLockstep(Lockstep):
         allowed = self.model.allowed(item)
         owner = DAMAGED if self._torn else self._rule(item, False not in allowed)
         try:
-            seen = self.dupefilter.seen(self.bench.driver.item(item), owner=owner)
+            seen = self.dupefilter.seen(self.context.driver.item(item), owner=owner)
         except OperationRaised as raised:
             if self._torn and isinstance(raised.error, Exception):  # a damaged file may show late
                 self.refused = True
@@ -141,9 +141,9 @@ class FilterLockstep(Lockstep):
         if bool(seen) not in allowed:
             expected = True in allowed
             rule = self._rule(item, expected)
-            what = f"{expected} for {self.bench.driver.item(item).source}"
+            what = f"{expected} for {self.context.driver.item(item).source}"
             assertion = "seen" if expected else "not seen"
-            self.bench.fail(rule, what, seen, [f"assert {assertion}, {'expected ' + what!r}"])
+            self.context.fail(rule, what, seen, [f"assert {assertion}, {'expected ' + what!r}"])
         self._credit(item, allowed)
         self.model.see(item, bool(seen))
 
@@ -151,16 +151,16 @@ class FilterLockstep(Lockstep):
     def log(self, item: int) -> None:
         """Let a request of the pool be filtered, as the scheduler does it, and compare the statistic."""
         self.seen(item)
-        if self.refused or not self._logs or not self.bench.offers("filters"):
+        if self.refused or not self._logs or not self.context.offers("filters"):
             return
         self.seen(item)
-        self.dupefilter.log(self.bench.driver.item(item))
+        self.dupefilter.log(self.context.driver.item(item))
         self._logged += 1
         stats: Any = self.dupefilter.crawler.stats
         left = stats.get_value(STAT)
-        self.bench.recorder.note(f'left = spider.crawler.stats.get_value("{STAT}")')
+        self.context.recorder.note(f'left = spider.crawler.stats.get_value("{STAT}")')
         rule = "dupefilter.log.stat"
-        self.bench.expect(rule, left == self._logged, str(self._logged), left, f"left == {self._logged}", final=True)
+        self.context.expect(rule, left == self._logged, str(self._logged), left, f"left == {self._logged}", final=True)
 
     @command(RESUME, weight=3)
     def reopen(self, _argument: int = 0) -> None:
@@ -168,7 +168,7 @@ class FilterLockstep(Lockstep):
         if self.refused:
             return
         self.dupefilter.close()
-        if self.bench.offers("persistent"):
+        if self.context.offers("persistent"):
             self.model.reopen()
         else:
             self.model.forget()
@@ -180,12 +180,12 @@ class FilterLockstep(Lockstep):
         if self.refused:
             return
         self.dupefilter.close()
-        self.bench.recorder.note(f"cut_files({self.bench.driver.job_source(self.job)}, {number})")
-        running.cut_files(self.bench.driver.job(self.job), number)
+        self.context.recorder.note(f"cut_files({self.context.driver.job_source(self.job)}, {number})")
+        running.cut_files(self.context.driver.job(self.job), number)
         self.model.forget()
         self._torn = True
         try:
-            with self.bench.recorder.blame(DAMAGED):
+            with self.context.recorder.attribute(DAMAGED):
                 self.dupefilter = self._open()
         except OperationRaised as raised:
             if not isinstance(raised.error, Exception):
@@ -204,12 +204,12 @@ class FilterLockstep(Lockstep):
 
     def _open(self) -> OpenFilter:
         self._logged = 0
-        opened: OpenFilter = self.bench.open(self.job, self.variable)
+        opened: OpenFilter = self.context.open(self.job, self.variable)
         return opened
 
     def _rule(self, item: int, expected: bool) -> str:
         """Return the rule that says whether a request is seen."""
-        if not self.bench.offers("filters"):
+        if not self.context.offers("filters"):
             return "dupefilter.base.never"
         if not expected:
             return "dupefilter.seen.no-false-positive"

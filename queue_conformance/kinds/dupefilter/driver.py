@@ -1,4 +1,4 @@
-"""The driver of duplicates filters."""
+"""The driver of dupefilters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLOSE = re.compile(r"(\w+\.close\(['\"]finished['\"]\))")
 
 
 class OpenFilter:
-    """One duplicates filter in a run of its own; every operation goes through the recorder.
+    """One dupefilter in a run of its own; every operation goes through the recorder.
 
     Args:
         raw: the object of the implementation.
@@ -59,13 +59,13 @@ class OpenFilter:
 
 
 class DupeFilterDriver(ComponentDriver):
-    """Builds duplicates filters as Scrapy's scheduler does."""
+    """Builds dupefilters as Scrapy's scheduler does."""
 
     constructor_rule: ClassVar[str] = "dupefilter.iface"
 
     @property
     def log_rule(self) -> str:
-        """The rule that is broken if ``log`` raises."""
+        """The rule that fails if ``log`` raises."""
         return "dupefilter.log.first" if callable(getattr(self.implementation.cls, "log", None)) else self.constructor_rule
 
     def renew(self, directory: Path) -> None:
@@ -126,14 +126,14 @@ class DupeFilterDriver(ComponentDriver):
             The Python expression, and a function that does the same.
         """
         cls = cls or self.implementation.cls
-        if self.implementation.opener is None:
+        if self.implementation.factory is None:
             return f"build_from_crawler({name}, crawler)", lambda: build_from_crawler(cls, crawler)
         return self.author_builds(cls=(name, cls), crawler=("crawler", crawler), key=("''", ""))
 
     @property
     def _build_source(self) -> str:
         """The argument with the author's function that builds a filter in scripts, if there is one."""
-        if self.implementation.opener is None:
+        if self.implementation.factory is None:
             return ""
         return f", build=lambda cls, crawler: {self.building(self.crawler, 'cls')[0]}"
 

@@ -1,4 +1,4 @@
-"""What a duplicates filter of Scrapy is."""
+"""What a dupefilter of Scrapy is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _describe(found: Capabilities) -> str:
 
 DUPEFILTER = Kind(
     "dupefilter",
-    plural="duplicates filters",
+    plural="dupefilters",
     option="dupefilter-class",
     profile=SCRAPY,
     folders=(__package__,),

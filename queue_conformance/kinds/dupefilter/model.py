@@ -1,4 +1,4 @@
-"""The model of duplicates filters: a set of fingerprints for each job directory."""
+"""The model of dupefilters: a set of fingerprints for each job directory."""
 
 from __future__ import annotations
 

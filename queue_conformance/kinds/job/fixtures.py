@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.engine import process
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import block, operation
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls, site
@@ -47,29 +48,29 @@ class CrawledSite(Subject):
 
 
 @fixture
-def open_site(context: Context) -> Iterator[Callable[..., CrawledSite]]:
+def open_site(case: Case) -> Iterator[Callable[..., CrawledSite]]:
     """``site = open_site(pages, CONCURRENT_REQUESTS=1)``: a site whose pages have these links, and a project with a job."""
-    bench = context.bench
+    context = case.context
     opened: list[ForkedSite] = []
 
     def made(pages: Pages, **settings: Any) -> CrawledSite:
-        _must_be_crawlable(bench)
-        pages = pages if bench.offers("filters") else crawls.tree(pages)  # or else the crawl would never end
+        _must_be_crawlable(context)
+        pages = pages if context.offers("filters") else crawls.tree(pages)  # or else the crawl would never end
         # What a server holds is found by the name of the spider.
-        name = f"example-{uuid.uuid4().hex[:8]}" if bench.implementation.server else "example"
-        given = {"SCHEDULER": bench.implementation.cls, **bench.implementation.values, "JOBDIR": "job", **settings}
+        name = f"example-{uuid.uuid4().hex[:8]}" if context.implementation.server else "example"
+        given = {"SCHEDULER": context.implementation.cls, **context.implementation.values, "JOBDIR": "job", **settings}
 
         def build() -> ForkedSite:
-            limit = max(crawls.PATIENCE, 3 * bench.time_limit)
-            opened.append(ForkedSite(pages, f"{bench.driver.directory}/project", given, name, limit))
+            limit = max(crawls.TIMEOUT, 3 * context.time_limit)
+            opened.append(ForkedSite(pages, f"{context.driver.directory}/project", given, name, limit))
             return opened[-1]
 
-        found = context.record.construct(_source(bench, pages, settings), context.rule, build, {}, CrawledSite, "site")
+        found = case.record.construct(_source(context, pages, settings), case.rule, build, {}, CrawledSite, "site")
         assert isinstance(found, CrawledSite)
         return found
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        context.sources.give(number, f"signal.{number.name}")
+        case.sources.give(number, f"signal.{number.name}")
     try:
         yield made
     finally:
@@ -77,14 +78,14 @@ def open_site(context: Context) -> Iterator[Callable[..., CrawledSite]]:
             each.close()
 
 
-def _source(bench: Bench, pages: Pages, settings: Mapping[str, Any]) -> str:
+def _source(context: CheckContext, pages: Pages, settings: Mapping[str, Any]) -> str:
     """Return the expression that makes a site."""
-    given = source_of_settings({**bench.implementation.settings, "JOBDIR": "job", **settings})
-    name = ", name" if bench.implementation.server else ""
-    return f"Site({dict(pages)}, directory + '/project', {{'SCHEDULER': {bench.driver.class_name}, {given[1:]}{name})"
+    given = source_of_settings({**context.implementation.settings, "JOBDIR": "job", **settings})
+    name = ", name" if context.implementation.server else ""
+    return f"Site({dict(pages)}, directory + '/project', {{'SCHEDULER': {context.driver.class_name}, {given[1:]}{name})"
 
 
-def _must_be_crawlable(bench: Bench) -> None:
+def _must_be_crawlable(context: CheckContext) -> None:
     """Go on only if the command line of Scrapy can use the scheduler.
 
     Raises:
@@ -92,11 +93,11 @@ def _must_be_crawlable(bench: Bench) -> None:
     """
     if not process.AVAILABLE:
         raise NotCovered("this platform cannot fork")
-    if bench.implementation.opener is not None:
+    if context.implementation.factory is not None:
         raise NotCovered("the command line of Scrapy does not call the function that builds the scheduler")
-    if bench.implementation.prepare is not None:
+    if context.implementation.prepare is not None:
         raise NotCovered("the command line of Scrapy does not call the function that prepares spiders")
-    if not bench.implementation.importable:
+    if not context.implementation.importable:
         raise NotCovered("the command line of Scrapy cannot import the class")
 
 

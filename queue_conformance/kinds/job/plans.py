@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.environments.crawls import Pages
 
 COMMAND = "job.resume.command"
@@ -33,7 +33,7 @@ class Plan:
     """Crawls of one job.
 
     Attributes:
-        rule: the rule that is broken if they do not download each page once.
+        rule: the rule that fails if they do not download each page once.
         stops: how each crawl is stopped; after that one goes on to the end.
         pages: the site.
         settings: what the command line sets besides.
@@ -50,7 +50,9 @@ class Plan:
         return replace(self, rule=COMMAND, stops=stops, settings={**self.settings, "CONCURRENT_REQUESTS": 1})
 
 
-def each(plans: Callable[[Bench], Iterable[Plan]], *, ablated: bool = True) -> Callable[[Bench, Attempt], Iterator[Plan]]:
+def each(
+    plans: Callable[[CheckContext], Iterable[Plan]], *, ablated: bool = True
+) -> Callable[[CheckContext, Attempt], Iterator[Plan]]:
     """Return a function that yields plans as the cases of a check, up to the first one that fails.
 
     Args:
@@ -58,16 +60,16 @@ def each(plans: Callable[[Bench], Iterable[Plan]], *, ablated: bool = True) -> C
         ablated: whether that one is tried without signals, too; what fails then is no matter of them.
     """
 
-    def cases(bench: Bench, _attempt: Attempt) -> Iterator[Plan]:
-        for plan in bench.each("jobs", [*plans(bench)]):
+    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Plan]:
+        for plan in context.each("jobs", [*plans(context)]):
             yield plan
-            if plan.rule not in bench.broken:
+            if plan.rule not in context.failed:
                 continue
             if ablated and plan.rule != COMMAND:
                 yield plan.closing()
-                if COMMAND in bench.broken:
-                    del bench.broken[plan.rule]
-                    raise bench.broken[COMMAND]
-            raise bench.broken[plan.rule]
+                if COMMAND in context.failed:
+                    del context.failed[plan.rule]
+                    raise context.failed[COMMAND]
+            raise context.failed[plan.rule]
 
     return cases

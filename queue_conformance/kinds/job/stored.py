@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from queue_conformance.engine import process
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.kinds.scheduler.script_support import enqueued
 from queue_conformance.script_support.metadata import metadata_of
@@ -30,17 +30,17 @@ def must_limit_files() -> None:
         raise NotCovered("this platform cannot limit the size of files")
 
 
-def store(bench: Bench, numbers: Sequence[int]) -> Path:
+def store(context: CheckContext, numbers: Sequence[int]) -> Path:
     """Store requests in a new job, close it cleanly, and return its directory."""
-    bench.restart()
-    scheduler = bench.driver.open(job="job")
+    context.restart()
+    scheduler = context.driver.open(job="job")
     if numbers is MANY:
         enqueued(scheduler.raw, numbers, FIRST)
     else:
         for number in numbers:
-            scheduler.enqueue(bench.driver.fresh(number))
+            scheduler.enqueue(context.driver.fresh(number))
     scheduler.close("shutdown")
-    job: Path = bench.driver.job("job")
+    job: Path = context.driver.job("job")
     return job
 
 

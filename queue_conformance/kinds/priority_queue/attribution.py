@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from queue_conformance.engine.ablation import Ablation, Change, chain, drop, replace
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Commands
 
@@ -32,7 +32,7 @@ def _all_but(kept: str) -> Change:
     return chain(*(change for rule, change in FACTORS.items() if rule != kept))
 
 
-def _factor_that_matters(runner: Runner, run: Run, failure: RuleBroken) -> str | None:
+def _factor_that_matters(runner: Runner, run: Run, failure: RuleFailed) -> str | None:
     """Name the first factor that fails alone; a mistake needs no other one, but two mistakes may hide each other."""
 
     def cures(change: Change) -> bool:

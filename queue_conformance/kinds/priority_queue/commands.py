@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, ClassVar, NoReturn
 
-from queue_conformance.engine.bench import Bench, must_raise
+from queue_conformance.engine.context import CheckContext, must_raise
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.environments.engine import occupy
@@ -20,7 +20,7 @@ from queue_conformance.kinds.queue.commands import QueueLockstep
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import installed_releases, why_not_applicable
 
-Furnish = Callable[[PriorityQueueDriver], object]
+Configure = Callable[[PriorityQueueDriver], object]
 """Chooses the downstream queues."""
 
 
@@ -37,7 +37,7 @@ class PriorityQueueLockstep(QueueLockstep):
     stores a request of its own.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         number: which of the queues that are open side by side this is; only one is used.
         furnish: chooses the downstream queues.
         lifo: whether those for other than start requests are LIFO.
@@ -63,23 +63,23 @@ class PriorityQueueLockstep(QueueLockstep):
     length_rule = "pq.len.sum"
     truth_rule = "pq.len.truth"
 
-    def __init__(self, bench: Bench, number: int, furnish: Furnish | None = None, *, lifo: bool = True) -> None:
-        driver = bench.driver
-        if furnish is None:
-            driver.furnish(keeps=bench.offers("persistent"))
+    def __init__(self, context: CheckContext, number: int, configure: Configure | None = None, *, lifo: bool = True) -> None:
+        driver = context.driver
+        if configure is None:
+            driver.configure(keeps=context.offers("persistent"))
         else:
-            furnish(driver)
+            configure(driver)
         if driver.store is not None:
-            bench.recorder.note(f"store = {driver.store_source}")
+            context.recorder.note(f"store = {driver.store_source}")
         self._lifo = lifo
-        super().__init__(bench, number)
+        super().__init__(context, number)
         self._keeps = self.driver.store is None or self.driver.store.keeps
         self._pushes = 0
         self._used: set[Place] = set()
         self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
 
     def new_model(self) -> PriorityQueueModel:
-        return PriorityQueueModel(lifo=self._lifo, slots=self.bench.offers("slots"), start_last=start_requests_come_last())
+        return PriorityQueueModel(lifo=self._lifo, slots=self.context.offers("slots"), start_last=start_requests_come_last())
 
     # --- Commands --------------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class PriorityQueueLockstep(QueueLockstep):
             if not self._keeps:
                 self._nothing_is_given_up()
         else:
-            self.bench.recorder.note("unasked = bool(waiting)")
+            self.context.recorder.note("unasked = bool(waiting)")
         if value is None and said_none:
             return None
         number = self.compare(value, self.model.heads(), unless=f"{'' if said_none else 'not unasked and '}popped is None")
@@ -142,7 +142,7 @@ class PriorityQueueLockstep(QueueLockstep):
         """Let the downloader be busy with more or fewer requests of a slot."""
         slot, count = SLOTS[item % len(SLOTS)], item // len(SLOTS) % 3
         occupy(self.driver.crawler, slot, count)
-        self.bench.recorder.note(f"occupy(crawler, {slot!r}, {count})")
+        self.context.recorder.note(f"occupy(crawler, {slot!r}, {count})")
         self.model.active[slot] = count
         self._peeked = NOTHING
 
@@ -167,7 +167,7 @@ class PriorityQueueLockstep(QueueLockstep):
         self.events.add("stale")
 
     def end(self) -> None:
-        close(self.bench, self.queue, nothing_left=True)
+        close(self.context, self.queue, nothing_left=True)
 
     # --- Comparisons ---------------------------------------------------------------------------------------------------
 
@@ -182,27 +182,27 @@ class PriorityQueueLockstep(QueueLockstep):
     @contextmanager
     def _disturbed(self, operation: str, fault: Exception | None) -> Iterator[list[Any]]:
         head = f"with disturbed(store, {operation!r}, {fault!r}) as waiting:"
-        with self.bench.recorder.block(head), disturbed(self.driver.store, operation, fault) as waiting:
+        with self.context.recorder.block(head), disturbed(self.driver.store, operation, fault) as waiting:
             yield waiting
 
     def _error_is_lost(self, actual: str) -> NoReturn:
         """Report that something else came of the last push than the error of the downstream queue."""
-        tail = [f"    {line}" for line in must_raise(self.bench.recorder.steps[-1].source.strip(), "ValueError")]
+        tail = [f"    {line}" for line in must_raise(self.context.recorder.steps[-1].source.strip(), "ValueError")]
         expected = "the ValueError of the downstream queue"
-        self.bench.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
+        self.context.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
 
     def _reopen(self, *, unsaved: bool = False, marker: Any = None) -> None:
         if not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
-        state = save(self.bench, self.queue, Used(places, self._used, self._suspects), unsaved=unsaved)
+        state = save(self.context, self.queue, Used(places, self._used, self._suspects), unsaved=unsaved)
         self._suspects = {rule: set() for rule in self._suspects}
         self._used = self.model.places
         if marker is not None:
             discard(self.driver.store, marker.value.url)
-            self.bench.recorder.note(f"discard(store, {marker.value.url!r})")
+            self.context.recorder.note(f"discard(store, {marker.value.url!r})")
             self._suspects["pq.resume.stale"].add(self._place(marker.number))
-        self.queue = self.bench.open(state=state, owner="pq.resume.all")
+        self.queue = self.context.open(state=state, owner="pq.resume.all")
         self._peeked = NOTHING
         self.events.add("reopen")
         self.length()
@@ -211,7 +211,7 @@ class PriorityQueueLockstep(QueueLockstep):
         place, places, covered = self.model.place_of(number), self.model.places, self.covered
         covered[self.pop_rule] += 1
         covered["pq.pop.none-only-empty"] += 1
-        if self.bench.offers("slots"):
+        if self.context.offers("slots"):
             covered["pq.slot.least-active"] += any(other.slot != place.slot for other in places)
             places = {other for other in places if other.slot == place.slot}
         covered["pq.pop.order"] += any(other.priority < place.priority for other in places)
@@ -233,7 +233,7 @@ class PriorityQueueLockstep(QueueLockstep):
             return "pq.pop.exactly-once"
         came = self.model.place_of(number)
         places = [self.model.place_of(n) for n in allowed]
-        if self.bench.offers("slots"):
+        if self.context.offers("slots"):
             places = [place for place in places if place.slot == came.slot]
             if not places:
                 return "pq.slot.least-active"
@@ -258,8 +258,8 @@ class PriorityQueueLockstep(QueueLockstep):
         given_up = [queue.key for queue in self.driver.store.built if queue.closed and queue.items]
         self.covered[rule] += 1
         if given_up:
-            self.bench.recorder.note("left = [queue.key for queue in store.built if queue.closed and queue.items]")
-            self.bench.expect(rule, False, "only empty queues closed", f"closed: {given_up}", "not left", final=True)
+            self.context.recorder.note("left = [queue.key for queue in store.built if queue.closed and queue.items]")
+            self.context.expect(rule, False, "only empty queues closed", f"closed: {given_up}", "not left", final=True)
 
 
 LOCKSTEP = PriorityQueueLockstep

@@ -104,7 +104,7 @@ class PriorityQueueDriver(CrawlerDriver):
         """Whether start requests have downstream queues of their own."""
         return self.takes_start_queues and (self._classes is None or self._classes[1] is not None)
 
-    def furnish(
+    def configure(
         self, normal: type = downstreams.LifoQueue, start: type | None = downstreams.FifoQueue, *, keeps: bool = True
     ) -> downstreams.Store:
         """Build over downstream queues of the kit from now on.
@@ -121,7 +121,7 @@ class PriorityQueueDriver(CrawlerDriver):
         self._classes, self._sources = (store.normal, store.start), ("store.normal", "store.start")
         return store
 
-    def furnish_disk(self) -> None:
+    def configure_disk(self) -> None:
         """Build over disk queues of Scrapy from now on."""
         self.store, self._keeps = None, True
         self._classes = scrapy.squeues.PickleLifoDiskQueue, scrapy.squeues.PickleFifoDiskQueue
@@ -142,7 +142,7 @@ class PriorityQueueDriver(CrawlerDriver):
         """
         world.enter()
         if self._classes is None:
-            self.furnish()
+            self.configure()
         assert self._classes is not None
         normal, start = self._classes
         arguments: dict[str, Any] = {"downstream_queue_cls": normal, "key": ""}

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from queue_conformance.engine.accidents import ACCIDENTS, is_accident
-from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import block, operation
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.writing import INDENT, Block
@@ -34,15 +34,15 @@ operation(downstreams.pops_before, "pq.pop.exactly-once")
 
 
 @fixture
-def use_queues(context: Context) -> Callable[..., downstreams.Store | None]:
+def use_queues(case: Case) -> Callable[..., downstreams.Store | None]:
     """``store = use_queues(keeps=False)``: build over downstream queues of the kit, or with ``disk=True`` of Scrapy's on disk."""
-    driver, record = context.bench.driver, context.record
+    driver, record = case.context.driver, case.record
 
     def used(*classes: type | None, disk: bool = False, keeps: bool = True) -> downstreams.Store | None:
         if disk:
-            driver.furnish_disk()
+            driver.configure_disk()
             return None
-        store: downstreams.Store = driver.furnish(*classes, keeps=keeps)
+        store: downstreams.Store = driver.configure(*classes, keeps=keeps)
         if record.target:
             return record.make(driver.store_source, driver.constructor_rule, lambda: store)  # type: ignore[no-any-return]
         record.note(f"store = {driver.store_source}")
@@ -52,14 +52,14 @@ def use_queues(context: Context) -> Callable[..., downstreams.Store | None]:
 
 
 @fixture
-def start_queues(context: Context) -> None:
+def start_queues(case: Case) -> None:
     """Start requests have queues of their own; otherwise the rule does not apply."""
-    if not context.bench.driver.takes_start_queues:
+    if not case.context.driver.takes_start_queues:
         raise NotApplicable("it takes no start_queue_cls, which Scrapy requires from 2.16")
 
 
 @fixture
-def through_json(context: Context) -> Callable[[Any], Any]:
+def through_json(case: Case) -> Callable[[Any], Any]:
     """``state = through_json(queue.close())``: the state as the scheduler reads it when it resumes."""
 
     def read(left: Any) -> Any:
@@ -76,29 +76,29 @@ NUMBERS = (0, 4, 5, 9)
 
 
 @fixture
-def own_state(context: Context) -> Any:
+def own_state(case: Case) -> Any:
     """The state that the class itself writes."""
-    bench = context.bench
-    queue = bench.open("own")
+    context = case.context
+    queue = context.open("own")
     for number in NUMBERS:
-        queue.push(bench.driver.item(number))
-    state = through_json(context)(queue.close())
-    bench.recorder.restart()
+        queue.push(context.driver.item(number))
+    state = through_json(case)(queue.close())
+    context.recorder.restart()
     return state
 
 
 @fixture
-def resumable(context: Context) -> None:
+def resumable(case: Case) -> None:
     """Requests are there again when it is resumed; what is lost is judged elsewhere."""
-    bench = context.bench
-    queue = bench.open("own", state=own_state(context))
-    if sorted(downstreams.pop_urls(queue, len(NUMBERS))) != sorted(bench.driver.item(each).value.url for each in NUMBERS):
+    context = case.context
+    queue = context.open("own", state=own_state(case))
+    if sorted(downstreams.pop_urls(queue, len(NUMBERS))) != sorted(context.driver.item(each).value.url for each in NUMBERS):
         raise NotCovered("requests are lost when it is resumed")
-    bench.recorder.restart()
+    context.recorder.restart()
 
 
 @fixture
-def explained(context: Context) -> Callable[[], Block]:
+def explained(case: Case) -> Callable[[], Block]:
     """``with explained() as refused``: the operation inside may raise, not by accident, with a text; then ``refused`` is true."""
 
     class Explained(Block):
@@ -115,7 +115,7 @@ def explained(context: Context) -> Callable[[], Block]:
             if self.refused and (is_accident(error.error) or not str(error.error)):
                 raise Failed("an exception that explains what is wrong", f"{describe(error.error)} raised") from None
             if self.refused:
-                context.held()
+                case.held()
             return self.refused
 
         def written(self, body: str, named: bool) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.kinds.priority_queue.driver import MARKERS, PLACES
 from queue_conformance.kinds.priority_queue.model import Place
 from queue_conformance.kinds.priority_queue.script_support import through_json
@@ -38,11 +38,11 @@ class Used:
         return Used(mine(self.left), mine(self.before), {rule: mine(places) for rule, places in self.suspects.items()})
 
 
-def save(bench: Bench, queue: Any, used: Used, *, unsaved: bool = False) -> Any:
+def save(context: CheckContext, queue: Any, used: Used, *, unsaved: bool = False) -> Any:
     """Close a priority queue, and judge the state that it returns.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         queue: the open queue.
         used: where requests are left, and were.
         unsaved: return the state as it is.
@@ -53,23 +53,23 @@ def save(bench: Bench, queue: Any, used: Used, *, unsaved: bool = False) -> Any:
     Raises:
         RuleBroken: if JSON cannot store it, or it names something where nothing is left.
     """
-    left = close(bench, queue, nothing_left=not used.left)
+    left = close(context, queue, nothing_left=not used.left)
     try:
         state = left if unsaved else through_json(left)
     except (TypeError, ValueError):
-        bench.expect("pq.close.state", False, "state that JSON can store", left, "json.dumps(left)", final=True)
+        context.expect("pq.close.state", False, "state that JSON can store", left, "json.dumps(left)", final=True)
     if used.left and isinstance(left, Mapping):
         named = left.keys() & KNOWN
-        _expect_only(bench, left, named, used, _slots, "set(left)")
+        _expect_only(context, left, named, used, _slots, "set(left)")
         for slot in sorted(named):
-            _judge_numbers(bench, left, left[slot], used.of(slot), f"set(left[{slot!r}])")
+            _judge_numbers(context, left, left[slot], used.of(slot), f"set(left[{slot!r}])")
     elif used.left:
-        _judge_numbers(bench, left, left, used, "set(left)")
-    bench.recorder.note("state = left" if unsaved else "state = through_json(left)")
+        _judge_numbers(context, left, left, used, "set(left)")
+    context.recorder.note("state = left" if unsaved else "state = through_json(left)")
     return state
 
 
-def close(bench: Bench, queue: Any, *, nothing_left: bool) -> Any:
+def close(context: CheckContext, queue: Any, *, nothing_left: bool) -> Any:
     """Close a priority queue, and return the state; it is false if nothing is left.
 
     Raises:
@@ -77,27 +77,32 @@ def close(bench: Bench, queue: Any, *, nothing_left: bool) -> Any:
     """
     left = queue.close()
     if nothing_left:
-        bench.expect("pq.close.empty-falsy", not left, "empty state, nothing is left", left, "not left")
+        context.expect("pq.close.empty-falsy", not left, "empty state, nothing is left", left, "not left")
     return left
 
 
-def _judge_numbers(bench: Bench, left: Any, named: Any, used: Used, source: str) -> None:
+def _judge_numbers(context: CheckContext, left: Any, named: Any, used: Used, source: str) -> None:
     """Only priorities of requests, or their negations, are named, if numbers are named at all."""
     if isinstance(named, Collection) and not isinstance(named, str) and all(isinstance(number, int) for number in named):
-        _expect_only(bench, left, named, used, _priorities, source)
+        _expect_only(context, left, named, used, _priorities, source)
 
 
 def _expect_only(
-    bench: Bench, left: Any, named: Collection[Any], used: Used, names: Callable[[Collection[Place]], set[Any]], source: str
+    context: CheckContext,
+    left: Any,
+    named: Collection[Any],
+    used: Used,
+    names: Callable[[Collection[Place]], set[Any]],
+    source: str,
 ) -> None:
-    """Nothing else is named; where another rule explains what is, that one is broken."""
+    """Nothing else is named; where another rule explains what is, that one failed."""
     mine = names(used.left)
     unknown = set(named) - mine
     theirs = {rule: names(places) - names(used.before) for rule, places in used.suspects.items()}
     usual = "pq.close.state-nonempty"
     rule = next((rule for rule, places in theirs.items() if unknown and unknown <= places), usual)
     expected = f"nothing but {', '.join(map(str, sorted(mine)))}"
-    bench.expect(rule, not unknown, expected, left, f"{source} <= {mine!r}", final=rule != usual)
+    context.expect(rule, not unknown, expected, left, f"{source} <= {mine!r}", final=rule != usual)
 
 
 def _slots(places: Iterable[Place]) -> set[Any]:

@@ -2,7 +2,7 @@
 
 MODULES = (
     "fixtures",
-    "preflight",
+    "smoke",
     "checks.construction",
     "checks.push",
     "checks.serialization",

@@ -59,7 +59,7 @@ class ByteQueueDriver(ByteItems):
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.takes_path = implementation.opener is not None or takes_path(implementation.cls)
+        self.takes_path = implementation.factory is not None or takes_path(implementation.cls)
 
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         return Probe(self, room).bytes()
@@ -79,7 +79,7 @@ class ByteQueueDriver(ByteItems):
             path = f"{self.directory}/{name}"
             source = f"directory + {quoted('/' + name)}"
             arguments, sources = ([Path(path)], [f"Path({source})"]) if as_path else ([path], [source])
-        if self.implementation.opener is not None:
+        if self.implementation.factory is not None:
             own = {name: (repr(value), value) for name, value in keywords.items()}
             cls = (self.class_name, self.implementation.cls)
             return self.author_builds(cls=cls, crawler=("None", None), key=(sources[0], arguments[0]), **own)

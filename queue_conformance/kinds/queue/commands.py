@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import RuleBroken, shown_by
+from queue_conformance.engine.outcomes import RuleFailed, shown_by
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
@@ -17,42 +17,42 @@ from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE, QUE
 from queue_conformance.kinds.queue.model import QueueModel
 
 
-def unstorable(bench: Bench) -> list[tuple[Item, str, tuple[type[BaseException], ...]]]:
+def unstorable(context: CheckContext) -> list[tuple[Item, str, tuple[type[BaseException], ...]]]:
     """Return items that a push must refuse, with the rule that says so and what may be raised.
 
     That a byte queue raises nothing but TypeError has a check of its own.
     """
-    if bench.implementation.kind is BYTE_QUEUE and bench.offers("persistent"):
+    if context.implementation.kind is BYTE_QUEUE and context.offers("persistent"):
         sources = ["'text'", "None", "bytearray(b'item 1')"]
-        return [(bench.driver.evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
-    if bench.implementation.kind is DOWNSTREAM_QUEUE and bench.offers("serializes"):
+        return [(context.driver.evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
+    if context.implementation.kind is DOWNSTREAM_QUEUE and context.offers("serializes"):
         url = "'https://example.com/1'"
         return [
             (
-                bench.driver.evaluate(f"Request({url}, callback=lambda response: None)"),
+                context.driver.evaluate(f"Request({url}, callback=lambda response: None)"),
                 "queue.push.callback-foreign",
-                serialization_errors(bench),
+                serialization_errors(context),
             ),
             (
-                bench.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"),
+                context.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"),
                 "queue.push.serialization-error",
-                serialization_errors(bench),
+                serialization_errors(context),
             ),
         ]
     return []
 
 
-def refusals(bench: Bench) -> list[int]:
+def refusals(context: CheckContext) -> list[int]:
     """Return the numbers of what a push refuses; a byte queue that takes any value has no refused push to leave a trace."""
-    known = unstorable(bench)
-    if bench.implementation.kind is not BYTE_QUEUE:
+    known = unstorable(context)
+    if context.implementation.kind is not BYTE_QUEUE:
         return list(range(len(known)))
-    return [number for number, (item, _, _) in enumerate(known) if _refuses(bench, item)]
+    return [number for number, (item, _, _) in enumerate(known) if _refuses(context, item)]
 
 
-def _refuses(bench: Bench, item: Item) -> bool:
-    bench.restart()
-    queue = bench.open()
+def _refuses(context: CheckContext, item: Item) -> bool:
+    context.restart()
+    queue = context.open()
     try:
         queue.push(item)
     except OperationRaised:
@@ -60,9 +60,9 @@ def _refuses(bench: Bench, item: Item) -> bool:
     return False
 
 
-def causes(bench: Bench) -> range:
+def causes(context: CheckContext) -> range:
     """Return the numbers of what a push must refuse."""
-    return range(len(unstorable(bench)))
+    return range(len(unstorable(context)))
 
 
 class QueueLockstep(Lockstep):
@@ -94,34 +94,34 @@ class QueueLockstep(Lockstep):
     truth_rule: ClassVar[str] = "queue.len.truth"
     clear_rule: ClassVar[str] = "queuelib.clear"
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        super().__init__(bench, number)
-        self.driver = bench.driver
+    def __init__(self, context: CheckContext, number: int) -> None:
+        super().__init__(context, number)
+        self.driver = context.driver
         self.model: Any = self.new_model()
-        self.queue: Any = bench.open(str(number), VARIABLES[number])
+        self.queue: Any = context.open(str(number), VARIABLES[number])
         self._is_open = True
         self._popped = False
         self._cleared: set[int] = set()
         self._peeked: Any = NOTHING
-        self._misnamed: RuleBroken | None = None
+        self._misnamed: RuleFailed | None = None
 
     @classmethod
-    def of(cls, bench: Bench) -> type[Lockstep]:
-        if bench.backend is None or not bench.offers("server"):
+    def of(cls, context: CheckContext) -> type[Lockstep]:
+        if context.backend is None or not context.offers("server"):
             return cls
         from queue_conformance.kinds.queue.served import ServedQueueLockstep
 
         return ServedQueueLockstep
 
     @classmethod
-    def table(cls, bench: Bench) -> dict[Command, int]:
-        kind = bench.implementation.kind
-        several = kind is DOWNSTREAM_QUEUE or (kind is BYTE_QUEUE and bench.offers("persistent"))
-        return super().table(bench) | dict.fromkeys(commands("1.push:0 1.push:1 1.pop") if several else (), 1)
+    def table(cls, context: CheckContext) -> dict[Command, int]:
+        kind = context.implementation.kind
+        several = kind is DOWNSTREAM_QUEUE or (kind is BYTE_QUEUE and context.offers("persistent"))
+        return super().table(context) | dict.fromkeys(commands("1.push:0 1.push:1 1.pop") if several else (), 1)
 
     def new_model(self) -> Any:
         """Return the model of an empty queue."""
-        return QueueModel(self.bench.implementation.capabilities.order)
+        return QueueModel(self.context.implementation.capabilities.order)
 
     @property
     def order_rule(self) -> str | None:
@@ -185,7 +185,7 @@ class QueueLockstep(Lockstep):
         rule, expected = self.queue.rule_of_truth(self.truth_rule, self.length_rule), len(self.model) > 0
         truth = self.queue.truth(rule)
         if not self._is_near(truth, len(self.model)):
-            self.contents_or(lambda: self.bench.expect(rule, truth == expected, str(expected), truth, f"truth is {expected}"))
+            self.contents_or(lambda: self.context.expect(rule, truth == expected, str(expected), truth, f"truth is {expected}"))
         self.covered[self.truth_rule] += 1
 
     @command(needs=["peek"])
@@ -207,7 +207,7 @@ class QueueLockstep(Lockstep):
                 self.compare(popped, allowed)
         if not allowed:
             tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
-            self.bench.fail(self.empty_peek_rule, "None", value, tail, final=True)
+            self.context.fail(self.empty_peek_rule, "None", value, tail, final=True)
         self.fail_peek(f"what pop returns next, {describe(popped)}", value, "peeked", "popped")
 
     def fail_peek(self, expected: str, value: Any, left: str, right: str) -> NoReturn:
@@ -216,7 +216,7 @@ class QueueLockstep(Lockstep):
             f"equal = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
             f"assert equal, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
         ]
-        self.bench.fail(self.peek_rule, expected, value, tail, final=self.peek_is_certain)
+        self.context.fail(self.peek_rule, expected, value, tail, final=self.peek_is_certain)
 
     @command(needs=["persistent"])
     def reopen(self, _argument: int = 0) -> None:
@@ -238,7 +238,7 @@ class QueueLockstep(Lockstep):
     def open(self, _argument: int = 0) -> None:
         """Build the queue again, and compare ``len()``."""
         if not self._is_open:
-            self.queue = self.bench.open(str(self.number), self.queue.variable, owner="queue.persist.reopen")
+            self.queue = self.context.open(str(self.number), self.queue.variable, owner="queue.persist.reopen")
             self._is_open = True
             self.events.add("reopen")
             self.length(rule="queue.ctor.stored-length")
@@ -253,19 +253,19 @@ class QueueLockstep(Lockstep):
         self._peeked = NOTHING
         self.events.add("clear")
         length = self.queue.length()
-        if self.bench.applies(self.clear_rule):
-            self.bench.expect(self.clear_rule, length == 0, "len 0", length, "length == 0")
+        if self.context.applies(self.clear_rule):
+            self.context.expect(self.clear_rule, length == 0, "len 0", length, "length == 0")
 
     @command("queue.push.bytes-only", "queue.push.callback-foreign", "queue.push.serialization-error", arguments=causes)
     def push_refused(self, cause: int) -> None:
         """Push something that must be refused."""
         self._ensure_open()
-        items = unstorable(self.bench)
+        items = unstorable(self.context)
         item, rule, errors = items[cause % len(items)]
         try:
-            self.bench.expect_raises(rule, errors, lambda: self.queue.push(item))
-        except RuleBroken as failure:
-            if self.bench.recorder.steps[-1].error is None:
+            self.context.expect_raises(rule, errors, lambda: self.queue.push(item))
+        except RuleFailed as failure:
+            if self.context.recorder.steps[-1].error is None:
                 raise
             failure.survived = True  # it was refused, though by another error
             self._misnamed = self._misnamed or failure
@@ -306,14 +306,14 @@ class QueueLockstep(Lockstep):
         """Compare a length with what is possible."""
         expected = f"{least}" if least == most else f"{least} to {most}"
         condition = f"length == {least}" if least == most else f"{least} <= length <= {most}"
-        if self.bench.offers("shared"):
+        if self.context.offers("shared"):
             expected, condition = f"above 0, {least} items remain", "length != 0"
         right = least <= length <= most or self._is_near(length, least)
-        self.contents_or(lambda: self.bench.expect(rule, right, expected, length, condition))
+        self.contents_or(lambda: self.context.expect(rule, right, expected, length, condition))
 
     def _is_near(self, length: int, least: int) -> bool:
         """Whether a length or truth is right enough where others use the queue too: not 0 while something is there."""
-        return self.bench.offers("shared") and (bool(length) or not least)
+        return self.context.offers("shared") and (bool(length) or not least)
 
     def compare(self, value: Any, allowed: Sequence[int], unless: str = "") -> int | None:
         """Compare what was popped with what may come; return its number.
@@ -332,15 +332,15 @@ class QueueLockstep(Lockstep):
         items = [self.driver.item(n) for n in dict.fromkeys(allowed)]
         expected = " or ".join(item.source for item in items[:3]) or "None"
         accepted = " or ".join(filter(None, (unless, self.driver.among_source("popped", items))))
-        self.bench.expect(self.rule_of(value, number, allowed), False, expected, value, accepted)
+        self.context.expect(self.rule_of(value, number, allowed), False, expected, value, accepted)
         return None
 
     def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
-        """Return the rule that is broken by what must not come."""
+        """Return the rule that fails by what must not come."""
         if number is None:
             return self.pop_rule if value is None or allowed else self.empty_pop_rule
         if number in allowed:
-            return "queue.pop.roundtrip" if self.bench.offers("serializes") else self.pop_rule
+            return "queue.pop.roundtrip" if self.context.offers("serializes") else self.pop_rule
         if number in self.model.items:
             return self.order_rule if self.order_rule and self.rest_is_complete(number) else self.pop_rule
         return self.clear_rule if number in self._cleared else self.pop_rule

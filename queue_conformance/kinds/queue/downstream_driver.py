@@ -30,7 +30,7 @@ class DownstreamQueueDriver(CrawlerDriver):
             f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
         )
         arguments = [f"{self.directory}/{name}"]
-        if self.implementation.opener is not None:
+        if self.implementation.factory is not None:
             given = {"cls": (self.class_name, cls), "crawler": ("crawler", self.crawler), "key": (key, arguments[0])}
             return self.author_builds(**given)
         if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.kinds.queue.kind import DOWNSTREAM_QUEUE
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 
-def transient_names(bench: Bench) -> tuple[str, ...]:
+def transient_names(context: CheckContext) -> tuple[str, ...]:
     """Return the names of the classes that count as the transient error.
 
     The interface names the class and no module for it, so any class of that name counts, and the one that the author claims.
     """
-    claimed = bench.implementation.errors.get("transient-error")
+    claimed = context.implementation.errors.get("transient-error")
     return (TransientError.__name__, *([claimed.__name__] if claimed else []))
 
 
-def is_transient(bench: Bench, error: BaseException) -> bool:
+def is_transient(context: CheckContext, error: BaseException) -> bool:
     """Whether an exception is the transient error, or derived from it."""
-    return any(cls.__name__ in transient_names(bench) for cls in type(error).__mro__)
+    return any(cls.__name__ in transient_names(context) for cls in type(error).__mro__)
 
 
 class _ByName(type):
@@ -33,32 +33,32 @@ class _ByName(type):
 _NAMED = _ByName(SerializationError.__name__, (Exception,), {})
 
 
-def serialization_errors(bench: Bench) -> tuple[type[BaseException], ...]:
+def serialization_errors(context: CheckContext) -> tuple[type[BaseException], ...]:
     """Return the classes that count as the serialization error.
 
     Sources differ: ``SerializationError`` in the documented interface, ``ValueError`` in its earlier text and in every
     release. The kit's ``SerializationError`` is both. As for the transient error, the interface names the class and no module
     for it, so any class of that name counts.
     """
-    if bench.implementation.profile is not EXTERNAL_QUEUE:
+    if context.implementation.profile is not EXTERNAL_QUEUE:
         return (ValueError,)
-    claimed = bench.implementation.errors.get("serialization-error")
+    claimed = context.implementation.errors.get("serialization-error")
     return (ValueError, _NAMED, *([claimed] if claimed else []))
 
 
-def serialization_names(bench: Bench) -> tuple[str, ...]:
+def serialization_names(context: CheckContext) -> tuple[str, ...]:
     """Return the names of the classes that count as the serialization error."""
-    return tuple(error.__name__ for error in serialization_errors(bench))
+    return tuple(error.__name__ for error in serialization_errors(context))
 
 
-def fallback_names(bench: Bench) -> tuple[str, ...]:
+def fallback_names(context: CheckContext) -> tuple[str, ...]:
     """Return the names of the classes for which the documented scheduler falls back to memory."""
-    return (*serialization_names(bench), *transient_names(bench))
+    return (*serialization_names(context), *transient_names(context))
 
 
-def consequence(bench: Bench, error: BaseException) -> str:
+def consequence(context: CheckContext, error: BaseException) -> str:
     """Return what the installed Scrapy does with an exception of ``push``, as a clause; ``""`` where there is no Scrapy."""
-    if bench.implementation.kind is not DOWNSTREAM_QUEUE:
+    if context.implementation.kind is not DOWNSTREAM_QUEUE:
         return ""
     scrapy = f"Scrapy {installed_releases().get('scrapy', '')}".rstrip()
     if isinstance(error, ValueError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoPermission, NoSpace, SizeLimit, Sizes
@@ -32,65 +32,65 @@ ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
 """Bytes that are left on a full file system."""
 
 
-def disk_faults(bench: Bench, attempt: Attempt) -> Iterator[DiskFault]:
+def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
     """Yield limits at each place where a write can be cut, and what else of the process can be limited."""
-    if not bench.offers("filesystem"):
+    if not context.offers("filesystem"):
         raise NotCovered("nothing is known of files that it stores in")
     if not disk.AVAILABLE:
         raise NotCovered("this platform cannot limit the size of files")
-    usual = Sizes(_fresh(bench))
+    usual = Sizes(_fresh(context))
     attempt(usual)
-    for limit in bench.each("places", disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)):
-        yield SizeLimit(_fresh(bench), limit)
-    yield NoDescriptors(_fresh(bench))
-    if disk.permissions_matter(bench.driver.directory):
-        yield NoPermission(_fresh(bench))
+    for limit in context.each("places", disk.places(usual.before, usual.after, context.examples // 20, context.seed)):
+        yield SizeLimit(_fresh(context), limit)
+    yield NoDescriptors(_fresh(context))
+    if disk.permissions_matter(context.driver.directory):
+        yield NoPermission(_fresh(context))
     else:
-        _note(bench, "no permission (needs a user who is not root)")
+        _note(context, "no permission (needs a user who is not root)")
 
 
-def full_disk(bench: Bench, attempt: Attempt) -> Iterator[DiskFault]:
+def full_disk(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
     """Yield file systems on which little is left. The process is on one of its own from here on, so this comes last."""
-    if not bench.offers("filesystem"):
+    if not context.offers("filesystem"):
         return
-    if not _is_on_a_small_filesystem(bench):
-        _note(bench, "no space on a file system of its own (needs Linux, and root or user namespaces)")
+    if not _is_on_a_small_filesystem(context):
+        _note(context, "no space on a file system of its own (needs Linux, and root or user namespaces)")
         return
-    attempt(Sizes(_fresh(bench)))
+    attempt(Sizes(_fresh(context)))
     for room in ROOMS:
-        for left in bench.directory.iterdir():
+        for left in context.directory.iterdir():
             shutil.rmtree(left)  # the next one needs the space
-        yield NoSpace(_fresh(bench), room)
+        yield NoSpace(_fresh(context), room)
 
 
-def files_that_may_not_grow(bench: Bench, attempt: Attempt) -> Iterator[SizeLimit]:
+def files_that_may_not_grow(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit]:
     """Yield the fault of a disk that takes nothing more."""
-    attempt(Sizes(bench.driver.directory))
-    bench.restart()
-    yield SizeLimit(bench.driver.directory, 0)
+    attempt(Sizes(context.driver.directory))
+    context.restart()
+    yield SizeLimit(context.driver.directory, 0)
 
 
-def _fresh(bench: Bench) -> str:
-    bench.restart()
-    return str(bench.driver.directory)
+def _fresh(context: CheckContext) -> str:
+    context.restart()
+    return str(context.driver.directory)
 
 
-def _note(bench: Bench, what: str) -> None:
+def _note(context: CheckContext, what: str) -> None:
     line = f"disk faults not covered: {what}"
-    bench.notes += [line] if line not in bench.notes else []
+    context.notes += [line] if line not in context.notes else []
 
 
-def _is_on_a_small_filesystem(bench: Bench) -> bool:
-    """Move the bench to a file system of its own, if possible; it vanishes with the process of the check."""
-    place = bench.directory / "small"
-    if bench.directory.name == "small" or place.exists() or not bench.isolated:
-        return bench.directory.name == "small"
+def _is_on_a_small_filesystem(context: CheckContext) -> bool:
+    """Move the context to a file system of its own, if possible; it vanishes with the process of the check."""
+    place = context.directory / "small"
+    if context.directory.name == "small" or place.exists() or not context.isolated:
+        return context.directory.name == "small"
     place.mkdir()
     try:
         mount_small_filesystem(str(place))
     except (OSError, AttributeError):  # forbidden; no such functions on this platform
         return False
-    bench.directory = place
+    context.directory = place
     return True
 
 
@@ -103,33 +103,33 @@ PLACES = 24
 """Places in a request or a reply where it is cut, about."""
 
 
-IMPATIENCE = 0.05
-"""Seconds that a queue gets to find out that its server is back, once it has not found out in the time of the bench."""
+SHORT_TIMEOUT = 0.05
+"""Seconds that a queue gets to find out that its server is back, once it has not found out in the time of the context."""
 
 
-def backend_of(bench: Bench) -> Backend:
-    """Return the backend of a bench.
+def backend_of(context: CheckContext) -> Backend:
+    """Return the backend of a context.
 
     Raises:
         NotCovered: if nothing that the queue sends passes it.
     """
-    if bench.backend is None and not bench.offers("server"):
+    if context.backend is None and not context.offers("server"):
         raise NotCovered("there is no server behind the queue")
-    if bench.backend is None:
+    if context.backend is None:
         raise NotCovered("what the queue sends does not pass the kit: write {host} and {port} in the setting of its address")
-    return bench.backend
+    return context.backend
 
 
-def connection_faults(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield refused connections, and cuts of the request and of the reply, the telling ones first."""
-    backend = backend_of(bench)
+    backend = backend_of(context)
     usual = Traffic(backend)
     attempt(usual)
-    deadline = bench.flight.now + BUDGET
+    deadline = context.watchdog.now + BUDGET
     faults = [Refused(backend), *_cuts(ReplyCut, backend, usual.replied), *_cuts(RequestCut, backend, usual.requested)]
     for number, fault in enumerate(sorted(faults, key=lambda fault: bool(fault.number))):
-        if bench.flight.now > deadline:
-            bench.notes.append(f"{len(faults) - number} of {len(faults)} faults were not tried, because each takes so long")
+        if context.watchdog.now > deadline:
+            context.notes.append(f"{len(faults) - number} of {len(faults)} faults were not tried, because each takes so long")
             return
         yield fault
 
@@ -143,58 +143,58 @@ def _cuts(kind: type[RequestCut | ReplyCut], backend: Backend, size: int) -> lis
     return [*cuts]
 
 
-def unusable_server(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+def unusable_server(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a server that cannot be reached, and one that wants a password."""
-    yield Refused(backend_of(bench))
-    if isinstance(backend_of(bench).server, RedisServer):
-        yield PasswordWanted(backend_of(bench))
+    yield Refused(backend_of(context))
+    if isinstance(backend_of(context).server, RedisServer):
+        yield PasswordWanted(backend_of(context))
 
 
-def stalled(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a server that says nothing."""
-    yield Stalled(backend_of(bench))
+    yield Stalled(backend_of(context))
 
 
-def server_away(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+def server_away(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a redis-server that has ended, and one that is frozen."""
-    backend = _redis_of(bench)
+    backend = _redis_of(context)
     yield Stopped(backend)
     yield Frozen(backend)
 
 
-def server_faults(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+def server_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield faults of a redis-server."""
-    yield from server_away(bench, attempt)
-    yield OutOfMemory(_redis_of(bench))
-    yield ReadOnly(_redis_of(bench))
+    yield from server_away(context, attempt)
+    yield OutOfMemory(_redis_of(context))
+    yield ReadOnly(_redis_of(context))
 
 
-def _redis_of(bench: Bench) -> Backend:
-    backend = backend_of(bench)
+def _redis_of(context: CheckContext) -> Backend:
+    backend = backend_of(context)
     if not isinstance(backend.server, RedisServer):
         raise NotCovered(f"{backend.server.name} cannot be stopped or filled: --queue-server=redis-server can")
     return backend
 
 
-def replaced_storage(bench: Bench, attempt: Attempt) -> Iterator[ServerFault]:
+def replaced_storage(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a server that holds something else from then on."""
-    backend = backend_of(bench)
+    backend = backend_of(context)
     if not backend.server.ours:
         raise NotCovered(f"the kit changes nothing in {backend.server.name}: --queue-server=redis starts a private one")
     yield StorageReplaced(backend)
 
 
-def garbage(bench: Bench, attempt: Attempt) -> Iterator[DiskFault]:
+def garbage(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
     """Yield files that hold something else from then on."""
-    if bench.backend is not None or not bench.offers("filesystem", "persistent"):
+    if context.backend is not None or not context.offers("filesystem", "persistent"):
         raise NotCovered("it does not resume from files")
-    yield Garbage(_fresh(bench))
+    yield Garbage(_fresh(context))
 
 
-def bytes_of_a_reply(bench: Bench, attempt: Attempt) -> Iterator[int]:
+def bytes_of_a_reply(context: CheckContext, attempt: Attempt) -> Iterator[int]:
     """Yield how much may come of the reply to a push: nothing, and all but the last byte, if there are several replies."""
-    backend = backend_of(bench)
-    bench.restart()
+    backend = backend_of(context)
+    context.restart()
     with Traffic(backend) as usual:
-        bench.open().push(bench.driver.item(1))
+        context.open().push(context.driver.item(1))
     yield from dict.fromkeys((0, max(0, usual.replied - 1)))

@@ -12,70 +12,70 @@ from scrapy import Request, Spider
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine import process
-from queue_conformance.engine.bench import Bench
-from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import RULES
 from queue_conformance.engine.fixtures import block, operation
-from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Subject
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.queue import commands, fallback
-from queue_conformance.kinds.queue.faults import IMPATIENCE, backend_of
+from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT, backend_of
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support import example, processes, support
 from queue_conformance.script_support.support import Bulk, key
 
 
 @fixture
-def open_queue(context: Context) -> Callable[..., Subject]:
+def open_queue(case: Case) -> Callable[..., Subject]:
     """``open_queue(key)``: build a queue; other arguments are those of its constructor."""
 
     def opened(key: str = "0", **options: Any) -> Subject:
-        driver = context.bench.driver
+        driver = case.context.driver
         source, build = driver.construction(key, **options)
-        return context.record.construct(source, driver.constructor_rule, build, driver.rules)
+        return case.record.construct(source, driver.constructor_rule, build, driver.rules)
 
     return opened
 
 
 @fixture
-def open_other(context: Context) -> Callable[[str], Subject]:
+def open_other(case: Case) -> Callable[[str], Subject]:
     """``open_other(path)``: build a queue of another class where ``open_queue()`` builds one."""
 
     def opened(path: str) -> Subject:
-        tested, directory = context.bench.implementation, context.bench.driver.directory
+        tested, directory = case.context.implementation, case.context.driver.directory
         try:
             cls = load_class(path)
         except LoadError as error:
-            raise NotExercised(str(error)) from error  # not in this release
+            raise NotCovered(str(error)) from error  # not in this release
         if issubclass(tested.cls, cls):
-            raise NotExercised("it is a class of this kind itself")
-        driver = make_driver(Implementation(path, cls, tested.kind, tested.profile), directory, context.bench.recorder)
+            raise NotCovered("it is a class of this kind itself")
+        driver = make_driver(Implementation(path, cls, tested.kind, tested.profile), directory, case.context.recorder)
         source, build = driver.construction("0")
         source = source.replace(driver.class_name, f"load_object({path!r})", 1)
-        return context.record.construct(source, driver.constructor_rule, build, driver.rules)
+        return case.record.construct(source, driver.constructor_rule, build, driver.rules)
 
     return opened
 
 
 @fixture
-def queue(context: Context) -> Iterator[Subject]:
+def queue(case: Case) -> Iterator[Subject]:
     """An open queue, which is closed at the end."""
-    opened = open_queue(context)()
+    opened = open_queue(case)()
     yield opened
     opened.close()
 
 
 @fixture
-def item(context: Context) -> Callable[..., Any]:
+def item(case: Case) -> Callable[..., Any]:
     """``item(number, large=False)``: an item; equal numbers give equal ones."""
 
     def made(number: int, large: bool = False) -> Any:
-        driver = context.bench.driver
-        found = driver.evaluate(_LARGE[context.bench.implementation.kind].format(number)) if large else driver.item(number)
-        return context.sources.give(found.value, found.source)
+        driver = case.context.driver
+        found = driver.evaluate(_LARGE[case.context.implementation.kind].format(number)) if large else driver.item(number)
+        return case.sources.give(found.value, found.source)
 
     return made
 
@@ -88,17 +88,17 @@ _LARGE = {
 
 
 @fixture
-def drain(context: Context) -> Callable[[Subject], list[Any]]:
+def drain(case: Case) -> Callable[[Subject], list[Any]]:
     """``drain(queue)``: take out everything, and close; the keys of what came, sorted."""
-    bench = context.bench
+    context = case.context
 
     def drained(queue: Subject) -> list[Any]:
-        asking = Asking(queue.raw, bench)
-        emptied = partial(support.drain, asking, bench.patience if bench.backend else 0.0)
-        left: list[Any] = context.record.operate(f"drain({queue.name})", queue.rules["pop"], emptied)
+        asking = Asking(queue.raw, context)
+        emptied = partial(support.drain, asking, context.timeout if context.backend else 0.0)
+        left: list[Any] = case.record.operate(f"drain({queue.name})", queue.rules["pop"], emptied)
         if asking.away:
-            bench.patience, waited = IMPATIENCE, bench.patience
-            raise NotExercised(f"the queue has not come back to its server after {waited:g} s")
+            context.timeout, waited = SHORT_TIMEOUT, context.timeout
+            raise NotCovered(f"the queue has not come back to its server after {waited:g} s")
         return left
 
     return drained
@@ -113,9 +113,9 @@ class Asking(Timed):
 
     away = False
 
-    def __init__(self, raw: Any, bench: Bench) -> None:
-        super().__init__(raw, bench.flight)
-        self._backend = bench.backend
+    def __init__(self, raw: Any, context: CheckContext) -> None:
+        super().__init__(raw, context.watchdog)
+        self._backend = context.backend
 
     @property
     def _replied(self) -> int | None:
@@ -134,156 +134,156 @@ class Asking(Timed):
 
 
 @fixture
-def push_again(context: Context) -> Callable[[Subject, Any], Any]:
+def push_again(case: Case) -> Callable[[Subject, Any], Any]:
     """``push_again(queue, item)``: push what was refused while the server was away, once the queue finds out that it is back."""
-    bench = context.bench
+    context = case.context
 
     def pushed(queue: Subject, item: Any) -> Any:
-        push = partial(support.push_again, Timed(queue.raw, bench.flight), item, bench.patience)
-        written = context.record.written((item,), {})
+        push = partial(support.push_again, Timed(queue.raw, context.watchdog), item, context.timeout)
+        written = case.record.written((item,), {})
         try:
-            return context.record.operate(f"push_again({queue.name}, {written})", "queue.push.retry", push)
+            return case.record.operate(f"push_again({queue.name}, {written})", "queue.push.retry", push)
         except OperationRaised:
-            bench.patience = IMPATIENCE
+            context.timeout = SHORT_TIMEOUT
             raise
 
     return pushed
 
 
 @fixture
-def backend(context: Context) -> Backend:
+def backend(case: Case) -> Backend:
     """The server behind the queue, and the proxy before it."""
-    found: Backend = context.sources.give(backend_of(context.bench), "backend")
+    found: Backend = case.sources.give(backend_of(case.context), "backend")
     return found
 
 
 @fixture
-def transient(context: Context) -> tuple[str, ...]:
+def transient(case: Case) -> tuple[str, ...]:
     """The names of the error which says that the server is away."""
-    return fallback.transient_names(context.bench)
+    return fallback.transient_names(case.context)
 
 
 @fixture
-def request(context: Context) -> Callable[..., Request]:
+def request(case: Case) -> Callable[..., Request]:
     """``request(host="a.example", priority=1)``: a new request each time, with these arguments besides its URL."""
     count = itertools.count(1)
 
     def made(host: str = "example.com", **arguments: Any) -> Request:
         url = f"https://{host}/{next(count)}"
         new = Request(url, **arguments)
-        context.sources.give(new, f"Request({context.record.written((url,), arguments)})")
+        case.sources.give(new, f"Request({case.record.written((url,), arguments)})")
         return new
 
     return made
 
 
 @fixture
-def sized(context: Context) -> Callable[[int], Any]:
+def sized(case: Case) -> Callable[[int], Any]:
     """``sized(number)``: an item with so many bytes of content."""
 
     def made(size: int) -> Any:
         body = b"x" * size
-        if context.bench.implementation.kind is BYTE_QUEUE:
+        if case.context.implementation.kind is BYTE_QUEUE:
             return body
-        return request(context)(method="POST", body=body)
+        return request(case)(method="POST", body=body)
 
     return made
 
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds after which many calls are given up; only queues whose cost grows with their length come near."""
 
 
 @fixture
-def in_bulk(context: Context) -> Callable[[Subject], Subject]:
+def in_bulk(case: Case) -> Callable[[Subject], Subject]:
     """``in_bulk(queue)``: a queue through which many items go, each time as one operation."""
 
     def opened(queue: Subject) -> Subject:
-        timed = Timed(queue.raw, context.bench.flight, PATIENCE)
-        return context.record.construct(f"Bulk({queue.name})", "", lambda: Bulk(timed), RULES)
+        timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
+        return case.record.construct(f"Bulk({queue.name})", "", lambda: Bulk(timed), RULES)
 
     return opened
 
 
 @fixture
-def keys_of(context: Context) -> Callable[[Iterable[int]], list[Any]]:
+def keys_of(case: Case) -> Callable[[Iterable[int]], list[Any]]:
     """``keys_of(numbers)``: the keys of the items with these numbers; see ``key``."""
-    made = item(context)
+    made = item(case)
     return lambda numbers: [key(made(number)) for number in numbers]
 
 
 @fixture
-def refusals(context: Context) -> list[int]:
+def refusals(case: Case) -> list[int]:
     """The numbers of what a push refuses, for programs: ``push_refused:0``."""
-    found = commands.refusals(context.bench)
+    found = commands.refusals(case.context)
     if not found:
         raise NotApplicable("nothing is known that this queue refuses to store")
     return found
 
 
 @fixture
-def spider(context: Context) -> Any:
+def spider(case: Case) -> Any:
     """The spider of the crawler."""
-    return context.sources.give(context.bench.driver.names["spider"], "spider")
+    return case.sources.give(case.context.driver.names["spider"], "spider")
 
 
 @fixture
-def fate(context: Context) -> Callable[[BaseException], str]:
+def fate(case: Case) -> Callable[[BaseException], str]:
     """``fate(error)``: what comes of a request for which push raised that, as a clause, unless another case said it."""
-    bench = context.bench
-    return lambda error: "" if context.rule in bench.broken else fallback.consequence(bench, error)
+    context = case.context
+    return lambda error: "" if case.rule in context.failed else fallback.consequence(context, error)
 
 
 @fixture
-def use_spider(context: Context) -> Callable[[type[Spider]], Any]:
+def use_spider(case: Case) -> Callable[[type[Spider]], Any]:
     """``spider = use_spider(ExampleSpider)``: give the crawler another spider; queues that are opened later belong to it."""
 
     def used(cls: type[Spider]) -> Any:
-        driver = context.bench.driver
+        driver = case.context.driver
         prepare = f", {driver.prepare_name}" if driver.prepare_name else ""
         source = f"give_spider(crawler, {cls.__name__}{prepare})"
         give = partial(example.give_spider, driver.crawler, cls, driver.implementation.prepare)
-        spider = context.record.make(source, driver.constructor_rule, give, "spider")
+        spider = case.record.make(source, driver.constructor_rule, give, "spider")
         driver.use_spider(spider)
-        return context.sources.give(spider, "spider")
+        return case.sources.give(spider, "spider")
 
     return used
 
 
 @fixture
-def serialization_errors(context: Context) -> tuple[type[BaseException], ...]:
+def serialization_errors(case: Case) -> tuple[type[BaseException], ...]:
     """The classes that count as the serialization error."""
-    return fallback.serialization_errors(context.bench)
+    return fallback.serialization_errors(case.context)
 
 
 @fixture
-def serialization(context: Context) -> tuple[str, ...]:
+def serialization(case: Case) -> tuple[str, ...]:
     """The names of the serialization error, for :func:`uncertain`."""
-    return fallback.serialization_names(context.bench)
+    return fallback.serialization_names(case.context)
 
 
 @fixture
-def fallbacks(context: Context) -> tuple[str, ...]:
+def fallbacks(case: Case) -> tuple[str, ...]:
     """The names of the errors for which the scheduler falls back to memory."""
-    return fallback.fallback_names(context.bench)
+    return fallback.fallback_names(case.context)
 
 
 @fixture
-def place(context: Context) -> Any:
+def place(case: Case) -> Any:
     """The priority or key of a push into a queue that holds others; ``None`` for one that holds items."""
-    return next(iter(getattr(context.bench.driver, "places", ())), None)
+    return next(iter(getattr(case.context.driver, "places", ())), None)
 
 
 # --- Several processes -----------------------------------------------------------------------------------------------
 
 
 @fixture
-def opener(context: Context) -> Callable[[], Any]:
+def factory(case: Case) -> Callable[[], Any]:
     """What another process opens the queue with."""
     if not process.AVAILABLE:
-        raise NotExercised("this platform cannot fork")
-    source, build = context.bench.driver.construction("0")
-    found: Callable[[], Any] = context.sources.give(build, f"lambda: {source}")
+        raise NotCovered("this platform cannot fork")
+    source, build = case.context.driver.construction("0")
+    found: Callable[[], Any] = case.sources.give(build, f"lambda: {source}")
     return found
 
 

@@ -8,16 +8,16 @@ from functools import partial
 from typing import Any, NoReturn
 
 from queue_conformance.engine.ablation import Ablation, Change, drop, returned
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command
-from queue_conformance.engine.outcomes import RuleBroken, TooSlow
+from queue_conformance.engine.outcomes import RuleFailed, TooSlow
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.queue.attribution import ABLATIONS, FAULTS, SPREAD
 from queue_conformance.kinds.queue.commands import QueueLockstep
 from queue_conformance.kinds.queue.fallback import consequence, is_transient, transient_names
-from queue_conformance.kinds.queue.faults import IMPATIENCE
+from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.uncertain import UncertainQueueModel
 
 SLOW = 0.2
@@ -28,9 +28,9 @@ LONG = 1000
 """Examples from which on a server may also stall or be slow: commands meanwhile take as long as the client waits."""
 
 
-def long_runs(bench: Bench) -> range:
+def long_runs(context: CheckContext) -> range:
     """Return the arguments of a command that is generated in long runs only."""
-    return range(bench.examples >= LONG)
+    return range(context.examples >= LONG)
 
 
 _OF_POPS = ("queue.pop.transient-keeps", "queue.pop.reply-cut")
@@ -38,10 +38,10 @@ _OF_LENGTHS = ("queue.len.last-known", "queue.len.transient-nonzero")
 _OF_PUSHES = "queue.push.failed-no-trace-fault"
 
 
-def _after_faults(runner: Runner, run: Run, failure: RuleBroken) -> str:
+def _after_faults(runner: Runner, run: Run, failure: RuleFailed) -> str:
     """Faults matter: is it the pops that failed, or the pushes?"""
     if failure.rule.startswith("queue.len."):
-        return _OF_LENGTHS[0] if runner.bench.applies(_OF_LENGTHS[0]) else _OF_LENGTHS[1]
+        return _OF_LENGTHS[0] if runner.context.applies(_OF_LENGTHS[0]) else _OF_LENGTHS[1]
 
     def cures(change: Change) -> bool:
         return runner.passes(change(run), run.subjects)
@@ -65,18 +65,18 @@ class ServedQueueLockstep(QueueLockstep):
         *ABLATIONS,
     )
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        assert bench.backend is not None
-        self.bench = bench
-        self.backend: Backend = bench.backend
+    def __init__(self, context: CheckContext, number: int) -> None:
+        assert context.backend is not None
+        self.context = context
+        self.backend: Backend = context.backend
         self._cuts_replies = False  # whether the server may act without its reply being heard
         self.recover()  # a queue cannot be built while its server is away
-        super().__init__(bench, number)
+        super().__init__(context, number)
         self._failed: set[str] = set()  # the operations that failed so far
         self._tracked = 0  # what the queue said last, and what was pushed and popped since then
 
     def new_model(self) -> Any:
-        return UncertainQueueModel(self.bench.implementation.capabilities.order)
+        return UncertainQueueModel(self.context.implementation.capabilities.order)
 
     # --- Faults ------------------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class ServedQueueLockstep(QueueLockstep):
 
     def _tell(self, method: str, *arguments: float) -> None:
         """Call a method of the backend, as a step."""
-        self.bench.recorder.note(f"backend.{method}({', '.join(map(repr, arguments))})")
+        self.context.recorder.note(f"backend.{method}({', '.join(map(repr, arguments))})")
         getattr(self.backend, method)(*arguments)
 
     # --- Operations --------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class ServedQueueLockstep(QueueLockstep):
         except OperationRaised as raised:
             stalled = self.backend.proxy.stalled
             sent = stalled or proxy.requested > requested or proxy.cuts > cuts
-            _expect_transient(self.bench, _rule_of_push(sent), raised)
+            _expect_transient(self.context, _rule_of_push(sent), raised)
             self._failed.add("push")
             if stalled:
                 self.model.push_late(number)
@@ -160,24 +160,24 @@ class ServedQueueLockstep(QueueLockstep):
 
     def _push_in_peace(self, push: Callable[[], object]) -> None:
         try:
-            _patiently(self.bench, push)
+            _within_timeout(self.context, push)
         except OperationRaised as raised:
-            if self._failed and is_transient(self.bench, raised.error):
+            if self._failed and is_transient(self.context, raised.error):
                 self._raised("queue.push.retry", raised)
             raise
 
     def _raised(self, rule: str, raised: OperationRaised) -> NoReturn:
-        """Report an exception that breaks a rule, whatever came before."""
-        self.bench.fail(rule, "no exception", f"{describe(raised.error)} raised", [], final=True)
+        """Report an exception that fails a rule, whatever came before."""
+        self.context.fail(rule, "no exception", f"{describe(raised.error)} raised", [], final=True)
 
     def _drain_as(self, rule: str) -> None:
         """Take out everything after a push that returned although it cannot have reached the server: is it there?"""
-        self.bench.recorder.steps[-1].refusable = True
+        self.context.recorder.steps[-1].refusable = True
         self.recover()
         try:
             while self.pop() is not None:
                 continue
-        except RuleBroken as failure:
+        except RuleFailed as failure:
             raise failure.as_rule(rule) from None
 
     def push_refused(self, cause: int) -> None:
@@ -230,16 +230,16 @@ class ServedQueueLockstep(QueueLockstep):
 
     def _popped_later(self) -> Any:
         """Pop again for a while: after an outage a queue may take a moment to find out that its server is back."""
-        deadline = self.bench.flight.now + self.bench.patience
+        deadline = self.context.watchdog.now + self.context.timeout
         value = None
         asked = True
         while value is None and self.queue.length():
-            if self.bench.flight.now > deadline:
-                self.bench.patience = IMPATIENCE
+            if self.context.watchdog.now > deadline:
+                self.context.timeout = SHORT_TIMEOUT
                 if not asked:
                     self.model.lose_track()
                 break
-            del self.bench.recorder.steps[-2:]
+            del self.context.recorder.steps[-2:]
             time.sleep(0.01)
             replied = self.backend.proxy.replied
             value = self.queue.pop()
@@ -263,12 +263,12 @@ class ServedQueueLockstep(QueueLockstep):
         except OperationRaised as raised:
             if faulty:
                 self._raised("queue.len.transient-no-raise", raised)
-            failure = self.bench.unexpected(raised)
-            self.bench.recorder.steps.pop()  # first look whether it had a reason
+            failure = self.context.unexpected(raised)
+            self.context.recorder.steps.pop()  # first look whether it had a reason
             self.contents_or(partial(_throw, failure))
         least, most = self.model.least, len(self.model)
         if faulty and least:
-            self.bench.expect("queue.len.transient-nonzero", length != 0, f"{least}", length, "length != 0", final=True)
+            self.context.expect("queue.len.transient-nonzero", length != 0, f"{least}", length, "length != 0", final=True)
         if "pop of nothing" in self.events:
             self.covered["queue.len.pop-none"] += 1
         if faulty:  # a push that failed may be there: the queue may know it, or go on counting without it
@@ -311,7 +311,7 @@ class ServedQueueLockstep(QueueLockstep):
         return not self._failed and super().rest_is_complete(number)
 
 
-def _patiently(bench: Bench, operation: Callable[[], Any]) -> Any:
+def _within_timeout(context: CheckContext, operation: Callable[[], Any]) -> Any:
     """Repeat an operation until it works: a queue may take a moment to find out that its server is back.
 
     Returns:
@@ -320,41 +320,41 @@ def _patiently(bench: Bench, operation: Callable[[], Any]) -> Any:
     Raises:
         OperationRaised: if it still raises after a while, or raises what is not transient.
     """
-    deadline = bench.flight.now + bench.patience
+    deadline = context.watchdog.now + context.timeout
     while True:
         try:
             return operation()
         except OperationRaised as raised:
-            if not is_transient(bench, raised.error):
+            if not is_transient(context, raised.error):
                 raise
-            if bench.flight.now > deadline:
-                bench.patience = IMPATIENCE
+            if context.watchdog.now > deadline:
+                context.timeout = SHORT_TIMEOUT
                 raise
-        del bench.recorder.steps[-1]
+        del context.recorder.steps[-1]
         time.sleep(0.02)
 
 
-def _expect_transient(bench: Bench, rule: str, raised: OperationRaised) -> None:
-    """Examine a rule which says that a push raises the transient error.
+def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised) -> None:
+    """Test a rule which says that a push raises the transient error.
 
     Raises:
         RuleBroken: if it is another one.
     """
-    bench.examined[rule] += 1
-    if is_transient(bench, raised.error):
+    context.covered[rule] += 1
+    if is_transient(context, raised.error):
         return
-    names = transient_names(bench)
-    actual = f"{describe(raised.error)} raised{consequence(bench, raised.error)}"
+    names = transient_names(context)
+    actual = f"{describe(raised.error)} raised{consequence(context, raised.error)}"
     tail = [
         "try:",
         f"    {raised.step.source}",
         "except Exception as error:",
         f"    assert {{cls.__name__ for cls in type(error).__mro__}} & {set(names)!r}, repr(error)",
     ]
-    bench.fail(rule, names[-1], actual, tail, replaces=True, final=True)
+    context.fail(rule, names[-1], actual, tail, replaces=True, final=True)
 
 
-def _throw(failure: RuleBroken) -> NoReturn:
+def _throw(failure: RuleFailed) -> NoReturn:
     raise failure
 
 

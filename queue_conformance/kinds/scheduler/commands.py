@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.lockstep import Row, command, machine
 from queue_conformance.engine.outcomes import NotApplicable
@@ -22,9 +22,9 @@ MOST_REDIRECTED = 20 * REDIRECTED
 """The highest number of a redirected copy."""
 
 
-def transient_errors(bench: Bench) -> range:
+def transient_errors(context: CheckContext) -> range:
     """Return the arguments of the command that needs the transient error."""
-    return range(bench.implementation.profile is EXTERNAL_QUEUE)
+    return range(context.implementation.profile is EXTERNAL_QUEUE)
 
 
 class SchedulerLockstep(Comparing):
@@ -37,14 +37,14 @@ class SchedulerLockstep(Comparing):
     )
     def enqueue(self, number: int) -> bool | None:
         """Enqueue the request of a number, and judge the answer; return whether it was accepted, ``None`` if that failed."""
-        return None if self._lost_sight else self._enqueue(number, self.bench.driver.fresh(number))
+        return None if self._lost_sight else self._enqueue(number, self.context.driver.fresh(number))
 
     @command()
     def redirect(self, _argument: int = 0) -> bool | None:
         """Enqueue a copy of what just came, with another URL."""
         if self._lost_sight or self._last is None or (found := self._last[0] + REDIRECTED) > MOST_REDIRECTED:
             return None
-        url = self.bench.driver.url(found)
+        url = self.context.driver.url(found)
         return self._enqueue(found, Item(self._last[1].replace(url=url), f'popped.replace(url="{url}")', found))
 
     @command()
@@ -75,20 +75,20 @@ class SchedulerLockstep(Comparing):
             return None
         error = waiting[0] if len(Trouble.pushes) < len(waiting) else None
         if error is not None and not self._falls_back(error):
-            tail = _must_raise(self.bench.recorder.steps[-1].source, type(error).__name__)
+            tail = _must_raise(self.context.recorder.steps[-1].source, type(error).__name__)
             actual = f"returned {describe(result)}"
             rule = "scheduler.enqueue.other-propagates"
-            self.bench.fail(rule, f"{describe(error)} raised", actual, tail, replaces=True, final=True)
+            self.context.fail(rule, f"{describe(error)} raised", actual, tail, replaces=True, final=True)
         self.covered["scheduler.enqueue.answers"] += 1
-        if result is None and self.bench.driver.silent:
+        if result is None and self.context.driver.silent:
             self.model.fail(number)
-            self.model.doubtful[number] += 1
+            self.model.uncertain[number] += 1
             return None
         self._judge_answer(number, result, error)
         if not result:
             self._rejected.add(number)
             if traits(number).volatile:
-                self.bench.recorder.note(UNLESS_ACCEPTED)
+                self.context.recorder.note(UNLESS_ACCEPTED)
                 self.model.fail(number)
             return False
         if self.on_disk and traits(number).refused:
@@ -117,10 +117,10 @@ class SchedulerLockstep(Comparing):
         if value is None:
             self._judge_none(silent=Trouble.silences < silences)
             return None
-        number: int | None = self.bench.driver.identify(value)
+        number: int | None = self.context.driver.identify(value)
         allowed = self.model.allowed()
-        if number is not None and number not in allowed and self.model.doubtful[number]:
-            self.model.doubtful[number] -= 1
+        if number is not None and number not in allowed and self.model.uncertain[number]:
+            self.model.uncertain[number] -= 1
             self._before.add(number)
             return number
         if number is not None and number not in self.model.items and number not in self._rejected:
@@ -141,16 +141,16 @@ class SchedulerLockstep(Comparing):
         if not self._lost_sight:
             self.covered["scheduler.pending.pure"] += 1
             pending, expected = bool(self.scheduler.pending()), bool(self.model.items)
-            if self._doubts and not expected:
+            if self._uncertain and not expected:
                 return
             self.expect_count("scheduler.pending.exact", pending, expected, f"bool(pending) is {expected}")
 
     @command("scheduler.len")
     def length(self, _argument: int = 0) -> None:
         """Compare ``len()``, where there is one."""
-        if not self._lost_sight and self.bench.offers("length"):
+        if not self._lost_sight and self.context.offers("length"):
             length, expected = self.scheduler.length(), len(self.model)
-            if self._doubts and expected < length <= expected + self._doubts:
+            if self._uncertain and expected < length <= expected + self._uncertain:
                 return
             self.expect_count("scheduler.len", length, expected, f"length == {expected}")
 
@@ -162,12 +162,12 @@ class SchedulerLockstep(Comparing):
     @command("scheduler.enqueue.fallback-transient", arguments=transient_errors, needs=["persistent", "configurable"])
     def transient(self, _argument: int = 0) -> None:
         """Let the next push into the disk queue raise the transient error."""
-        self._trouble(self.bench.driver.error("transient-error")[0])
+        self._trouble(self.context.driver.error("transient-error")[0])
 
     @command("scheduler.next.outage", needs=["persistent", "configurable"])
     def silence(self, _argument: int = 0) -> None:
         """Let the next pop of the disk queue return nothing although it holds something."""
-        self.bench.recorder.note("Trouble.silences += 1")
+        self.context.recorder.note("Trouble.silences += 1")
         Trouble.silences += 1
 
     @command(weight=0)
@@ -189,7 +189,7 @@ class SchedulerLockstep(Comparing):
         self._count()
         self._no_trouble()
         self.scheduler.close()
-        self.scheduler = self.bench.open(self.settings, job=self.job, owner="scheduler.resume.all")
+        self.scheduler = self.context.open(self.settings, job=self.job, owner="scheduler.resume.all")
         Trouble.stored, Trouble.refusals = [], 0
         self._last = None
         in_memory = list(self.model.stored(Place.MEMORY))
@@ -197,15 +197,15 @@ class SchedulerLockstep(Comparing):
             return
         self.model.reopen()
         if self.on_disk:
-            self.model.doubtful.clear()
+            self.model.uncertain.clear()
         self._before |= self.model.seen | set(in_memory)
-        if self.bench.offers("length") and not self._doubts:
+        if self.context.offers("length") and not self._uncertain:
             length, expected = self.scheduler.length("scheduler.resume.all"), len(self.model)
             self.expect_count("scheduler.resume.all", length, expected, f"length == {expected}")
         self.covered["scheduler.resume.all"] += 1
 
     def drain(self) -> None:
-        for _ in range(len(self.model) + self._doubts + 1):
+        for _ in range(len(self.model) + self._uncertain + 1):
             self.next()
 
     def finish(self) -> None:
@@ -227,30 +227,30 @@ class SchedulerLockstep(Comparing):
     # --- Trouble -----------------------------------------------------------------------------------------------------
 
     def _trouble(self, source: str) -> None:
-        error = eval(source, self.bench.driver.names)
-        self.bench.recorder.note(f"Trouble.pushes.append({source})")
+        error = eval(source, self.context.driver.names)
+        self.context.recorder.note(f"Trouble.pushes.append({source})")
         Trouble.pushes.append(error)
 
     def _no_trouble(self) -> None:
         if Trouble.pushes or Trouble.silences:
-            self.bench.recorder.note("Trouble.pushes, Trouble.silences = [], 0")
+            self.context.recorder.note("Trouble.pushes, Trouble.silences = [], 0")
             Trouble.pushes, Trouble.silences = [], 0
 
     def _falls_back(self, error: BaseException) -> bool:
-        return isinstance(error, ValueError) or type(error) is type(self.bench.driver.error("transient-error")[1])
+        return isinstance(error, ValueError) or type(error) is type(self.context.driver.error("transient-error")[1])
 
     def _memory_is_lost(self, count: int) -> bool:
         """Whether nothing is left of what was in memory; if not, nothing more can be judged."""
         lost = False
-        if self.bench.offers("length"):
+        if self.context.offers("length"):
             lost = len(self.scheduler.raw) <= len(self.model) - count
         self._lost_sight = not lost
         return lost
 
     @property
-    def _doubts(self) -> int:
+    def _uncertain(self) -> int:
         """How many more requests may be pending than those that must be."""
-        return self.model.doubtful.total()
+        return self.model.uncertain.total()
 
 
 def _must_raise(source: str, name: str) -> list[str]:
@@ -266,19 +266,19 @@ class MemoryLockstep(SchedulerLockstep):
         if ablation.rule in ("scheduler.enqueue.false", "scheduler.pending.pure", "scheduler.len")
     )
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        super().__init__(bench, number, job=False)
+    def __init__(self, context: CheckContext, number: int) -> None:
+        super().__init__(context, number, job=False)
 
     @classmethod
     def rows(cls) -> dict[str, Row]:
         return {name: row for name, row in super().rows().items() if "persistent" not in row.needs}
 
     @classmethod
-    def prepare(cls, bench: Bench) -> int:
-        if not bench.offers("persistent"):
-            raise NotApplicable("it is all that the machine examines")
-        bench.examples = max(1, bench.examples // 2)
-        return super().prepare(bench)
+    def prepare(cls, context: CheckContext) -> int:
+        if not context.offers("persistent"):
+            raise NotApplicable("it is all that the machine tests")
+        context.examples = max(1, context.examples // 2)
+        return super().prepare(context)
 
 
 LOCKSTEP = SchedulerLockstep

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep
-from queue_conformance.engine.outcomes import RuleBroken
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.driver import OpenScheduler
 from queue_conformance.kinds.scheduler.faulty import Trouble
@@ -23,7 +23,7 @@ class Comparing(Lockstep):
     """One scheduler and its model, without commands.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         number: which of the schedulers that are open side by side this is; only one is used.
         job: whether there is a job directory; if not given, where the scheduler can use one.
 
@@ -35,22 +35,22 @@ class Comparing(Lockstep):
     needed = ("enqueue", "next")
     ablations = ABLATIONS
 
-    def __init__(self, bench: Bench, number: int, *, job: bool | None = None) -> None:
-        super().__init__(bench, number)
-        self.job = "job" if (bench.offers("persistent") if job is None else job) else None
-        self.configurable = bench.offers("configurable")
-        persistent = bool(self.job) and bench.offers("persistent")
+    def __init__(self, context: CheckContext, number: int, *, job: bool | None = None) -> None:
+        super().__init__(context, number)
+        self.job = "job" if (context.offers("persistent") if job is None else job) else None
+        self.configurable = context.offers("configurable")
+        persistent = bool(self.job) and context.offers("persistent")
         self.on_disk = persistent and self.configurable
         self.keeps_all = persistent and not self.configurable
-        self.model = SchedulerModel(traits, layout_of(bench))
-        self.settings = settings_of(bench) if self.on_disk else {}
+        self.model = SchedulerModel(traits, layout_of(context))
+        self.settings = settings_of(context) if self.on_disk else {}
         self._rejected: set[int] = set()
         self._failed: set[int] = set()
         self._before: set[int] = set()
         self._lost_sight = False
         self._last: tuple[int, Any] | None = None
-        self._disorder: RuleBroken | None = None
-        self.scheduler: OpenScheduler = bench.open(self.settings, job=self.job)
+        self._disorder: RuleFailed | None = None
+        self.scheduler: OpenScheduler = context.open(self.settings, job=self.job)
 
     def _judge_answer(self, number: int, result: Any, error: BaseException | None) -> None:
         """Compare what ``enqueue_request`` returned with what it should."""
@@ -61,9 +61,9 @@ class Comparing(Lockstep):
         if accepted and not result and traits(number).volatile:
             return  # it says that it cannot store this one
         if accepted and not result:
-            self.bench.fail(self._rule_of_rejection(number, error), "a true result", result, ["assert accepted, accepted"])
+            self.context.fail(self._rule_of_rejection(number, error), "a true result", result, ["assert accepted, accepted"])
         if not accepted and result:
-            self.bench.fail("scheduler.enqueue.duplicate", "a false result", result, ["assert not accepted, accepted"])
+            self.context.fail("scheduler.enqueue.duplicate", "a false result", result, ["assert not accepted, accepted"])
         for rule, ok in {
             "scheduler.enqueue.bool": True,
             "scheduler.enqueue.duplicate": again,
@@ -76,10 +76,10 @@ class Comparing(Lockstep):
 
     @property
     def _resumed(self) -> bool:
-        return any(step.source.startswith("closed = ") for step in self.bench.recorder.steps)
+        return any(step.source.startswith("closed = ") for step in self.context.recorder.steps)
 
     def _rule_of_rejection(self, number: int, error: BaseException | None) -> str:
-        url = self.bench.driver.url(number)
+        url = self.context.driver.url(number)
         count = self.model.items.count(number)
         with self.aside():
             stored = self.scheduler.drain().count(url) > count
@@ -100,11 +100,11 @@ class Comparing(Lockstep):
     def _judge_fields(self, number: int, value: Any) -> None:
         """Compare what came with the request that went in."""
         rule = "scheduler.next.roundtrip"
-        source = self.bench.driver.item(number).source
-        names = self.bench.driver.changes(value, number)
+        source = self.context.driver.item(number).source
+        names = self.context.driver.changes(value, number)
         own = ' - {"callback", "meta", "cb_kwargs"}' if traits(number).volatile else ""
         assertion = f"not set(changed({source}, popped)){own}"
-        self.bench.expect(rule, not names, f"{source} as it was", f"another {', '.join(names)}", assertion, final=True)
+        self.context.expect(rule, not names, f"{source} as it was", f"another {', '.join(names)}", assertion, final=True)
 
     def _judge_none(self, *, silent: bool) -> None:
         """Decide what it means that nothing came."""
@@ -115,25 +115,25 @@ class Comparing(Lockstep):
             self.covered["scheduler.next.outage"] += 1
             return
         self._expect_on_disk()
-        steps = list(self.bench.recorder.steps)
+        steps = list(self.context.recorder.steps)
         left = self.scheduler.drain()
-        expected = Counter(map(self.bench.driver.url, self.model.items))
-        doubtful = Counter(map(self.bench.driver.url, self.model.doubtful.elements()))
-        if not expected - Counter(left) and not Counter(left) - expected - doubtful:
-            self.bench.recorder.steps[:] = steps
+        expected = Counter(map(self.context.driver.url, self.model.items))
+        uncertain = Counter(map(self.context.driver.url, self.model.uncertain.elements()))
+        if not expected - Counter(left) and not Counter(left) - expected - uncertain:
+            self.context.recorder.steps[:] = steps
             if self.configurable:
                 tail = ["assert popped is not None, popped"]
                 rule = "scheduler.next.no-spurious-none"
-                self.bench.fail(rule, f"one of {len(left)} pending requests", "None", tail, final=True)
+                self.context.fail(rule, f"one of {len(left)} pending requests", "None", tail, final=True)
             self._lost_sight = True  # that is permitted, and everything was taken out now
             return
-        del self.bench.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
-        missing = next((n for n in self.model.items if self.bench.driver.url(n) not in left), self.model.items[0])
-        literal = f'"{self.bench.driver.url(missing)}"'
+        del self.context.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
+        missing = next((n for n in self.model.items if self.context.driver.url(n) not in left), self.model.items[0])
+        literal = f'"{self.context.driver.url(missing)}"'
         tail = [f"assert {literal} in left, left"]
         if len(left) < len(self.model):  # in another order, which is right too, others may be left
             tail = [f"assert len(left) >= {len(self.model)}, left"]
-        self.bench.fail("scheduler.enqueue.true", f"{literal} among what is left", str(left), tail)
+        self.context.fail("scheduler.enqueue.true", f"{literal} among what is left", str(left), tail)
 
     def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> int:
         """Report a request that should not have come now.
@@ -142,10 +142,10 @@ class Comparing(Lockstep):
         Then the number of the request is returned.
         """
         self._expect_on_disk()
-        driver = self.bench.driver
+        driver = self.context.driver
         rule = "scheduler.enqueue.true"
         if number in self.model.items:
-            rule = order_rule(self.bench, self.model, number, allowed)
+            rule = order_rule(self.context, self.model, number, allowed)
             if self.configurable and self._lost(number):
                 rule = "scheduler.enqueue.true"
         elif number in self._before and self._resumed:
@@ -158,8 +158,8 @@ class Comparing(Lockstep):
         expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
         tail = [f"assert {condition}, f'got {{popped!r}}'"]
         try:
-            self.bench.fail(rule, expected, value, tail)
-        except RuleBroken as failure:
+            self.context.fail(rule, expected, value, tail)
+        except RuleFailed as failure:
             if self.configurable or number is None or number not in self.model.items:
                 raise
             failure.survived = True
@@ -171,7 +171,7 @@ class Comparing(Lockstep):
         """Whether not everything else comes: then this one came too early only because others are gone."""
         with self.aside():
             left = Counter(self.scheduler.drain())
-        return bool(Counter(map(self.bench.driver.url, self.model.items)) - left - Counter([self.bench.driver.url(came)]))
+        return bool(Counter(map(self.context.driver.url, self.model.items)) - left - Counter([self.context.driver.url(came)]))
 
     def _credit(self, number: int, allowed: list[int]) -> None:
         """Credit the rules that this one showed to be kept."""
@@ -206,8 +206,8 @@ class Comparing(Lockstep):
             rule = "scheduler.enqueue.disk-first"
             pushed, expected = len(Trouble.stored), self.model.stats["scheduler/enqueued/disk"]
             assertion = f"len(Trouble.stored) == {expected}"
-            self.bench.expect(rule, pushed == expected, f"{expected} requests on disk", str(pushed), assertion)
+            self.context.expect(rule, pushed == expected, f"{expected} requests on disk", str(pushed), assertion)
 
     def _expect_stat(self, rule: str, name: str, actual: Any, expected: int) -> None:
         text = f"{name} {expected}"
-        self.bench.expect(rule, actual == expected, text, actual, f'crawler.stats.get_value("{name}", 0) == {expected}')
+        self.context.expect(rule, actual == expected, text, actual, f'crawler.stats.get_value("{name}", 0) == {expected}')

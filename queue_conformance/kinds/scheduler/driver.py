@@ -50,7 +50,7 @@ class Drained(Timed):
     """
 
     def __init__(self, raw: Any, driver: SchedulerDriver) -> None:
-        super().__init__(raw, driver.recorder.flight)
+        super().__init__(raw, driver.recorder.watchdog)
         self._driver = driver
 
     def has_pending_requests(self) -> Any:
@@ -143,7 +143,7 @@ class SchedulerDriver(CrawlerDriver):
         self._values: dict[str, Any] = {}
         self._name = ""
         self._jobs = count(1)
-        self.silent = "scheduler.enqueue.bool" in implementation.broken
+        self.silent = "scheduler.enqueue.bool" in implementation.failed
         self.renew(directory)
 
     def renew(self, directory: Path) -> None:
@@ -228,7 +228,7 @@ class SchedulerDriver(CrawlerDriver):
             options: nothing.
         """
         cls = self.implementation.cls
-        if self.implementation.opener is not None:
+        if self.implementation.factory is not None:
             key = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
             source, build = self.author_builds(cls=(self.class_name, cls), crawler=("crawler", crawler), key=key)
         elif hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
@@ -251,7 +251,7 @@ class SchedulerDriver(CrawlerDriver):
         Args:
             settings: Python expressions of settings, by name, besides those of the author.
             job: the name of its job directory, if it has one.
-            owner: the rule that is broken if this raises, if not the one on construction.
+            owner: the rule that fails if this raises, if not the one on construction.
         """
         source, crawler = self.new_crawler(settings or {}, job)
         self.recorder.note(f"crawler = {source}")

@@ -13,7 +13,7 @@ from scrapy import Request
 from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
-from queue_conformance.engine.context import Context, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, Timed
@@ -23,7 +23,7 @@ from queue_conformance.engine.writing import Block
 from queue_conformance.environments.engine import settle
 from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
-from queue_conformance.kinds.queue.faults import IMPATIENCE
+from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.scheduler import script_support as misbehaving
 from queue_conformance.kinds.scheduler.driver import Drained
 from queue_conformance.kinds.scheduler.faulty import Trouble
@@ -43,7 +43,7 @@ RULES = {
     "len": "scheduler.len",
     "close": "scheduler.close.reason",
 }
-"""The rule that is broken if an operation raises, or does not return."""
+"""The rule that fails if an operation raises, or does not return."""
 
 
 class Scheduler(Subject):
@@ -61,11 +61,11 @@ class Scheduler(Subject):
 
 
 @fixture
-def build_scheduler(context: Context) -> Callable[..., Scheduler]:
+def build_scheduler(case: Case) -> Callable[..., Scheduler]:
     """``build_scheduler("job", SCHEDULER_DEBUG=True)``: build a scheduler with a job directory, or none, and with settings."""
 
     def built(job: str | None = None, **settings: Any) -> Scheduler:
-        driver, record = context.bench.driver, context.record
+        driver, record = case.context.driver, case.record
         source, crawler = driver.new_crawler(driver.sources_of(settings), job)
         record.precede(f"crawler = {source}")
         source, build = driver.construction(job or "job", crawler=crawler)
@@ -78,59 +78,59 @@ def build_scheduler(context: Context) -> Callable[..., Scheduler]:
 
 
 @fixture
-def open_scheduler(context: Context) -> Callable[..., Scheduler]:
+def open_scheduler(case: Case) -> Callable[..., Scheduler]:
     """``open_scheduler("job", SCHEDULER_DEBUG=True)``: build a scheduler, open it, and wait until it is open."""
-    build: Callable[..., Scheduler] = build_scheduler(context)
+    build: Callable[..., Scheduler] = build_scheduler(case)
 
     def opened(job: str | None = None, **settings: Any) -> Scheduler:
         scheduler = build(job, **settings)
         if callable(getattr(scheduler.raw, "open", None)):
             try:
-                context.record.operate(*_operation(context, scheduler, "open", wait=True))
+                case.record.operate(*_operation(case, scheduler, "open", wait=True))
             finally:
-                context.record.insert(context.record.recorder.steps[-1].source.strip())
+                case.record.insert(case.record.recorder.steps[-1].source.strip())
         return scheduler
 
     return opened
 
 
 @fixture
-def call_open(context: Context) -> Callable[..., Any]:
+def call_open(case: Case) -> Callable[..., Any]:
     """``call_open(scheduler)``: open a scheduler, if it can be opened; return what that returned."""
-    return partial(_perform, context, "open")
+    return partial(_perform, case, "open")
 
 
 @fixture
-def call_close(context: Context) -> Callable[..., Any]:
+def call_close(case: Case) -> Callable[..., Any]:
     """``call_close(scheduler)``: close a scheduler, if it can be closed; return what that returned."""
-    return partial(_perform, context, "close")
+    return partial(_perform, case, "close")
 
 
 @fixture
-def close(context: Context) -> Callable[..., Any]:
+def close(case: Case) -> Callable[..., Any]:
     """``close(scheduler, reason)``: close a scheduler, if it can be closed, and wait until it is."""
-    return partial(_perform, context, "close", wait=True)
+    return partial(_perform, case, "close", wait=True)
 
 
-def _perform(context: Context, method: str, scheduler: Scheduler, reason: str = "finished", *, wait: bool = False) -> Any:
+def _perform(case: Case, method: str, scheduler: Scheduler, reason: str = "finished", *, wait: bool = False) -> Any:
     if callable(getattr(scheduler.raw, method, None)):
-        result = context.record.make(*_operation(context, scheduler, method, reason, wait=wait))
+        result = case.record.make(*_operation(case, scheduler, method, reason, wait=wait))
         if inspect.iscoroutine(result):
             result.close()  # nobody will await it
         return result
 
 
 def _operation(
-    context: Context, scheduler: Scheduler, method: str, reason: str = "", *, wait: bool
+    case: Case, scheduler: Scheduler, method: str, reason: str = "", *, wait: bool
 ) -> tuple[str, str, Callable[[], Any]]:
-    """Return how open or close is written, the rule that it breaks if it raises, and what does it, and waits."""
+    """Return how open or close is written, the rules that it fails if it raises, and what does it, and waits."""
     written, given = (repr(reason), reason) if method == "close" else ("crawler.spider", scheduler.crawler.spider)
     source = f"{scheduler.name}.{method}({written})"
 
     def call() -> Any:
         result = getattr(scheduler.raw, method)(given)
         if wait and isinstance(result, Deferred):
-            context.record.amend(f"settle({source})")
+            case.record.amend(f"settle({source})")
             return settle(result)
         return result
 
@@ -138,132 +138,132 @@ def _operation(
 
 
 @fixture
-def remaining(context: Context) -> Callable[[Scheduler], list[str]]:
+def remaining(case: Case) -> Callable[[Scheduler], list[str]]:
     """``remaining(scheduler)``: take out everything; return the URLs."""
-    return _taken_by(context, misbehaving.drain)
+    return _taken_by(case, misbehaving.drain)
 
 
 @fixture
-def requests_left(context: Context) -> Callable[[Scheduler], list[Request]]:
+def requests_left(case: Case) -> Callable[[Scheduler], list[Request]]:
     """``requests_left(scheduler)``: take out everything; return the requests."""
-    return _taken_by(context, misbehaving.taken)
+    return _taken_by(case, misbehaving.taken)
 
 
-def _taken_by(context: Context, function: Callable[[Any], Any]) -> Callable[[Scheduler], Any]:
+def _taken_by(case: Case, function: Callable[[Any], Any]) -> Callable[[Scheduler], Any]:
     def taken(scheduler: Scheduler) -> Any:
-        drained = Drained(scheduler.raw, context.bench.driver)
-        return context.record.make(f"{function.__name__}({scheduler.name})", TRUE, lambda: function(drained), "left")
+        drained = Drained(scheduler.raw, case.context.driver)
+        return case.record.make(f"{function.__name__}({scheduler.name})", TRUE, lambda: function(drained), "left")
 
     return taken
 
 
 @fixture
-def enqueue_many(context: Context) -> Callable[..., list[str]]:
+def enqueue_many(case: Case) -> Callable[..., list[str]]:
     """``enqueue_many(scheduler, range(100))``: enqueue plain requests; return the URLs of those that were accepted."""
 
     def enqueued(scheduler: Scheduler, *arguments: Any) -> Any:
-        timed = Timed(scheduler.raw, context.bench.flight)
-        source = f"enqueued({context.record.written((scheduler, *arguments), {})})"
+        timed = Timed(scheduler.raw, case.context.watchdog)
+        source = f"enqueued({case.record.written((scheduler, *arguments), {})})"
         enqueue = partial(misbehaving.enqueued, timed, *arguments)
-        return context.record.make(source, RULES["enqueue_request"], enqueue, "accepted")
+        return case.record.make(source, RULES["enqueue_request"], enqueue, "accepted")
 
     return enqueued
 
 
 @fixture
-def stat(context: Context) -> Callable[[Scheduler, str], Any]:
+def stat(case: Case) -> Callable[[Scheduler, str], Any]:
     """``stat(scheduler, name)``: what the statistics of its crawler say."""
 
     def found(scheduler: Scheduler, name: str) -> Any:
         source = f"crawler.stats.get_value({name!r}, 0)"
-        return context.record.make(source, context.rule, lambda: scheduler.crawler.stats.get_value(name, 0), "count")
+        return case.record.make(source, case.rule, lambda: scheduler.crawler.stats.get_value(name, 0), "count")
 
     return found
 
 
 @fixture
-def fresh(context: Context) -> Callable[[int], Any]:
+def fresh(case: Case) -> Callable[[int], Any]:
     """``fresh(number)``: a new request; equal numbers give equal ones."""
 
     def made(number: int) -> Any:
-        found = context.bench.driver.fresh(number)
-        return context.sources.give(found.value, found.source)
+        found = case.context.driver.fresh(number)
+        return case.sources.give(found.value, found.source)
 
     return made
 
 
 @fixture
-def urls(context: Context) -> Callable[..., list[str]]:
+def urls(case: Case) -> Callable[..., list[str]]:
     """``urls(numbers)``: the URLs of the requests with these numbers; ``on_disk=True`` of those that a disk queue takes."""
 
     def made(numbers: Iterable[int], *, on_disk: bool = False) -> list[str]:
-        return [context.bench.driver.url(number) for number in numbers if not (on_disk and traits(number).refused)]
+        return [case.context.driver.url(number) for number in numbers if not (on_disk and traits(number).refused)]
 
     return made
 
 
 @fixture
-def faulty_queues(context: Context) -> dict[str, Any]:
+def faulty_queues(case: Case) -> dict[str, Any]:
     """The settings that put a queue which can be made to fail over each disk queue of the author's settings."""
-    return {name: context.bench.driver.value(source) for name, source in settings_of(context.bench).items()}
+    return {name: case.context.driver.value(source) for name, source in settings_of(case.context).items()}
 
 
 @fixture
-def default_queues(context: Context) -> dict[str, str]:
+def default_queues(case: Case) -> dict[str, str]:
     """The settings that put Scrapy's default queues in the places of others."""
     chosen = {name: getattr(default_settings, name) for name in QUEUES}
-    return {name: path for name, path in chosen.items() if context.bench.driver.setting(name) != path}
+    return {name: path for name, path in chosen.items() if case.context.driver.setting(name) != path}
 
 
 @fixture
-def play_everywhere(context: Context) -> Callable[[str], None]:
+def play_everywhere(case: Case) -> Callable[[str], None]:
     """``play_everywhere(sequence)``: run commands in lockstep with the model, in memory and, where it can, with a job."""
 
     def played(sequence: str) -> None:
-        run(context.bench, sequence, job=False)
-        if context.bench.offers("persistent"):
-            run(context.bench, sequence, job=True)
+        run(case.context, sequence, job=False)
+        if case.context.offers("persistent"):
+            run(case.context, sequence, job=True)
 
     return played
 
 
 @contextmanager
-def _aside(context: Context) -> Iterator[Any]:
+def _aside(case: Case) -> Iterator[Any]:
     """Use the driver for what is no part of the check."""
-    bench = context.bench
+    context = case.context
     try:
-        yield bench.driver
+        yield context.driver
     finally:
-        bench.restart()
-        context.sources.directory = str(bench.driver.directory)
+        context.restart()
+        case.sources.directory = str(context.driver.directory)
 
 
 @fixture
-def filter_if_used(context: Context) -> dict[str, Any]:
+def filter_if_used(case: Case) -> dict[str, Any]:
     """The setting of a filter that notes how it is used, if the scheduler uses that one at all."""
-    used = context.bench.offers("configurable")
+    used = case.context.offers("configurable")
     if not used:
-        with _aside(context) as driver, suppress(OperationRaised):  # it may want a filter of another kind
+        with _aside(case) as driver, suppress(OperationRaised):  # it may want a filter of another kind
             driver.open({"DUPEFILTER_CLASS": "NotedFilter"})
             used = NotedFilter.built > 0
     return {"DUPEFILTER_CLASS": NotedFilter} if used else {}
 
 
 @fixture
-def noted_filter(context: Context) -> dict[str, Any]:
+def noted_filter(case: Case) -> dict[str, Any]:
     """The setting of a filter that notes how it is used."""
-    found: dict[str, Any] = filter_if_used(context)
+    found: dict[str, Any] = filter_if_used(case)
     if not found:
         raise NotApplicable("it does not use the filter that DUPEFILTER_CLASS names")
     return found
 
 
 @fixture
-def without_a_pause(context: Context) -> Callable[..., list[str]]:
+def without_a_pause(case: Case) -> Callable[..., list[str]]:
     """``without_a_pause(settings, numbers)``: the URLs of what comes of these requests in one run, but for the first two."""
 
     def found(settings: Mapping[str, Any], numbers: Iterable[int]) -> list[str]:
-        with _aside(context) as driver:
+        with _aside(case) as driver:
             scheduler = driver.open(driver.sources_of(settings), job="job")
             for number in numbers:
                 scheduler.enqueue(driver.fresh(number))
@@ -273,11 +273,11 @@ def without_a_pause(context: Context) -> Callable[..., list[str]]:
 
 
 @fixture
-def keeps_in_memory(context: Context) -> None:
+def keeps_in_memory(case: Case) -> None:
     """What the scheduler cannot store, it keeps in memory, in a queue of its own."""
-    if context.bench.offers("configurable"):
+    if case.context.offers("configurable"):
         raise NotApplicable("its queues are those of the settings")
-    with _aside(context) as driver, suppress(OperationRaised):
+    with _aside(case) as driver, suppress(OperationRaised):
         scheduler = driver.open(job="job")
         scheduler.enqueue(driver.fresh(28))
         if scheduler.drain():
@@ -286,7 +286,7 @@ def keeps_in_memory(context: Context) -> None:
 
 
 @fixture
-def unless_the_queue_raises(context: Context) -> Callable[[], Block]:
+def unless_the_queue_raises(case: Case) -> Callable[[], Block]:
     """``with unless_the_queue_raises() as raised``: what its disk queue raises is a matter of that queue, but for ValueError."""
 
     class Unless(Block):
@@ -309,55 +309,55 @@ def unless_the_queue_raises(context: Context) -> Callable[[], Block]:
 
 
 @fixture
-def class_of(context: Context) -> Callable[[str], Any]:
+def class_of(case: Case) -> Callable[[str], Any]:
     """``class_of(path)``: the class of a path."""
-    return lambda path: context.bench.driver.value(f"load_object({path!r})")
+    return lambda path: case.context.driver.value(f"load_object({path!r})")
 
 
 @fixture
-def made_here(context: Context) -> Callable[[Callable[..., Any]], Any]:
+def made_here(case: Case) -> Callable[[Callable[..., Any]], Any]:
     """``made_here(cause)``: what a cause or a lambda makes, for the crawler of the scheduler that was built last."""
 
     def made(cause: Callable[..., Any]) -> Any:
-        crawler = context.bench.driver.names["crawler"]
+        crawler = case.context.driver.names["crawler"]
         known = {"crawler": crawler, "spider": crawler.spider}
         make, source = (cause.make, cause.source) if isinstance(cause, Cause) else (cause, body_of(cause))
         value = cause(*(known[name] for name in inspect.signature(make).parameters if name in known))
-        return context.sources.give(value, re.sub(r"(?<![\w.])spider\b", "crawler.spider", source))
+        return case.sources.give(value, re.sub(r"(?<![\w.])spider\b", "crawler.spider", source))
 
     return made
 
 
 @fixture
-def numbered(context: Context) -> Callable[[Callable[..., Any]], Any]:
+def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
     """``numbered(lambda)``: the number in the URL of what that makes."""
-    make = made_here(context)
+    make = made_here(case)
     return lambda cause: misbehaving.number_of(make(cause))
 
 
 @fixture
-def traces(context: Context) -> Callable[[], list[str]]:
+def traces(case: Case) -> Callable[[], list[str]]:
     """``traces()``: the files and keys that are there."""
-    bench = context.bench
+    context = case.context
 
     def found() -> list[str]:
-        files = [f"the file {path}" for path in names_below(bench.driver.directory)]
-        return [*files, *([f"the key {key}" for key in bench.backend.stored()] if bench.backend else [])]
+        files = [f"the file {path}" for path in names_below(context.driver.directory)]
+        return [*files, *([f"the key {key}" for key in context.backend.stored()] if context.backend else [])]
 
     return found
 
 
 @fixture
-def in_both(context: Context) -> None:
+def in_both(case: Case) -> None:
     """The scheduler stores in memory and on disk."""
-    if not context.bench.offers("persistent", "configurable"):
+    if not case.context.offers("persistent", "configurable"):
         raise NotApplicable("it does not store in memory and on disk")
 
 
 @fixture
-def scheduler_opener(context: Context) -> Callable[[], Any]:
+def scheduler_factory(case: Case) -> Callable[[], Any]:
     """What another process opens the scheduler with."""
-    driver = context.bench.driver
+    driver = case.context.driver
 
     def opened() -> Any:
         crawler = driver.new_crawler({}, "job")[1]
@@ -365,32 +365,32 @@ def scheduler_opener(context: Context) -> Callable[[], Any]:
 
     crawler_source, crawler = driver.new_crawler({}, "job")
     source = driver.construction("job", crawler=crawler)[0]
-    found: Callable[[], Any] = context.sources.give(opened, f"lambda: opened_for(crawler := {crawler_source}, lambda: {source})")
+    found: Callable[[], Any] = case.sources.give(opened, f"lambda: opened_for(crawler := {crawler_source}, lambda: {source})")
     return found
 
 
 @fixture
-def drained_at_once(context: Context) -> Callable[..., list[str]]:
+def drained_at_once(case: Case) -> Callable[..., list[str]]:
     """``drained_at_once(scheduler_opener, 3)``: what so many processes get that take out everything together."""
 
-    def drained(opener: Callable[[], Any], count: int) -> Any:
-        source = f"drained_at_once({context.record.written((opener, count), {})})"
-        return context.record.make(source, context.rule, partial(misbehaving.drained_at_once, opener, count), "came")
+    def drained(factory: Callable[[], Any], count: int) -> Any:
+        source = f"drained_at_once({case.record.written((factory, count), {})})"
+        return case.record.make(source, case.rule, partial(misbehaving.drained_at_once, factory, count), "came")
 
     return drained
 
 
 @fixture
-def patient(context: Context) -> Callable[[Scheduler], Scheduler]:
+def patient(case: Case) -> Callable[[Scheduler], Scheduler]:
     """``scheduler = patient(scheduler)``: a scheduler that is asked again while it raises, as its server is back."""
-    bench = context.bench
+    context = case.context
 
     def made(scheduler: Scheduler) -> Scheduler:
         def build() -> Scheduler:
-            patience = IMPATIENCE if context.rule in bench.broken else bench.patience
-            return Scheduler(Patient(scheduler.raw, patience), scheduler.name, context.record, RULES)
+            timeout = SHORT_TIMEOUT if case.rule in context.failed else context.timeout
+            return Scheduler(Patient(scheduler.raw, timeout), scheduler.name, case.record, RULES)
 
-        found: Scheduler = context.record.make(f"Patient({scheduler.name})", "", build)
+        found: Scheduler = case.record.make(f"Patient({scheduler.name})", "", build)
         return found
 
     return made

@@ -9,8 +9,8 @@ from packaging.version import Version
 from scrapy.utils.misc import load_object
 
 from queue_conformance.discovery.capabilities import Order
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.specification.applicability import installed_releases
@@ -27,9 +27,9 @@ FIFO = {
 """Settings that name queues whose order is first in, first out."""
 
 
-def layout_of(bench: Bench) -> Layout:
-    """Return how the scheduler of a bench is made up, as its settings say."""
-    driver, offered = bench.driver, bench.offers
+def layout_of(context: CheckContext) -> Layout:
+    """Return how the scheduler of a context is made up, as its settings say."""
+    driver, offered = context.driver, context.offers
     if not offered("configurable"):
         unknown = dict.fromkeys(Place, Order.NONE)
         priorities = not offered("unprioritized")
@@ -52,40 +52,40 @@ def order_of(setting: Any) -> Order:
     return Order.NONE
 
 
-def settings_of(bench: Bench) -> dict[str, str]:
+def settings_of(context: CheckContext) -> dict[str, str]:
     """Return the settings that put a queue of the kit's own over each disk queue of the author's settings."""
-    named = [name for name in DISK_SETTINGS if bench.driver.setting(name)]
-    return {name: f'misbehaving("{bench.driver.path_of(name)}")' for name in named}
+    named = [name for name in DISK_SETTINGS if context.driver.setting(name)]
+    return {name: f'misbehaving("{context.driver.path_of(name)}")' for name in named}
 
 
-def order_rule(bench: Bench, model: SchedulerModel, number: int, allowed: list[int]) -> str:
-    """Return the rule that is broken if a request comes too early.
+def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowed: list[int]) -> str:
+    """Return the rule that fails if a request comes too early.
 
     Args:
-        bench: where the check works.
+        context: where the check works.
         model: what the scheduler should hold.
         number: what came.
         allowed: what should have come.
     """
     mine = traits(number)
-    same_slot = [n for n in allowed if traits(n).slot == mine.slot] if bench.offers("slots") else []
+    same_slot = [n for n in allowed if traits(n).slot == mine.slot] if context.offers("slots") else []
     same_slot = same_slot or list(allowed)
     same_slot.sort(key=lambda n: traits(n).priority != mine.priority)
     first = traits(same_slot[0])
-    if mine.priority != first.priority or not bench.offers("configurable"):
+    if mine.priority != first.priority or not context.offers("configurable"):
         return "scheduler.next.priority"
     memory, disk = model.stored(Place.MEMORY), model.stored(Place.DISK)
     if number in disk and number not in memory and same_slot[0] in memory:
         return "scheduler.next.memory-first"
     place = Place.MEMORY if same_slot[0] in memory else Place.DISK
-    if (mine.start or first.start) and not bench.driver.setting(f"SCHEDULER_START_{place.upper()}_QUEUE"):
+    if (mine.start or first.start) and not context.driver.setting(f"SCHEDULER_START_{place.upper()}_QUEUE"):
         return "scheduler.next.start-none"
-    fifo = order_of(bench.driver.setting(f"SCHEDULER_{place.upper()}_QUEUE")) is Order.FIFO
+    fifo = order_of(context.driver.setting(f"SCHEDULER_{place.upper()}_QUEUE")) is Order.FIFO
     return "scheduler.next.fifo-settings" if fifo and not first.start else "scheduler.next.default-order"
 
 
-def jobs(bench: Bench, _attempt: Attempt) -> Iterator[str | None]:
+def jobs(context: CheckContext, _attempt: Attempt) -> Iterator[str | None]:
     """Yield no job directory, and one if the scheduler can use it."""
     yield None
-    if bench.offers("persistent"):
+    if context.offers("persistent"):
         yield "job"

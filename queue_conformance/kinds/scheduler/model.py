@@ -71,7 +71,7 @@ class SchedulerModel:
     Attributes:
         seen: what was enqueued and may not come again.
         unsure: what may or may not be remembered as seen: it failed, or was lost with the memory.
-        doubtful: what was in memory when the crawl was stopped, and may come again nevertheless.
+        uncertain: what was in memory when the crawl was stopped, and may come again nevertheless.
         stats: what was counted in this run.
     """
 
@@ -81,7 +81,7 @@ class SchedulerModel:
         self._stored: dict[Place, list[int]] = {Place.MEMORY: [], Place.DISK: []}
         self.seen: set[int] = set()
         self.unsure: set[int] = set()
-        self.doubtful: Counter[int] = Counter()
+        self.uncertain: Counter[int] = Counter()
         self.stats: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -142,7 +142,7 @@ class SchedulerModel:
         for number in self._stored[Place.MEMORY]:
             if not self._traits(number).dont_filter:
                 self.unsure.add(number)
-        self.doubtful.update(self._stored[Place.MEMORY])
+        self.uncertain.update(self._stored[Place.MEMORY])
         self._stored[Place.MEMORY].clear()
         self.stats.clear()
 

@@ -41,14 +41,14 @@ def enqueued(scheduler, numbers, priority=None):
     return [request.url for request in requests if scheduler.enqueue_request(request)]
 
 
-def taken(scheduler, patience=3.0):
+def taken(scheduler, timeout=3.0):
     """Take out everything that is pending; None only says that nothing is ready yet."""
-    requests, silent, end = [], 0, time.monotonic() + patience
+    requests, silent, end = [], 0, time.monotonic() + timeout
     while len(requests) < 2000:
         request = scheduler.next_request()
         if request is not None:
             requests.append(request)
-            silent, end = 0, time.monotonic() + patience
+            silent, end = 0, time.monotonic() + timeout
         elif not scheduler.has_pending_requests() or time.monotonic() > end:
             break
         else:
@@ -57,9 +57,9 @@ def taken(scheduler, patience=3.0):
     return requests
 
 
-def drain(scheduler, patience=3.0):
+def drain(scheduler, timeout=3.0):
     """Take out everything that is pending; return the URLs."""
-    return [request.url for request in taken(scheduler, patience)]
+    return [request.url for request in taken(scheduler, timeout)]
 
 
 class AnswersByLength:
@@ -117,14 +117,14 @@ def drained_at_once(open_scheduler, count):
 class Patient:
     """Asks a scheduler again while it raises: it may take a moment to find out that its server is back."""
 
-    def __init__(self, scheduler, patience=2.0):
-        self.scheduler, self.patience = scheduler, patience
+    def __init__(self, scheduler, timeout=2.0):
+        self.scheduler, self.timeout = scheduler, timeout
 
     def __getattr__(self, name):
         method = getattr(self.scheduler, name)
 
         def ask(*arguments):
-            end = time.monotonic() + self.patience
+            end = time.monotonic() + self.timeout
             while True:
                 try:
                     return method(*arguments)

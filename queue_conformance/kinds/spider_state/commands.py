@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queue_conformance.engine.ablation import Ablation, drop, replace
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.environments import runs as running
@@ -38,10 +38,10 @@ class StateLockstep(Lockstep):
         Ablation(replace("tear", name="reopen", argument=0), TORN),
     )
 
-    def __init__(self, bench: Bench, number: int) -> None:
-        super().__init__(bench, number)
+    def __init__(self, context: CheckContext, number: int) -> None:
+        super().__init__(context, number)
         self.model = StateModel()
-        self.run: Run = bench.open()
+        self.run: Run = context.open()
         # A new job that begins with something is shown by a check of its own, where no other sequence came before.
         self._lost_track = running.state_of(self.run.spider) != {}
 
@@ -53,7 +53,7 @@ class StateLockstep(Lockstep):
         name, value = f"key{item % 3}", VALUES[item]
         self._do(f"spider.state[{name!r}] = {value}")
         if not self._lost_track:
-            self.model.put(name, self.bench.driver.evaluate(value).value)
+            self.model.put(name, self.context.driver.evaluate(value).value)
 
     @command(arguments=range(3))
     def grow(self, item: int) -> None:
@@ -85,8 +85,8 @@ class StateLockstep(Lockstep):
     def tear(self, number: int) -> None:
         """End the run, cut the end of the files, and begin the next run, which may be refused."""
         self._close(REASONS[0])
-        job = self.bench.driver.job()
-        self.bench.recorder.note(f"cut_files({self.bench.driver.job_source()}, {number})")
+        job = self.context.driver.job()
+        self.context.recorder.note(f"cut_files({self.context.driver.job_source()}, {number})")
         running.cut_files(job, number)
         self.events.add("tear")
         self.model.damaged()
@@ -123,17 +123,17 @@ class StateLockstep(Lockstep):
     def _open(self, *, torn: bool = False) -> None:
         if self._lost_track:
             return
-        self.run = self.bench.open(owner=RESTORED)
+        self.run = self.context.open(owner=RESTORED)
         self.model.open()
         self._look(torn=torn)
 
     def _look(self, *, torn: bool = False) -> None:
         """Compare the state that a run begins with."""
         state = running.state_of(self.run.spider)
-        self.bench.recorder.note("left = state_of(spider)")
+        self.context.recorder.note("left = state_of(spider)")
         if torn:
             assertion = "isinstance(left, dict)"
-            self.bench.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
+            self.context.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
             self.model.adopt(state)  # whatever could be read
             return
         if "poison" in self.events and isinstance(state, dict) and callable(state.get("poison")):
@@ -143,7 +143,7 @@ class StateLockstep(Lockstep):
         expected = self.model.current
         rule = KEEPS if "poison" in self.events else RESTORED
         assertion = f"same(left, {expected!r})" if state == expected else f"left == {expected!r}"
-        self.bench.expect(rule, same(state, expected), repr(expected), state, assertion)
+        self.context.expect(rule, same(state, expected), repr(expected), state, assertion)
 
 
 LOCKSTEP = StateLockstep

@@ -39,7 +39,7 @@ class Run:
 
         Args:
             source: statements of Python about ``spider``.
-            owner: the rule that is broken if this raises.
+            owner: the rule that fails if this raises.
         """
         names = {**self._driver.names, "spider": self.spider}
         self._driver.recorder.call(source, owner, lambda: exec(source, names))
@@ -84,7 +84,7 @@ class SpiderStateDriver(ComponentDriver):
 
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
-            owner: the rule that is broken if this raises, if not the one on a new job.
+            owner: the rule that fails if this raises, if not the one on a new job.
             options: settings.
         """
         source, start = self.construction(name, **options)

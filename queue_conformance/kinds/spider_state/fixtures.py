@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from queue_conformance.engine.context import Context, NotCovered, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
 from queue_conformance.environments import runs as running
 
@@ -17,23 +18,23 @@ operation(running.state_of)
 
 
 @fixture
-def start(context: Context) -> Callable[..., Any]:
+def start(case: Case) -> Callable[..., Any]:
     """``spider = start("job")``: begin a run of a spider with the extension; no job for ``None``, and settings as keywords."""
-    driver = context.bench.driver
+    driver = case.context.driver
 
     def started(job: str | None = "job", **settings: Any) -> Any:
         source, build = driver.construction(job, **settings)
-        return context.sources.give(context.record.make(source, driver.constructor_rule, build, "spider"), "spider")
+        return case.sources.give(case.record.make(source, driver.constructor_rule, build, "spider"), "spider")
 
     return started
 
 
 @fixture
-def start_fresh(context: Context) -> Callable[[], Any]:
+def start_fresh(case: Case) -> Callable[[], Any]:
     """``spider = start_fresh()``: begin the first run of a job, which begins with nothing; that it does is judged elsewhere."""
 
     def started() -> Any:
-        spider = start(context)()
+        spider = start(case)()
         if running.state_of(spider) != {}:
             raise NotCovered("a new job does not begin with an empty state")
         return spider

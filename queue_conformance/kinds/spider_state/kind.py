@@ -19,7 +19,7 @@ def _describe(found: Capabilities) -> str:
 
 SPIDER_STATE = Kind(
     "spider-state",
-    plural="keepers of spider state",
+    plural="spider-state extensions",
     option="spider-state-class",
     profile=SCRAPY,
     folders=(__package__,),

@@ -23,11 +23,11 @@ from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 T = TypeVar("T")
 
 SYMBOLS: Mapping[Verdict | RunVerdict, str] = {
-    Verdict.KEPT: "✓",
-    Verdict.BROKEN: "✗",
+    Verdict.PASSED: "✓",
+    Verdict.FAILED: "✗",
     Verdict.ERROR: "!",
     Verdict.BLOCKED: "⊘",
-    Verdict.NOT_EXERCISED: "?",
+    Verdict.NOT_COVERED: "?",
     Verdict.NOT_APPLICABLE: "–",
     Verdict.UNTESTABLE: "·",
     RunVerdict.CONFORMANT: "✓",
@@ -38,13 +38,13 @@ SYMBOLS: Mapping[Verdict | RunVerdict, str] = {
 """What stands beside the word, or where there is no room for it."""
 
 MEANINGS: Mapping[Verdict, str] = {
-    Verdict.KEPT: "it was examined, and nothing was found against it",
-    Verdict.BROKEN: "there is a counterexample",
+    Verdict.PASSED: "it was tested, and nothing was found against it",
+    Verdict.FAILED: "there is a counterexample",
     Verdict.ERROR: "the kit itself failed on it",
-    Verdict.BLOCKED: "another broken rule stands in the way of examining it",
-    Verdict.NOT_EXERCISED: "nothing in this run examined it",
+    Verdict.BLOCKED: "another failed rule stands in the way of testing it",
+    Verdict.NOT_COVERED: "nothing in this run tested it",
     Verdict.NOT_APPLICABLE: "the class does not offer what the rule is about",
-    Verdict.UNTESTABLE: "no program can examine it",
+    Verdict.UNTESTABLE: "no program can test it",
 }
 """What each verdict on a rule means."""
 
@@ -52,7 +52,7 @@ LONG = 40
 """Lines of a script that is shown at once."""
 
 KNOWN = "known"
-"""What stands for the verdict on a rule that is broken, as the author's baseline expects."""
+"""What stands for the verdict on a rule that fails, as the author's baseline expects."""
 
 PROVISIONAL = "provisional"
 """What is said of a rule that takes part in no verdict yet."""
@@ -195,7 +195,7 @@ Pairs = list[tuple[str, str]]
 
 
 def shown(verdict: RuleVerdict) -> Pairs:
-    """Return what shows that a rule is broken."""
+    """Return what shows that a rule failed."""
     violation = verdict.violation
     if not violation:
         return []
@@ -213,12 +213,12 @@ def shown(verdict: RuleVerdict) -> Pairs:
 
 
 def about(rule: Rule) -> Pairs:
-    """Return where to look if a rule is broken, and where it comes from."""
+    """Return where to look if a rule failed, and where it comes from."""
     return [*(("Hint", prose(hint)) for hint in rule.hints), ("Source", prose(rule.source))]
 
 
 def script(verdict: RuleVerdict) -> Pairs:
-    """Return the script that shows that a rule is broken."""
+    """Return the script that shows that a rule failed."""
     found = (verdict.violation, *verdict.violation.others) if verdict.violation else ()
     return [("Script", _script(violation.script)) for violation in found]
 
@@ -291,7 +291,7 @@ def document(title: str, main: str, verdict: RunVerdict | None, layout: str = ""
     Args:
         title: of the page, as plain text.
         main: what it shows, as HTML.
-        verdict: the worst one in it, which its icon shows; ``None`` if something could not be examined.
+        verdict: the worst one in it, which its icon shows; ``None`` if something could not be tested.
         layout: the class of its body.
     """
     style, script = (_read(f"page.{ending}") for ending in ("css", "js"))

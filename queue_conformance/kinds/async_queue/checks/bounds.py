@@ -3,7 +3,7 @@
 import asyncio
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 
 
 @check("aqueue.bound.limit")
@@ -20,8 +20,8 @@ def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
     name="bound.at-once",
     steps=("", "tick", "tick run_job:0 deliver:0", "tick run_job:0 run_job:0 deliver:0 deliver:0 tick"),
 )
-def puts_at_once_do_not_exceed_the_limit(bench, play, steps):
-    if not bench.driver.simulated:
+def puts_at_once_do_not_exceed_the_limit(context, play, steps):
+    if not context.driver.simulated:
         raise NotCovered("it works on the stock event loop alone, where puts cannot be interleaved")
     play(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size")
     play(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
@@ -34,10 +34,10 @@ def puts_on_a_full_queue_raise(play):
 
 
 @check("aqueue.bound.usable")
-def a_bounded_queue_can_be_filled(bench, play):
+def a_bounded_queue_can_be_filled(context, play):
     play("limit:1 put:0 size get put:0 get put:0")
     play("limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size")
-    if bench.offers("persistent"):
+    if context.offers("persistent"):
         play("limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0")
 
 
@@ -47,10 +47,10 @@ def size_counts_what_is_stored(play):
 
 
 @check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
-def maxsize_tells_the_limit(bench, open_async_queue, options):
-    if options and not bench.offers("bounded"):
+def maxsize_tells_the_limit(context, open_async_queue, options):
+    if options and not context.offers("bounded"):
         raise NotCovered("it has no bound")
-    expected = {"maxsize": 0, **bench.implementation.values, **options}["maxsize"]
+    expected = {"maxsize": 0, **context.implementation.values, **options}["maxsize"]
     queue = open_async_queue(**options)
     limit = queue.maxsize()
     assert limit == expected
@@ -58,18 +58,18 @@ def maxsize_tells_the_limit(bench, open_async_queue, options):
 
 
 @check("aqueue.clear")
-def clear_removes_everything(bench, play):
+def clear_removes_everything(context, play):
     play("clear put:0 put:0 clear size put:0 size get put:0 clear")
-    if bench.offers("persistent"):
+    if context.offers("persistent"):
         play("put:0 put:0 clear reopen size put:0 reopen get")
-    if bench.offers("bounded"):
-        with bench.collecting():  # a bound that is wrong is no matter of this
+    if context.offers("bounded"):
+        with context.collecting():  # a bound that is wrong is no matter of this
             play("limit:2 put:0 put:0 clear put:0 put:0 size")
 
 
 @check("aqueue.clear", name="clear.dedupe")
-def clear_removes_the_memory_of_duplicates(bench, open_async_queue, put, loop):
-    if not bench.offers("dedupe"):
+def clear_removes_the_memory_of_duplicates(context, open_async_queue, put, loop):
+    if not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(dedupe=True)
     put(queue, 4)

@@ -1,7 +1,7 @@
 """Checks of how asynchronous queues are built."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 
 
 @check("aqueue.iface")
@@ -18,8 +18,8 @@ def unknown_keywords_are_refused(builds_itself, open_async_queue, put, raises):
 
 
 @check("aqueue.ctor.errors", name="ctor.negative-bound")
-def negative_bounds_are_refused(bench, builds_itself, open_async_queue, raises):
-    if not bench.offers("bounded"):
+def negative_bounds_are_refused(context, builds_itself, open_async_queue, raises):
+    if not context.offers("bounded"):
         raise NotCovered("it has no bound")
     with raises(ValueError, because=": maxsize is negative"):
         open_async_queue(maxsize=-1)

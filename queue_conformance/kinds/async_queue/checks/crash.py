@@ -7,12 +7,12 @@ CRASH = "aqueue.persist.crash"
 TORN = "aqueue.persist.torn"
 
 
-@crash_sweep(TORN, workloads=lambda bench: ["put:4 put:8 put:12"], ways={When.TORN}, points=lambda bench: 12)
+@crash_sweep(TORN, workloads=lambda context: ["put:4 put:8 put:12"], ways={When.TORN}, points=lambda context: 12)
 @crash_sweep(
     CRASH,
-    workloads=lambda bench: ["put:4 put:8 put:12 put:16"],
+    workloads=lambda context: ["put:4 put:8 put:12 put:16"],
     ways={When.AFTER, When.LINE},
-    points=lambda bench: 48 if bench.driver.simulated else 8,  # the stock loop has to wait in earnest
+    points=lambda context: 48 if context.driver.simulated else 8,  # the stock loop has to wait in earnest
 )
 def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, drained, loop, prioritized, urls_of, about, rule):
     @crash.child

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.script_support.support import names_below
 
 ITEMS = (4, 8, 12)

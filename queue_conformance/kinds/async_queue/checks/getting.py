@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.kinds.async_queue.common import REAL
@@ -41,8 +41,8 @@ def what_is_left_is_returned_after_close(play):
 
 
 @check("aqueue.get.cancel-safe")
-def cancelled_gets_lose_nothing(bench, play, note):
-    simulated = bench.driver.simulated
+def cancelled_gets_lose_nothing(context, play, note):
+    simulated = context.driver.simulated
     for before, after in (
         ("put:0 put:0 start_get", "cancel_get:0 settle size"),
         ("start_get settle start_put:0", "cancel_get:0 settle size"),
@@ -52,7 +52,7 @@ def cancelled_gets_lose_nothing(bench, play, note):
         for count in range(len(STEPS) + 1 if simulated else MOMENTS):
             steps = " ".join(STEPS[:count] if simulated else ("tick",) * count)
             play(f"{before} {steps} {after}")
-    if bench.offers("persistent") and simulated:
+    if context.offers("persistent") and simulated:
         for count in range(len(STEPS) + 1):
             play(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
     if not simulated:
@@ -67,11 +67,11 @@ def each_request_goes_to_one_getter(play):
     play(f"{many} size {many} size")
 
 
-def where(sequence: str, *values: Any) -> Callable[[Bench, Attempt], Iterator[Any]]:
+def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iterator[Any]]:
     """Return what yields these values of a case, if a command sequence passes."""
 
-    def yielding(bench: Bench, _attempt: Attempt) -> Iterator[Any]:
-        if not runner_of(bench).passes(commands(sequence)):
+    def yielding(context: CheckContext, _attempt: Attempt) -> Iterator[Any]:
+        if not runner_of(context).passes(commands(sequence)):
             raise NotCovered("get does not wait, return and end as async for relies on")
         yield from values
 

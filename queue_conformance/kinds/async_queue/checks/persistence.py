@@ -34,7 +34,7 @@ def requests_survive_reopening(play, sequence):
 
 
 @check("aqueue.persist.reopen", name="reopen.new-process")
-def requests_survive_in_another_process(bench, open_async_queue, put, loop, urls_of, rule):
+def requests_survive_in_another_process(context, open_async_queue, put, loop, urls_of, rule):
     queue = open_async_queue()
     for number in STORED:
         put(queue, number)
@@ -44,4 +44,4 @@ def requests_survive_in_another_process(bench, open_async_queue, put, loop, urls
         f"assert left == {sorted(urls_of(STORED))}, f'in another process: {{left}}'",
         "loop.run(queue.close())",
     ]
-    expect_kept_for_another_process(bench, rule, reading, "the 3 requests in another process")
+    expect_kept_for_another_process(context, rule, reading, "the 3 requests in another process")

@@ -5,8 +5,8 @@ from queue_conformance.engine.outcomes import NotApplicable
 
 
 @check("aqueue.persist.isolated")
-def default_places_are_not_shared(bench, default_place, child, open_async_queue, put, loop):
-    if bench.driver.place is None or bench.driver.requires(bench.driver.place):
+def default_places_are_not_shared(context, default_place, child, open_async_queue, put, loop):
+    if context.driver.place is None or context.driver.requires(context.driver.place):
         raise NotApplicable("the place of storage has no default")
 
     @child

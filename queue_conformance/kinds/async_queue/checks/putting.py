@@ -10,11 +10,10 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from queue_conformance.engine import registry
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check, run_case
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
@@ -28,8 +27,8 @@ def put_stores(play):
 
 
 @check("aqueue.put.result", options=({}, {"dedupe": True}))
-def put_tells_at_most_whether_it_stored(bench, open_async_queue, put, loop, options):
-    if options and not bench.offers("dedupe"):
+def put_tells_at_most_whether_it_stored(context, open_async_queue, put, loop, options):
+    if options and not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(**options)
     for number in (1, 1, 2):
@@ -50,9 +49,11 @@ FULL: dict[str, object] = {}
 
 
 @check("aqueue.put.failed-no-trace", fields=(*HARMFUL, FULL))
-def failed_puts_leave_no_trace(bench, play, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
+def failed_puts_leave_no_trace(
+    context, play, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields
+):
     if fields is FULL:
-        if not bench.offers("bounded"):
+        if not context.offers("bounded"):
             raise NotCovered("it has no bound")
         play("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
         return
@@ -69,7 +70,7 @@ def failed_puts_leave_no_trace(bench, play, open_async_queue, put, loop, request
         for _ in range(2):
             assert loop.run(queue.get()) in [prioritized(4), prioritized(8)]
         assert loop.run(queue.size()) == 0
-        if bench.offers("persistent"):
+        if context.offers("persistent"):
             loop.run(queue.close())
             queue = open_async_queue()
             assert loop.run(queue.size()) == 0
@@ -79,23 +80,23 @@ STEPS = ("tick", "run_job:0", "deliver:0") * 8
 
 
 @check("aqueue.put.cancelled-no-trace", count=range(len(STEPS) + 1))
-def cancelled_puts_leave_no_trace(bench, play, count):
-    if not bench.driver.simulated:
+def cancelled_puts_leave_no_trace(context, play, count):
+    if not context.driver.simulated:
         raise NotCovered(STOCK)
     cancelled = " ".join(("start_put:0", *STEPS[:count], "cancel_put:0", "settle"))
     play(f"{cancelled} put:0 size")
-    if bench.offers("persistent"):
+    if context.offers("persistent"):
         play(f"{cancelled} reopen")
         play(f"{cancelled} put:0 reopen size put:0 get reopen")
 
 
 @check("aqueue.put.closed")
-def puts_on_a_closed_queue_do_nothing(bench, play):
+def puts_on_a_closed_queue_do_nothing(context, play):
     play("close put:0 put:0 get")
     play("put:0 close put:0 get get")
-    if bench.offers("persistent"):
+    if context.offers("persistent"):
         play("put:0 close put:0 reopen size get")
-    if bench.offers("bounded"):
+    if context.offers("bounded"):
         play("limit:1 put:0 close put:0 get")
 
 
@@ -127,14 +128,14 @@ def _has_default(put: Callable[..., object]) -> bool:
 
 
 @check("aqueue.order.fifo")
-def equal_priorities_come_in_order(bench, play):
+def equal_priorities_come_in_order(context, play):
     short = "put:0 put:0 put:0 get put:0 put:0 get get get get"
-    with bench.collecting():
+    with context.collecting():
         play(short)
-    if bench.broken and any(runner_of(bench).passes(commands(short)) for _ in range(5)):
-        bench.broken.clear()  # the order is right by chance: more requests show that more surely
+    if context.failed and any(runner_of(context).passes(commands(short)) for _ in range(5)):
+        context.failed.clear()  # the order is right by chance: more requests show that more surely
     play("put:0 " * 12 + "get get get put:0 put:0")
-    if bench.offers("persistent"):
+    if context.offers("persistent"):
         play("put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0")
 
 
@@ -145,8 +146,8 @@ UNORDERED = "put:0 put:1 put:3 get get get"
 
 
 @check("aqueue.order.negative", presupposes=UNORDERED, reopen=(False, True))
-def negative_priorities_work(bench, open_async_queue, put, loop, drained, about, rule, reopen):
-    if reopen and not bench.offers("persistent"):
+def negative_priorities_work(context, open_async_queue, put, loop, drained, about, rule, reopen):
+    if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
     with about(rule):
         queue = open_async_queue()
@@ -208,7 +209,7 @@ REBUILDABLE = "aqueue.put.rebuildable"
 
 @check("aqueue.put.rebuildable-rare", fields=ODD)
 @check(REBUILDABLE, fields=BARE)
-def requests_come_back_as_they_were(bench, open_async_queue, loop, requested, tolerated, about, rule, fields):
+def requests_come_back_as_they_were(context, open_async_queue, loop, requested, tolerated, about, rule, fields):
     request = requested(**fields)
     queue = open_async_queue()
     with tolerated(when=bool(fields)) as refused:
@@ -218,25 +219,25 @@ def requests_come_back_as_they_were(bench, open_async_queue, loop, requested, to
     with about(rule):
         got = loop.run(queue.get())
         assert type(got) is type(request)
-        for name in bench.driver.differences(got, request):
+        for name in context.driver.differences(got, request):
             assert Exactly(getattr(got, name, None)) == getattr(request, name, None), f"{name}={getattr(request, name, None)!r}"
 
 
 @registry.check(REBUILDABLE, name="rebuildable.drawn")
-def drawn_requests_come_back_as_they_were(bench: Bench) -> None:
-    known = inspect.signature(bench.driver.request_class).parameters
+def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
+    known = inspect.signature(context.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
     instrumented = instrument(requests_come_back_as_they_were)
-    examples = min(bench.examples, 60)
+    examples = min(context.examples, 60)
 
-    @seed(bench.seed)
+    @seed(context.seed)
     @our_settings(examples)
     @given(st.fixed_dictionaries({}, optional=strategies))
     def drawn(fields: dict[str, object]) -> None:
-        bench.flight.count()
+        context.watchdog.count()
         with suppress(NotCovered):
-            run_case(bench, REBUILDABLE, instrumented, {"fields": fields})
+            run_case(context, REBUILDABLE, instrumented, {"fields": fields})
 
-    bench.flight.aim("requests", examples)
+    context.watchdog.aim("requests", examples)
     with repeatable():
         drawn()

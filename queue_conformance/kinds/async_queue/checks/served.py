@@ -6,10 +6,9 @@ import contextlib
 import inspect
 import time
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import describe
 from queue_conformance.faults.outages import Refused
 from queue_conformance.faults.servers import ask
@@ -18,8 +17,8 @@ from queue_conformance.loops import NeverReturns, RealLoop, outcome_of
 
 
 @check("aqueue.redis.namespace")
-def namespaces_are_independent(bench, open_async_queue, put, loop, prioritized, about, rule):
-    if bench.driver.place is None:
+def namespaces_are_independent(context, open_async_queue, put, loop, prioritized, about, rule):
+    if context.driver.place is None:
         raise NotApplicable(f"the constructor takes none of {', '.join(PLACES)}")
     queue = open_async_queue("0")
     other = open_async_queue("1")
@@ -61,10 +60,10 @@ def what_is_queued_is_not_stored_again(open_async_queue, put, loop, prioritized,
 
 
 @check("aqueue.redis.dedupe", name="redis.update-priority", update=(True, False))
-def a_better_priority_counts_if_it_is_to_be_updated(bench, open_async_queue, put, loop, prioritized, about, rule, update):
-    if "update_priority" not in bench.driver.parameters:
+def a_better_priority_counts_if_it_is_to_be_updated(context, open_async_queue, put, loop, prioritized, about, rule, update):
+    if "update_priority" not in context.driver.parameters:
         raise NotCovered("the constructor takes no update_priority")
-    low, middle, high = (0, 5, 10) if bench.driver.higher_first else (10, 5, 0)
+    low, middle, high = (0, 5, 10) if context.driver.higher_first else (10, 5, 0)
     with about(rule):
         queue = open_async_queue(dedupe=True, update_priority=update)
         for number, priority in ((4, low), (8, middle), (4, high), (4, low)):
@@ -81,13 +80,13 @@ NEW = (7, 4)
 
 
 @check("aqueue.redis.ttl", options=({}, {"dedupe": True}))
-def requests_disappear_in_time(bench, open_async_queue, put, loop, tolerated, about, rule, options):
-    if options and not bench.offers("dedupe"):
+def requests_disappear_in_time(context, open_async_queue, put, loop, tolerated, about, rule, options):
+    if options and not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     with about(rule):
         queue = open_async_queue(item_ttl=TTL, **options)
         began = time.monotonic()
-        with tolerated(when=_is_old(bench)) as refused:
+        with tolerated(when=_is_old(context)) as refused:
             put(queue, 4)
         if refused:
             raise NotCovered(f"a server older than Redis 7.4 refuses what that may know: {describe(refused.raised)}")
@@ -108,19 +107,19 @@ def requests_disappear_in_time(bench, open_async_queue, put, loop, tolerated, ab
             assert loop.run(queue.size()) == 1, "size 1: what is gone is no duplicate"
 
 
-def _is_old(bench: Bench) -> bool:
+def _is_old(context: CheckContext) -> bool:
     """Whether a Redis server says that it is older than that."""
-    if bench.backend is not None:
+    if context.backend is not None:
         with contextlib.suppress(Exception):
-            for line in str(ask(bench.backend.server.address, "INFO", "server")).splitlines():
+            for line in str(ask(context.backend.server.address, "INFO", "server")).splitlines():
                 if line.startswith("redis_version:"):
                     return tuple(int(part) for part in line.partition(":")[2].split(".")[:2]) < NEW
     return False
 
 
 @check("aqueue.redis.timeout")
-def a_time_out_of_zero_does_not_wait(bench, open_async_queue, loop, about, rule):
-    if "timeout" not in inspect.signature(bench.implementation.cls.get).parameters:
+def a_time_out_of_zero_does_not_wait(context, open_async_queue, loop, about, rule):
+    if "timeout" not in inspect.signature(context.implementation.cls.get).parameters:
         raise NotApplicable("get has no parameter timeout")
     queue = open_async_queue()
     with about(rule):
@@ -136,11 +135,11 @@ ANSWER = 8.0
 
 @check("aqueue.redis.outage", operation=("put", "get", "size"))
 def outages_are_reported_and_survived(
-    bench, async_backend, open_async_queue, put, loop, size_again, raises, note, about, rule, operation
+    context, async_backend, open_async_queue, put, loop, size_again, raises, note, about, rule, operation
 ):
-    if not isinstance(bench.driver.loop, RealLoop):
+    if not isinstance(context.driver.loop, RealLoop):
         raise NotCovered("there is no connection that could be cut: give --queue-server")
-    bench.driver.loop.must_come = ANSWER
+    context.driver.loop.must_come = ANSWER
     queue = open_async_queue()
     put(queue, 4)
     with about(rule):

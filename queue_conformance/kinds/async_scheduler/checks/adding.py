@@ -1,7 +1,7 @@
 """Checks of ``add``, of direct delivery, and of retries."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_scheduler.common import LOST, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 

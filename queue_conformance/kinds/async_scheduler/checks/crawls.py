@@ -53,9 +53,9 @@ def a_failure_is_retried(crawl):
 
 
 @check("e2e.q.priority", blocked_by=("ascheduler.get.order", EVERYTHING))
-def the_most_urgent_is_downloaded_first(bench, crawl):
+def the_most_urgent_is_downloaded_first(context, crawl):
     spider = crawl({"/0": 0, "/3": 3, "/1": 1, "/2": 2}, concurrency=1)
-    assert spider.requested == [f"/{number}" for number in sorted(range(4), reverse=bench.driver.higher_first)]
+    assert spider.requested == [f"/{number}" for number in sorted(range(4), reverse=context.driver.higher_first)]
 
 
 @check("e2e.q.stats-access", blocked_by=[EVERYTHING])

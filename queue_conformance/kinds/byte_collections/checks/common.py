@@ -1,20 +1,20 @@
-"""Checks that queuelib's queues of queues share with all queues."""
+"""Checks that queuelib's collections share with all queues."""
 
 from typing import Any
 
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import Context, fixture
 from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE, COLLECTIONS, ROUND_ROBIN_QUEUE
-from queue_conformance.kinds.queue.preflight import queuelib_accepts_the_class
+from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
 
 BY_PRIORITY = {BYTE_PRIORITY_QUEUE}
 BY_TURNS = {ROUND_ROBIN_QUEUE}
 
 
 @fixture
-def store(context: Context) -> Any:
+def store(case: Case) -> Any:
     """Where the inner queues of ``open_queue()`` keep their items."""
-    return context.sources.give(context.bench.driver.store("0"), "store_0")
+    return case.sources.give(case.context.driver.store("0"), "store_0")
 
 
 check("queue.ctor.base-queue", kinds=COLLECTIONS)(queuelib_accepts_the_class)

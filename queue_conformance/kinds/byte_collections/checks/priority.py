@@ -46,14 +46,14 @@ def startprios_restore(play):
 
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, start=([0, 5], [-9, 5], [5, 7], [5, -9, 7]))
-def empty_startprios_are_harmless(bench, open_queue, item, start, about, rule):
+def empty_startprios_are_harmless(context, open_queue, item, start, about, rule):
     with about(rule):
         queue = open_queue()
         queue.push(item(1), 5)
         queue.close()
         queue = open_queue(start=start)
         assert len(queue) == 1
-        if bench.offers("peek"):
+        if context.offers("peek"):
             assert queue.peek() == item(1)
         assert queue.pop() == item(1)
         assert queue.pop() is None

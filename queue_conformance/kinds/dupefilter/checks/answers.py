@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.support import StoppedClock
 
 FIRST = "dupefilter.seen.first"
@@ -30,30 +30,30 @@ def the_second_is_a_duplicate(play):
 
 
 @check(FIRST, name="seen.many", job=(None, "job"))
-def many_are_remembered(bench, open_filter, count_seen, job):
+def many_are_remembered(context, open_filter, count_seen, job):
     dupefilter = open_filter(job)
     new = count_seen(dupefilter, range(300))
-    if bench.offers("probabilistic"):
+    if context.offers("probabilistic"):
         assert new <= MISTAKEN
     assert count_seen(dupefilter, range(300)) == 300
 
 
 @check(FRESH)
-def what_was_never_seen_is_not_rejected(bench, play):
-    if bench.offers("server"):
+def what_was_never_seen_is_not_rejected(context, play):
+    if context.offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
     play("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3")
 
 
-def unless_meant(_bench: Bench, attempt: Attempt) -> Iterator[int]:
+def unless_meant(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
     """Yield 0, if two spiders do not share what they have seen even where one begins an hour later, so that it is meant."""
     attempt(3600)
     yield 0
 
 
 @check(FRESH, name="seen.by-another-spider", later=[unless_meant])
-def what_another_spider_has_seen_is_new(bench, open_filter, request_of, later):
-    if not bench.offers("server"):
+def what_another_spider_has_seen_is_new(context, open_filter, request_of, later):
+    if not context.offers("server"):
         raise NotCovered("filters that are open side by side are compared with their models")
     with StoppedClock(NOON) as clock:
         dupefilter = open_filter()
@@ -64,10 +64,10 @@ def what_another_spider_has_seen_is_new(bench, open_filter, request_of, later):
 
 
 @check(FRESH, name="seen.thousands")
-def thousands_of_new_requests_are_new(bench, open_filter, count_seen, turns, note):
+def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note):
     dupefilter = open_filter(None)
-    for turn in turns(max(1, bench.examples // 10), fewest=1):
-        start = bench.seed * 10**7 + 1000 * turn
+    for turn in turns(max(1, context.examples // 10), fewest=1):
+        start = context.seed * 10**7 + 1000 * turn
         assert count_seen(dupefilter, range(start, start + 1000), "{n % 97}/{n}?page={n % 7}") == 0
     note("no false positive among", f"{1000 * (turn + 1)} requests")
 

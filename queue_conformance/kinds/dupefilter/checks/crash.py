@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.killpoints import When
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.faults.fault import Missed
@@ -50,13 +49,13 @@ def losses(sweep: Sweep) -> Iterable[str]:
         yield f"lost after SIGKILL: {', '.join(lost)} fingerprints"
 
 
-@crash_sweep(LOSS, workloads=lambda bench: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda bench: 60)
+@crash_sweep(LOSS, workloads=lambda context: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda context: 60)
 @crash_sweep(
     MADE_UP,
     name="sigkill",
-    workloads=lambda bench: WORKLOADS,
+    workloads=lambda context: WORKLOADS,
     ways={When.AFTER},
-    points=lambda bench: 0,
+    points=lambda context: 0,
     note=losses,
 )
 def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, tolerated):
@@ -82,14 +81,14 @@ def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, to
 # --- Damaged files ---------------------------------------------------------------------------------------------------
 
 
-def damages(bench: Bench, _attempt: Attempt) -> Iterator[int | bytes]:
+def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
     """Yield how many bytes the files lose at their ends, or what is written there."""
-    bench.restart()
-    size = max(map(len, files_with(bench, range(8)).values()), default=0)
+    context.restart()
+    size = max(map(len, files_with(context, range(8)).values()), default=0)
     if not size:
         return
-    yield from _places(size, PLACES, bench.seed)
-    drawn = random.Random(bench.seed)
+    yield from _places(size, PLACES, context.seed)
+    drawn = random.Random(context.seed)
     for length in (1, 2, 3, 7, 20, 50):
         yield drawn.randbytes(length)
         yield bytes(length)
@@ -121,14 +120,14 @@ def _places(size: int, number: int, seed: int) -> list[int]:
     return [*numbers[:6], *sorted(drawn), *numbers[-3:]]
 
 
-def cuts(bench: Bench, attempt: Attempt) -> Iterator[int]:
+def cuts(context: CheckContext, attempt: Attempt) -> Iterator[int]:
     """Yield how many bytes the last record loses."""
-    length = size_of_record(bench)
+    length = size_of_record(context)
     if length < 2:
         raise NotApplicable("no file is only appended to, so no record can be torn")
     attempt(0)
-    yield from _places(length - 1, PLACES // 2, bench.seed)
-    if not bench.examined[CLEAN] and CLEAN not in bench.broken:
+    yield from _places(length - 1, PLACES // 2, context.seed)
+    if not context.covered[CLEAN] and CLEAN not in context.failed:
         raise NotApplicable("it refuses files that are cut")
 
 
@@ -152,16 +151,16 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
 # --- The run after a full disk ---------------------------------------------------------------------------------------
 
 
-def full_disks(bench: Bench, attempt: Attempt) -> Iterator[SizeLimit | Sizes]:
+def full_disks(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit | Sizes]:
     """Yield limits at each place where a write of ``request_seen`` can be cut."""
     if not disk.AVAILABLE:
         raise NotCovered("this platform cannot limit the size of files")
-    usual = Sizes(bench.driver.directory)
+    usual = Sizes(context.driver.directory)
     attempt(usual)
-    for limit in disk.places(usual.before, usual.after, 0, bench.seed):
-        bench.restart()
-        yield SizeLimit(bench.driver.directory, limit)
-    if not bench.examined[CLEAN] and CLEAN not in bench.broken:
+    for limit in disk.places(usual.before, usual.after, 0, context.seed):
+        context.restart()
+        yield SizeLimit(context.driver.directory, limit)
+    if not context.covered[CLEAN] and CLEAN not in context.failed:
         raise NotApplicable("no fault of the disk reached request_seen")
 
 

@@ -3,7 +3,7 @@
 import os
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.support import Held, names_below, open_files
 
 TURNS = 30
@@ -39,12 +39,12 @@ def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
 
 
 @check("dupefilter.close.twice", presupposes="seen:0 reopen", job=(None, "job"))
-def a_second_close_is_harmless(bench, open_filter, request_of, about, rule, job):
+def a_second_close_is_harmless(context, open_filter, request_of, about, rule, job):
     dupefilter = open_filter(job)
     dupefilter.request_seen(request_of(1))
     dupefilter.close("finished")
     with about(rule):
         dupefilter.close("finished")
-        if job and bench.offers("persistent"):
+        if job and context.offers("persistent"):
             dupefilter = open_filter(job)
             assert dupefilter.request_seen(request_of(1)), "True in the next run"

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
 
 LENGTHS = (0, 1, 19, 20, 21, 255, 256, 65535, 65536)
@@ -35,7 +34,7 @@ def the_fingerprinter_of_the_crawler_is_asked(open_filter, about, rule, same):
                 assert bool(seen) == same
 
 
-def lengths(_bench: Bench, attempt: Attempt) -> Iterator[int]:
+def lengths(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
     """Yield the lengths of fingerprints, if those of the usual length from the crawler's fingerprinter are remembered."""
     attempt(USUAL)
     yield from LENGTHS
@@ -61,8 +60,8 @@ def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, ru
 
 
 @check("dupefilter.subclass.fingerprint")
-def a_subclass_may_override_request_fingerprint(bench, open_subclass, about, rule):
-    if not callable(getattr(bench.implementation.cls, "request_fingerprint", None)):
+def a_subclass_may_override_request_fingerprint(context, open_subclass, about, rule):
+    if not callable(getattr(context.implementation.cls, "request_fingerprint", None)):
         raise NotApplicable("the class has no method request_fingerprint")
     with about(rule):
         dupefilter = open_subclass(ByURL)

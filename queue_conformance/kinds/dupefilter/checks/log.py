@@ -1,7 +1,7 @@
 """Checks of the log and the statistics."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.runs import Records
 
 FILTERED = (1, 1, 2)

@@ -23,14 +23,14 @@ def what_was_seen_is_seen_in_the_next_run(play):
 
 
 @check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
-def what_was_seen_is_seen_in_another_process(bench, open_filter, count_seen, rule):
+def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, rule):
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN))
     dupefilter.close("finished")
     expect_kept_for_another_process(
-        bench,
+        context,
         rule,
-        [bench.recorder.steps[1].source, f"assert result == {SEEN}, f'{{result}} of {SEEN} seen in another process'"],
+        [context.recorder.steps[1].source, f"assert result == {SEEN}, f'{{result}} of {SEEN} seen in another process'"],
         f"all {SEEN} seen in another process",
         before=["crawler_with({})"],
     )

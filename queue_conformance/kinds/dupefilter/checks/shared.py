@@ -1,12 +1,12 @@
 """The check of a store that several processes share."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 
 
 @check("dupefilter.shared.atomic")
-def one_of_several_processes_is_first(bench, filter_opener, times_new):
-    new = times_new(filter_opener, range(max(200, 2 * bench.examples)))
+def one_of_several_processes_is_first(context, filter_factory, times_new):
+    new = times_new(filter_factory, range(max(200, 2 * context.examples)))
     if isinstance(new, str):
         raise NotCovered(f"a process failed: {new}")
     wrong = [times for times in new if times != 1]

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.job.stored import SOME, metadata_in, store
 
 TORN = "job.torn-metadata"
 
 
-def tears(bench: Bench, attempt: Attempt) -> Iterator[tuple[int, str]]:
+def tears(context: CheckContext, attempt: Attempt) -> Iterator[tuple[int, str]]:
     """Yield the number of each file of metadata, and what becomes of it, up to where something is lost."""
-    found = metadata_in(store(bench, SOME))
+    found = metadata_in(store(context, SOME))
     if not found:
         raise NotCovered("no file holds metadata only")
     attempt((0, "whole"))
     for number, content in enumerate(found.values()):
         for state in ("gone", "empty", "cut in half", "one byte short"):
-            if content and TORN not in bench.broken:
+            if content and TORN not in context.failed:
                 yield number, state
 
 

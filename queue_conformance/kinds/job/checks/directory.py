@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults.filesystem import obey_modes
 from queue_conformance.script_support.support import names_below
 
@@ -26,8 +25,8 @@ def a_missing_directory_is_created(open_scheduler, fresh, close, directory, abou
 
 
 @check("job.empty-setting", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def no_directory_means_no_persistence(bench, open_scheduler, fresh, close, directory, chdir, about, rule, settings):
-    if bench.driver.has_job and not bench.offers("configurable"):
+def no_directory_means_no_persistence(context, open_scheduler, fresh, close, directory, chdir, about, rule, settings):
+    if context.driver.has_job and not context.offers("configurable"):
         raise NotApplicable("it is tested with a job directory only: its settings name one")
     with chdir(directory), about(rule):
         scheduler = open_scheduler(**settings)
@@ -49,14 +48,14 @@ def a_directory_is_text_or_a_path(open_scheduler, fresh, close, remaining, urls,
     assert sorted(left) == urls([0, 3])
 
 
-def unusable(bench: Bench, _attempt: Attempt) -> Iterator[str]:
+def unusable(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
     """Yield the ways in which a job directory cannot be used here."""
     yield "a file"
-    if _modes_can_matter(bench):
+    if _modes_can_matter(context):
         yield "read-only"
         yield "in a directory that is read-only"
     else:
-        bench.notes.append("job directories that are read-only not exercised (needs Linux, or a user who is not root)")
+        context.notes.append("job directories that are read-only not covered (needs Linux, or a user who is not root)")
 
 
 @check("job.unwritable", way=[unusable])
@@ -70,11 +69,11 @@ def a_directory_that_cannot_be_used_is_refused(open_site, spoil, directory, way)
     assert run.ending != "finished", f"an exception where the job directory is {way}"
 
 
-def _modes_can_matter(bench: Bench) -> bool:
+def _modes_can_matter(context: CheckContext) -> bool:
     """Whether this process can be refused what modes forbid; if it has to give something up for that, it does so."""
     if os.getuid():
         return True
-    if not bench.isolated:
+    if not context.isolated:
         return False
     try:
         obey_modes()

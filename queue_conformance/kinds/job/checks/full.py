@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from scrapy import Request
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.killpoints import evenly
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.kinds.job.stored import FIRST, MANY, SOME, metadata_in, must_limit_files, stamps, store
 
@@ -42,12 +42,12 @@ class Cut:
     how: Mapping[str, bool]
 
 
-def cuts(bench: Bench, _attempt: Attempt) -> Iterator[Cut]:
+def cuts(context: CheckContext, _attempt: Attempt) -> Iterator[Cut]:
     """Yield cuts of what a close writes, up to one that loses something although only metadata was hit."""
     must_limit_files()
     for numbers in (SOME, MANY):
-        job = store(bench, numbers)
-        scheduler = bench.driver.open(job="job")
+        job = store(context, numbers)
+        scheduler = context.driver.open(job="job")
         before = stamps(job)
         scheduler.close("shutdown")
         changed = [path for path, stamp in stamps(job).items() if before.get(path) != stamp]
@@ -55,18 +55,18 @@ def cuts(bench: Bench, _attempt: Attempt) -> Iterator[Cut]:
         for limit in sorted({limit for size in sizes for limit in (0, 1, size // 2, size - 1)}):
             for how in ({}, {"kill": True}):
                 yield Cut(numbers, limit, how)
-                if failure := bench.broken.pop(ATOMIC, None):
+                if failure := context.failed.pop(ATOMIC, None):
                     yield Cut(numbers, limit, {**how, "restored": True})
-                    if not bench.broken.pop(ATOMIC, None):
+                    if not context.failed.pop(ATOMIC, None):
                         raise failure
-        if bench.examined[ATOMIC]:
+        if context.covered[ATOMIC]:
             return
     raise NotCovered("no write of metadata could be cut")
 
 
 @check(ATOMIC, cut=[cuts])
 def metadata_is_replaced_atomically(
-    open_scheduler, fresh, enqueue_many, close, scheduler_opener, close_under_limit, remaining, urls, directory, about, rule, cut
+    open_scheduler, fresh, enqueue_many, close, scheduler_factory, close_under_limit, remaining, urls, directory, about, rule, cut
 ):
     stored = urls(cut.numbers)
     scheduler = open_scheduler("job")
@@ -75,7 +75,7 @@ def metadata_is_replaced_atomically(
     for number in SOME if cut.numbers is SOME else ():
         scheduler.enqueue_request(fresh(number))
     close(scheduler, "shutdown")
-    hit = close_under_limit(scheduler_opener, directory + "/job", cut.limit, **cut.how)
+    hit = close_under_limit(scheduler_factory, directory + "/job", cut.limit, **cut.how)
     if not hit:
         raise FaultMissed("no write of metadata could be cut")
     with about(rule):
@@ -88,17 +88,17 @@ def metadata_is_replaced_atomically(
 # --- Requests --------------------------------------------------------------------------------------------------------
 
 
-def limits(bench: Bench, attempt: Attempt) -> Iterator[disk.SizeLimit]:
+def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
     """Yield limits on the size of files, around what storing a request adds, up to one that loses something."""
     must_limit_files()
-    bench.restart()
-    usual = disk.Sizes(bench.driver.directory)
+    context.restart()
+    usual = disk.Sizes(context.driver.directory)
     attempt(usual)
-    found = disk.places(usual.before, usual.after, bench.examples // 20, bench.seed)
-    for limit in bench.each("places", evenly(found, LIMITS, bench.seed)):
-        if FULL not in bench.broken:
-            bench.restart()
-            yield disk.SizeLimit(bench.driver.directory, limit)
+    found = disk.places(usual.before, usual.after, context.examples // 20, context.seed)
+    for limit in context.each("places", evenly(found, LIMITS, context.seed)):
+        if FULL not in context.failed:
+            context.restart()
+            yield disk.SizeLimit(context.driver.directory, limit)
 
 
 @check(FULL, size=SIZES, resumed=(False, True), fault=[limits])

@@ -6,20 +6,20 @@ import random
 import signal
 from collections.abc import Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import CONCURRENCY, draw_pages
 from queue_conformance.kinds.job.plans import COMMAND, PER_JOB, SMALL, Plan, each, interrupted
 
 SIGNAL, STATE, FINISHED, CONTAINED = "job.resume.signal", "job.resume.state", "job.resume.finished", "job.contained"
 
 
-def stopped(bench: Bench) -> Iterator[Plan]:
+def stopped(context: CheckContext) -> Iterator[Plan]:
     """Yield plans with one to three stops; each crawl leaves something to the next one, unless many are in flight."""
     yield Plan(SIGNAL, [interrupted(signal.SIGINT, after=2)], SMALL, {"CONCURRENT_REQUESTS": 1})
-    for number in range(max(2, bench.examples // PER_JOB)):
-        draw = random.Random(f"{bench.seed} {number}")
+    for number in range(max(2, context.examples // PER_JOB)):
+        draw = random.Random(f"{context.seed} {number}")
         stops = [
             draw.choice((interrupted(signal.SIGINT, after=draw.randrange(5)), {"closing": draw.randrange(1, 5)}))
             for _ in range(draw.randrange(2, 4))
@@ -29,13 +29,13 @@ def stopped(bench: Bench) -> Iterator[Plan]:
         yield Plan(rule, stops, draw_pages(draw, draw.randrange(14, 21)), settings)
 
 
-def signalled(bench: Bench) -> Iterator[Plan]:
+def signalled(context: CheckContext) -> Iterator[Plan]:
     """Yield plans in which several requests are in flight when a signal comes: each one once, then drawn ones."""
-    draw = random.Random(bench.seed)
+    draw = random.Random(context.seed)
     both = (signal.SIGINT, signal.SIGTERM)
     for number in both:
         yield Plan(SIGNAL, [interrupted(number, after=1, held=3)])
-    for _ in range(max(1, bench.examples // PER_JOB)):
+    for _ in range(max(1, context.examples // PER_JOB)):
         stops = [
             interrupted(draw.choice(both), after=draw.randrange(6), held=draw.randrange(1, CONCURRENCY + 1))
             for _ in range(draw.randrange(1, 3))
@@ -45,7 +45,7 @@ def signalled(bench: Bench) -> Iterator[Plan]:
 
 @check(SIGNAL, plan=[each(signalled)])
 @check(COMMAND, STATE, FINISHED, CONTAINED, plan=[each(stopped)])
-def a_stopped_job_is_continued(bench, open_site, about, also, plan):
+def a_stopped_job_is_continued(context, open_site, about, also, plan):
     site = open_site(plan.pages, **plan.settings)
     with about(plan.rule):
         for stop in (*plan.stops, {}):
@@ -60,14 +60,14 @@ def a_stopped_job_is_continued(bench, open_site, about, also, plan):
             assert run.error == "", "a crawl that downloads page 0"
         assert run.ending == "finished"
         assert missing == [], "every page downloaded"
-        if bench.offers("filters"):
+        if context.offers("filters"):
             assert site.repeated() == [], "no page downloaded more than once"
     strays, counts = site.strays(), site.counts()
     with also(CONTAINED):
         assert strays == [], "nothing new beside the job directory"
     with also(STATE):
         assert counts == [*range(1, 1 + len(counts))], "a count in spider.state that goes on"
-    if bench.offers("filters"):
+    if context.offers("filters"):
         again = site.crawl().hits
         with also(FINISHED):
             assert again == [], "nothing downloaded after the job finished"

@@ -39,12 +39,12 @@ def queues_in_memory_write_nothing(use_queues, open_queue, item, directory):
 
 
 @check("pq.ctor.keys-below")
-def downstream_queues_store_below_the_key(bench, use_queues, open_queue, request, tolerated, directory):
+def downstream_queues_store_below_the_key(context, use_queues, open_queue, request, tolerated, directory):
     store = use_queues()
     queue = open_queue()
     for several in ({}, {"host": "b.example"}, {"priority": 2, "meta": START}):
         queue.push(request(**several))
-    for slot in NAMES if bench.offers("slots") else ():
+    for slot in NAMES if context.offers("slots") else ():
         with tolerated():  # what it must accept is another rule's
             queue.push(request(meta={"download_slot": slot}))
     if not store.built:

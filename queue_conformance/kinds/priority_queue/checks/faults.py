@@ -1,7 +1,7 @@
 """Checks of pop while downstream queues fail."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import START
 
 
@@ -27,9 +27,9 @@ def none_from_a_queue_that_is_not_empty_does_not_end_it(play, sequence):
         "push:1 push:3 pop_none pop",
     ),
 )
-def only_empty_queues_are_given_up(bench, play, sequence, rule):
-    play(sequence, furnish=lambda driver: driver.furnish(keeps=False))
-    if not bench.examined[rule]:
+def only_empty_queues_are_given_up(context, play, sequence, rule):
+    play(sequence, configure=lambda driver: driver.configure(keeps=False))
+    if not context.covered[rule]:
         raise NotCovered("no downstream queue was asked while it says None")
 
 

@@ -16,7 +16,7 @@ def higher_priorities_come_first(play, sequence):
 def the_downstream_queue_orders_equal_priorities(play):
     sequence = "push:0 push:0 push:0 pop push:0 push:0 pop pop pop pop"
     play(sequence)
-    play(sequence, furnish=lambda driver: driver.furnish(FifoQueue, FifoQueue, keeps=False), lifo=False)
+    play(sequence, configure=lambda driver: driver.configure(FifoQueue, FifoQueue, keeps=False), lifo=False)
 
 
 @check("pq.pop.tie-start-last")
@@ -38,9 +38,9 @@ def start_requests_of_higher_priority_come_first(start_queues, play):
     "pq.pop.late-higher",
     sequence=("push:0 push:0 pop push:2 pop pop", "push:4 push:4 pop push:3 push:0 pop pop pop"),
 )
-def a_higher_priority_comes_first_though_it_is_late(bench, play, sequence, rule):
+def a_higher_priority_comes_first_though_it_is_late(context, play, sequence, rule):
     play(sequence)
-    bench.examined[rule] += 1
+    context.covered[rule] += 1
 
 
 @check(

@@ -5,7 +5,7 @@ import math
 from scrapy import Request
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import describe
 from queue_conformance.faults.disk import AVAILABLE
 
@@ -23,14 +23,14 @@ DESCRIPTORS = 1024
 
 
 @check("pq.priority.ints", disk=(False, True))
-def integers_of_all_sizes_work(bench, use_queues, open_queue, request, through_json, pop_urls, about, rule, disk):
+def integers_of_all_sizes_work(context, use_queues, open_queue, request, through_json, pop_urls, about, rule, disk):
     with about(rule):
         use_queues(disk=disk, keeps=False)
         queue = open_queue()
         pushed = [request(priority=priority) for priority in INTEGERS]
         for each in pushed:
             queue.push(each)
-        if disk and bench.offers("persistent"):
+        if disk and context.offers("persistent"):
             state = through_json(queue.close())
             queue = open_queue(state=state)
         for each in sorted(pushed, key=lambda request: -request.priority):
@@ -38,7 +38,7 @@ def integers_of_all_sizes_work(bench, use_queues, open_queue, request, through_j
 
 
 @check("pq.priority.ints", name="priority.outside", priority=tuple(OUTSIDE))
-def what_becomes_of_other_priorities_is_noted(bench, use_queues, open_queue, through_json, pop_urls, tolerated, note, priority):
+def what_becomes_of_other_priorities_is_noted(context, use_queues, open_queue, through_json, pop_urls, tolerated, note, priority):
     use_queues(disk=True)
     queue = open_queue()
     odd = Request("https://a.example/1")
@@ -47,7 +47,7 @@ def what_becomes_of_other_priorities_is_noted(bench, use_queues, open_queue, thr
     with tolerated() as refused:
         queue.push(odd)
     with tolerated() as failed:
-        if bench.offers("persistent"):
+        if context.offers("persistent"):
             state = through_json(queue.close())
             queue = open_queue(state=state)
         popped = pop_urls(queue, 1)
@@ -68,16 +68,16 @@ def the_priority_at_the_push_counts(queue, pop_urls):
 
 
 @check("pq.scale.buckets", presupposes="push:0 push:0 length pop pop")
-def many_buckets_need_few_descriptors(bench, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
+def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")
     use_queues(disk=True)
     with few_files(DESCRIPTORS), about(rule):
         queue = open_queue()
-        fill_buckets(queue, MANY, bench.offers("slots"))
+        fill_buckets(queue, MANY, context.offers("slots"))
         assert len(queue) == MANY + 1
         state = through_json(queue.close())
-        if bench.offers("persistent"):
+        if context.offers("persistent"):
             queue = open_queue(state=state)
             assert len(queue) == MANY + 1
             assert queue.pop() is not None

@@ -1,7 +1,7 @@
 """Checks of push: where requests go, and what a failed push leaves behind."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import START
 from queue_conformance.kinds.priority_queue.script_support import LifoQueue, TransientError
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.priority_queue.driver import PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.fixtures import START
 
@@ -18,10 +17,10 @@ from queue_conformance.kinds.priority_queue.fixtures import START
         "push:1 push:1 push:0 push:0 push:3 push:4 reopen pop pop reopen pop pop reopen pop pop",
         "push:9 push:8 push:11 push:6 reopen push:7 reopen",
     ),
-    furnish=(PriorityQueueDriver.furnish, PriorityQueueDriver.furnish_disk),
+    configure=(PriorityQueueDriver.configure, PriorityQueueDriver.configure_disk),
 )
-def everything_is_there_after_resuming(play, sequence, furnish):
-    play(sequence, furnish=furnish)
+def everything_is_there_after_resuming(play, sequence, configure):
+    play(sequence, configure=configure)
 
 
 @check(

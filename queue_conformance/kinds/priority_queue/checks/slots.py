@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
 
 LONG_NAMES = ("a" * 254, "ü" * 253, "\udc80")
 """Hosts and slots whose names are as long as a name of a file may be, or longer, or cannot be encoded."""
 
-PATIENCE = 60
+TIMEOUT = 60
 """Pops within which a slot that waits must be served, while one more slot appears before each of them."""
 
 HOSTS = ("a.example", "b.example", "c.example", "d.example")
@@ -61,7 +61,7 @@ def slots_take_turns(crawler, queue, request, occupy, pop_hosts, order, active):
 @check(
     "pq.slot.no-starvation",
     hosts=(("z.example", "b{:03}.example"), ("a.example", "b{:03}.example"), ("z.example", "y{:03}.example")),
-    count=(PATIENCE, 2),
+    count=(TIMEOUT, 2),
 )
 def no_slot_waits_forever(queue, request, pops_before, hosts, count):
     waiting, others = hosts
@@ -69,7 +69,7 @@ def no_slot_waits_forever(queue, request, pops_before, hosts, count):
         queue.push(request(host=others.format(0)))
     queue.pop()
     queue.push(request(host=waiting))
-    assert pops_before(queue, waiting, others, count, PATIENCE) < PATIENCE, f"{waiting} served within {PATIENCE} pops"
+    assert pops_before(queue, waiting, others, count, TIMEOUT) < TIMEOUT, f"{waiting} served within {TIMEOUT} pops"
 
 
 @check("pq.slot.drained")
@@ -118,13 +118,13 @@ def slots_with_requests_are_contained(crawler, queue, request, occupy, contains)
 
 @check("pq.slot.long-names", slot=LONG_NAMES, disk=(False, True))
 @check("pq.slot.names", slot=NAMES, disk=(False, True))
-def slots_of_all_names_work(bench, use_queues, open_queue, request, through_json, pop_urls, about, rule, slot, disk):
+def slots_of_all_names_work(context, use_queues, open_queue, request, through_json, pop_urls, about, rule, slot, disk):
     with about(rule):
         use_queues(disk=disk, keeps=False)
         queue = open_queue()
         queue.push(request(meta={"download_slot": slot}))
         queue.push(request(host="b.example"))
-        if disk and bench.offers("persistent"):
+        if disk and context.offers("persistent"):
             state = through_json(queue.close())
             queue = open_queue(state=state)
         assert sorted(pop_urls(queue, 2)) == ["https://b.example/2", "https://example.com/1"]

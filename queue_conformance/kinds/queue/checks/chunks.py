@@ -1,7 +1,7 @@
 """Checks that only queuelib's contract knows: chunks, clear, paths."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.checks.construction import BYTES_ONLY
 from queue_conformance.script_support.support import bytes_below, names_below
 
@@ -52,8 +52,8 @@ def clear_removes_everything(play):
 
 
 @check("queuelib.clear", kinds=BYTES_ONLY, name="chunks.clear", size=(1, 3), before=range(5))
-def several_chunks_can_be_filled_after_a_clear(bench, open_queue, item, size, before, about, rule):
-    if not bench.offers("chunked"):
+def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, before, about, rule):
+    if not context.offers("chunked"):
         raise NotCovered("it has no chunks")
     with about(rule):
         queue = open_queue(chunksize=size)

@@ -3,7 +3,7 @@
 import os
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.support import Held, contents, names_below
 
 TURNS = 50
@@ -11,7 +11,7 @@ TURNS = 50
 
 
 @check("queue.close.releases", presupposes="push:1 push:2 pop reopen pop")
-def close_releases_everything(bench, open_queue, item, turns):
+def close_releases_everything(context, open_queue, item, turns):
     held = Held()
     for turn in turns(4 + TURNS):
         if turn == 4:
@@ -22,7 +22,7 @@ def close_releases_everything(bench, open_queue, item, turns):
         queue.pop()
         queue.close()
         held.keep(queue)
-        if bench.offers("persistent"):
+        if context.offers("persistent"):
             queue = open_queue()
             queue.pop()
             queue.close()
@@ -53,20 +53,20 @@ def an_empty_queue_removes_its_files(open_queue, item, directory):
 
 
 @check("queue.close.twice", presupposes="push:0 reopen pop", stored=(2, 0))
-def a_second_close_is_harmless(bench, open_queue, item, drain, stored, about, rule):
+def a_second_close_is_harmless(context, open_queue, item, drain, stored, about, rule):
     queue = open_queue()
     for number in range(stored):
         queue.push(item(number))
     queue.close()
     with about(rule):
         queue.close()
-        if bench.offers("persistent"):
+        if context.offers("persistent"):
             assert drain(open_queue()) == contents([item(number) for number in range(stored)])
 
 
 @check("queue.close.use-after", presupposes="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
-def use_after_close_damages_nothing(bench, open_queue, item, drain, misuse, tolerated, note, about, rule):
-    if misuse == "peek" and not bench.offers("peek"):
+def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, tolerated, note, about, rule):
+    if misuse == "peek" and not context.offers("peek"):
         raise NotCovered("it has no peek")
     queue = open_queue()
     queue.push(item(0))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support.support import contents, names_below
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from queue_conformance.engine.bench import Bench
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.killpoints import When
 from queue_conformance.script_support.support import emptied, key
@@ -34,13 +34,13 @@ NEW = 9999
 """The number of the item that is pushed after the crash."""
 
 
-def workloads(bench: Bench) -> Iterable[str]:
+def workloads(context: CheckContext) -> Iterable[str]:
     """Return what queues are killed in."""
-    drawn, chosen = ["open push:40"], random.Random(bench.seed)
+    drawn, chosen = ["open push:40"], random.Random(context.seed)
     for number in range(41, 61):
         drawn += chosen.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
-    many = range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * bench.examples))
-    clearing = [CLEARING] if bench.offers("clear") else []
+    many = range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * context.examples))
+    clearing = [CLEARING] if context.offers("clear") else []
     return [USUAL, " ".join(drawn), *clearing, " ".join(["open", *(f"push:{number}" for number in many)])]
 
 
@@ -58,10 +58,12 @@ def durability(sweep: Sweep) -> Iterable[str]:
         yield f"after a crash it raises {raised[0]}{others}"
 
 
-@crash_sweep(TORN, workloads=lambda bench: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda bench: 64)
+@crash_sweep(
+    TORN, workloads=lambda context: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda context: 64
+)
 @crash_sweep(PUSH, POP, workloads=workloads, masked={POP: PUSH}, note=durability)  # what loses a push loses it in a pop
 @crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, note=durability)
-def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, bench):
+def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
     @crash.child
     def died():
         for operation in crash:
@@ -107,6 +109,6 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
         if not refused:
             with about(NO_PHANTOM if honest else usable):
                 assert missing == [], "the item that is pushed after SIGKILL"
-        if rule == TORN and bench.offers("ordered"):
+        if rule == TORN and context.offers("ordered"):
             survivors = [one for one in came if one in stored]
-            assert survivors == (stored if bench.offers("fifo") else stored[::-1])
+            assert survivors == (stored if context.offers("fifo") else stored[::-1])

@@ -72,7 +72,7 @@ def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def length_stays_known(bench, open_queue, item, about, fault):
+def length_stays_known(context, open_queue, item, about, fault):
     queue = open_queue()
     for number in (1, 2, 3):
         queue.push(item(number))
@@ -83,7 +83,7 @@ def length_stays_known(bench, open_queue, item, about, fault):
         assert length >= 0
     fault.must_hit()
     assert length != 0, "above 0: 2 items remain"
-    if bench.applies("queue.len.last-known"):
+    if context.applies("queue.len.last-known"):
         with about("queue.len.last-known"):
             assert length == 2
 
@@ -124,14 +124,14 @@ def an_unusable_server_is_found_when_building(open_queue, item, raises, fault, s
 
 
 @check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
-def close_works_without_a_server(bench, open_queue, item, backend, about, drain, rule):
+def close_works_without_a_server(context, open_queue, item, backend, about, drain, rule):
     items = [item(1), item(2)]
     queue = open_queue()
     for each in items:
         queue.push(each)
     with about(rule), Refused(backend):
         queue.close()
-    if bench.offers("persistent"):
+    if context.offers("persistent"):
         with about("queue.close.keeps-fault"):
             queue = open_queue()
             assert drain(queue) == contents(items)

@@ -1,7 +1,7 @@
 """What a queue does when its storage is gone for good: it raises, and nobody falls back."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
 from queue_conformance.kinds.queue.faults import files_that_may_not_grow, garbage, replaced_storage
 from queue_conformance.script_support.support import key

@@ -22,16 +22,19 @@ STORED = (1, 2, 3)
 
 
 @check("queue.persist.new-process", presupposes="push:1 push:2 push:3 reopen")
-def items_survive_into_another_process(bench, open_queue, item, rule):
+def items_survive_into_another_process(context, open_queue, item, rule):
     queue = open_queue()
     for number in STORED:
         queue.push(item(number))
     queue.close()
-    key, literals = bench.driver.key_source("item"), [bench.driver.key_literal(bench.driver.item(number)) for number in STORED]
+    key, literals = (
+        context.driver.key_source("item"),
+        [context.driver.key_literal(context.driver.item(number)) for number in STORED],
+    )
     reading = [
         f"left = [queue.pop() for _ in range({len(STORED) + 1})]",
         f"left = sorted({key} for item in left if item is not None)",
         f"assert left == sorted([{', '.join(literals)}]), f'in another process: {{left}}'",
         "queue.close()",
     ]
-    expect_kept_for_another_process(bench, rule, reading, "the 3 items in another process")
+    expect_kept_for_another_process(context, rule, reading, "the 3 items in another process")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from scrapy import Request
 
 from queue_conformance.discovery.capabilities import Order
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
 from queue_conformance.script_support.support import StoppedClock, contents, seconds
 
@@ -65,8 +65,8 @@ def order_does_not_depend_on_the_clock(open_queue, item, moments, about, rule):
 
 
 @check("queue.pop.exactly-once", name="pop.clock", presupposes=SEVERAL, moments=CLOCKS)
-def no_item_is_lost_by_the_clock(bench, open_queue, item, drain, moments, about, rule):
-    if bench.implementation.capabilities.order is not Order.NONE:
+def no_item_is_lost_by_the_clock(context, open_queue, item, drain, moments, about, rule):
+    if context.implementation.capabilities.order is not Order.NONE:
         raise NotCovered("its order shows it")
     with about(rule):
         with StoppedClock(NOON) as clock:
@@ -88,8 +88,8 @@ def an_empty_queue_answers_at_once(queue, about):
 
 
 @check("queue.pop.priority", kinds=REQUESTS_ONLY, reopens=(False, True))
-def requests_come_by_priority(bench, open_queue, request, reopens, tolerated, serialization_errors, about, rule):
-    if reopens and not bench.offers("persistent"):
+def requests_come_by_priority(context, open_queue, request, reopens, tolerated, serialization_errors, about, rule):
+    if reopens and not context.offers("persistent"):
         raise NotCovered("it stores nothing")
     queue = open_queue()
     stored = []
@@ -105,14 +105,14 @@ def requests_come_by_priority(bench, open_queue, request, reopens, tolerated, se
         while len(stored) > kept:
             with about(rule):
                 popped = queue.pop()
-                assert popped in first_of(stored, bench)
+                assert popped in first_of(stored, context)
             stored = [each for each in stored if each.url != popped.url]
     queue.close()
 
 
-def first_of(stored: Sequence[Request], bench: Bench) -> Sequence[Request]:
+def first_of(stored: Sequence[Request], context: CheckContext) -> Sequence[Request]:
     """Return which of the requests, in the order of their pushes, may come first."""
-    offered = bench.implementation.capabilities
+    offered = context.implementation.capabilities
     best = (max if offered.priority == "higher-first" else min)(request.priority for request in stored)
     among = [request for request in stored if request.priority == best]
     return {Order.FIFO: among[:1], Order.LIFO: among[-1:]}.get(offered.order, among)
@@ -130,7 +130,7 @@ BEYOND = (
 
 
 @check("queue.pop.priority-range", kinds=REQUESTS_ONLY, priorities=BEYOND)
-def any_two_priorities_are_told_apart(bench, open_queue, request, priorities, tolerated, serialization_errors, about, rule):
+def any_two_priorities_are_told_apart(context, open_queue, request, priorities, tolerated, serialization_errors, about, rule):
     stored = []
     with about(rule):
         queue = open_queue()
@@ -140,7 +140,7 @@ def any_two_priorities_are_told_apart(bench, open_queue, request, priorities, to
                 queue.push(new)
             stored += [] if refused else [new]
         while stored:
-            first = first_of(stored, bench)
+            first = first_of(stored, context)
             assert queue.pop() in first
             stored.remove(*first)
         queue.close()

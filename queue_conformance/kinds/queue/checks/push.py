@@ -3,7 +3,7 @@
 from scrapy import Request
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.checks.construction import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import content
 
@@ -79,14 +79,14 @@ ITEMS_PER_EXAMPLE = 50
 
 
 @check("queue.push.large", presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length")
-def large_items_and_queues_work(bench, queue, item, sized, in_bulk, note, about, rule):
+def large_items_and_queues_work(context, queue, item, sized, in_bulk, note, about, rule):
     with about(rule):
-        if bench.offers("server"):
+        if context.offers("server"):
             note("items through a server", "up to 1 MiB; more may take longer than its client waits")
-        for size in SIZES[:-1] if bench.offers("server") else SIZES:
+        for size in SIZES[:-1] if context.offers("server") else SIZES:
             queue.push(sized(size))
             assert content(queue.pop()) == b"x" * size
-        count = min(MANY, ITEMS_PER_EXAMPLE * bench.examples) if bench.offers("persistent") else MANY
+        count = min(MANY, ITEMS_PER_EXAMPLE * context.examples) if context.offers("persistent") else MANY
         bulk = in_bulk(queue)
         bulk.push(item(1), count)
         assert len(queue) == count

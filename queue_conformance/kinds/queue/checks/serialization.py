@@ -11,11 +11,10 @@ from scrapy.http import JsonRequest, XmlRpcRequest
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance.engine import registry
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check, run_case
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import Instrumented, instrument
-from queue_conformance.engine.outcomes import NotExercised, RuleBroken
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
@@ -123,23 +122,23 @@ def later_changes_do_not_show(queue):
 
 
 @registry.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
-def every_field_survives(bench: Bench) -> None:
+def every_field_survives(context: CheckContext) -> None:
     """Draw requests over all attributes; what push accepts must come back equal, types of values included."""
     rule = "queue.pop.roundtrip"
-    shortest: dict[str, RuleBroken] = {}
-    rare: list[tuple[int, RuleBroken]] = []
+    shortest: dict[str, RuleFailed] = {}
+    rare: list[tuple[int, RuleFailed]] = []
     accepted = 0
     instrumented = instrument(comes_back_as_it_was)
 
-    @seed(bench.seed)
-    @our_settings(bench.examples)
+    @seed(context.seed)
+    @our_settings(context.examples)
     @given(request_sources())
     def drawn(source: RequestSource) -> None:
         nonlocal accepted
-        bench.flight.count()
+        context.watchdog.count()
         try:
-            accepted += _round_trip(bench, rule, str(source), instrumented)
-        except RuleBroken as failure:
+            accepted += _round_trip(context, rule, str(source), instrumented)
+        except RuleFailed as failure:
             if failure.rule == RARE:  # go on: it must not hide what happens to ordinary values
                 rare.append((len(str(source)), failure))
                 return
@@ -148,29 +147,29 @@ def every_field_survives(bench: Bench) -> None:
 
     odd = (f"Request(url='https://example.com/1', meta={{'value': {value}}})" for value in ODD_VALUES)
     for shape in (*SHAPES, *odd):
-        with bench.collecting():
-            accepted += _round_trip(bench, rule, shape, instrumented)
-    bench.flight.aim("requests", bench.examples)
+        with context.collecting():
+            accepted += _round_trip(context, rule, shape, instrumented)
+    context.watchdog.aim("requests", context.examples)
     try:
         with repeatable():
             drawn()
-    except (RuleBroken, BaseExceptionGroup):
+    except (RuleFailed, BaseExceptionGroup):
         for failure in shortest.values():
-            bench.keep(failure)
+            context.keep(failure)
         if not shortest:
             raise
     if rare:
-        bench.keep(min(rare, key=itemgetter(0))[1])
+        context.keep(min(rare, key=itemgetter(0))[1])
     if not shortest and not rare and not accepted:
-        raise NotExercised("push refused every request that was drawn")
-    bench.notes.append(f"round trip: {accepted} requests accepted")
+        raise NotCovered("push refused every request that was drawn")
+    context.notes.append(f"round trip: {accepted} requests accepted")
 
 
-def _round_trip(bench: Bench, rule: str, source: str, instrumented: Instrumented) -> bool:
+def _round_trip(context: CheckContext, rule: str, source: str, instrumented: Instrumented) -> bool:
     """Push and pop one request; return whether push accepted it."""
-    spider = bench.driver.names["spider"]
+    spider = context.driver.names["spider"]
     try:
-        item = bench.driver.evaluate(source)
+        item = context.driver.evaluate(source)
         again = request_from_dict(item.value.to_dict(spider=spider), spider=spider)
     except (ValueError, LookupError):
         reject()  # not every text can be encoded, and w3lib 2.1 rejects its own IPv6 URLs, so there is no such request
@@ -178,10 +177,10 @@ def _round_trip(bench: Bench, rule: str, source: str, instrumented: Instrumented
         reject()  # Scrapy itself cannot make this request from its own attributes again
     ordinary = is_ordinary(item.value.meta) and is_ordinary(item.value.cb_kwargs)
     try:
-        run_case(bench, rule, instrumented, {"new": item, "pop_rule": rule if ordinary else RARE})
+        run_case(context, rule, instrumented, {"new": item, "pop_rule": rule if ordinary else RARE})
     except NotCovered:
         return False
-    bench.examined[RARE] += not ordinary
+    context.covered[RARE] += not ordinary
     return True
 
 
@@ -200,11 +199,11 @@ def comes_back_as_it_was(queue, made, new, pop_rule, tolerated, about, rule):
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
-def callbacks_belong_to_the_current_spider(bench, open_queue, spider, use_spider, about, rule):
+def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spider, about, rule):
     with about(rule):
         queue = open_queue()
         queue.push(Request(URL, callback=spider.parse_item, errback=spider.handle_error))
-        if bench.offers("persistent"):
+        if context.offers("persistent"):
             queue.close()
             spider = use_spider(ExampleSpider)
             queue = open_queue()

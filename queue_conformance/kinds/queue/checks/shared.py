@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
 from queue_conformance.script_support.processes import urls
 
@@ -26,23 +26,23 @@ STALL = 0.8
 """Seconds without an operation after which a process may be taken for dead: what it had popped then rightly comes once more."""
 
 
-def up_to_three(bench: Bench, _attempt: Attempt) -> Iterator[int]:
+def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
     """Yield numbers until a try said something: in the others a process stood still for too long."""
     for number in range(3):
         yield number
-        if bench.examined[ONCE] or ONCE in bench.broken:
+        if context.covered[ONCE] or ONCE in context.failed:
             return
 
 
 @check(ONCE, kinds=REQUESTS_ONLY, number=[up_to_three])
-def each_item_goes_to_one_process(bench, open_queue, opener, push_all, side_by_side, consume, note, about, rule):
-    size = max(1, min(4, bench.examples // 100))
+def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_by_side, consume, note, about, rule):
+    size = max(1, min(4, context.examples // 100))
     waiting, each = WAITING * size, EACH * size
     most = waiting + 4 * each
     with about(rule):
         queue = open_queue()
         push_all(queue, range(waiting))
-        came, stall = side_by_side(opener, waiting, each)
+        came, stall = side_by_side(factory, waiting, each)
         last = open_queue()
         missing = [url for url in urls(range(most)) if url not in came]
         came = came + consume(last, missing)
@@ -59,41 +59,41 @@ def each_item_goes_to_one_process(bench, open_queue, opener, push_all, side_by_s
 
 # --- Nothing lost with a process -------------------------------------------------------------------------------------
 
-DEATHS = (None, *range(8))
+KILLS = (None, *range(8))
 """Where processes are killed: after a pop, or in one when the server has sent so many replies."""
 
 
-def all_or_one(bench: Bench, _attempt: Attempt) -> Iterator[tuple[int | None, ...]]:
-    """Yield all deaths; if something is lost with them, look for one that is enough."""
-    yield DEATHS
-    if failure := bench.broken.pop(NO_LOSS, None):
+def all_or_one(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[int | None, ...]]:
+    """Yield all kills; if something is lost with them, look for one that is enough."""
+    yield KILLS
+    if failure := context.failed.pop(NO_LOSS, None):
         try:
-            for death in DEATHS:
-                yield (death,)
-                if NO_LOSS in bench.broken:
+            for kill in KILLS:
+                yield (kill,)
+                if NO_LOSS in context.failed:
                     return
         finally:
-            bench.broken.setdefault(NO_LOSS, failure)
+            context.failed.setdefault(NO_LOSS, failure)
 
 
-@check(NO_LOSS, kinds=REQUESTS_ONLY, deaths=[all_or_one])
+@check(NO_LOSS, kinds=REQUESTS_ONLY, kills=[all_or_one])
 def a_process_that_dies_takes_nothing_with_it(
-    backend, open_queue, opener, push_all, pop_and_die, consume, deaths, note, about, rule
+    backend, open_queue, factory, push_all, pop_and_die, consume, kills, note, about, rule
 ):
-    most = 4 + 2 * len(deaths)
+    most = 4 + 2 * len(kills)
     queue = open_queue()
     push_all(queue, range(most))
     popped = []
-    kills = 0
+    died = 0
     with about(rule):
-        for death in deaths:
-            came, hit = pop_and_die(opener, backend, death)
+        for kill in kills:
+            came, hit = pop_and_die(factory, backend, kill)
             if not came:
                 raise NotCovered("no pop returned an item in another process")
             popped = popped + came
             if not hit:
                 break
-            kills += 1
+            died += 1
         last = open_queue()
         missing = [url for url in urls(range(most)) if url not in popped]
         left = consume(last, missing)
@@ -105,19 +105,19 @@ def a_process_that_dies_takes_nothing_with_it(
             "what killed processes had taken is not back in time, though len() counts it: "
             "give a setting with which they are taken for dead sooner"
         )
-    if kills < min(2, len(deaths)):
+    if died < min(2, len(kills)):
         raise NotCovered("no process could be killed inside pop: it does not wait for a reply of the server")
-    note("processes killed:", f"{kills}, all but one in pop while a reply was on its way")
+    note("processes killed:", f"{died}, all but one in pop while a reply was on its way")
 
 
 # --- Seen by others --------------------------------------------------------------------------------------------------
 
 
 @check("queue.shared.visible", kinds=REQUESTS_ONLY)
-def others_see_what_is_pushed(queue, opener, pushed_elsewhere, length_above_0, consume, about, rule):
+def others_see_what_is_pushed(queue, factory, pushed_elsewhere, length_above_0, consume, about, rule):
     queue.pop()
     len(queue)
-    with about(rule), pushed_elsewhere(opener, range(1, 4)) as raised:
+    with about(rule), pushed_elsewhere(factory, range(1, 4)) as raised:
         if raised:
             raise NotCovered(f"another process failed: {raised}")
         assert length_above_0(queue) > 0, "a length above 0, for another process has pushed"

@@ -19,14 +19,14 @@ WORKLOADS = (
 @crash_sweep(
     SAFE,
     NO_LIMBO,
-    workloads=lambda bench: WORKLOADS,
+    workloads=lambda context: WORKLOADS,
     ways={When.AFTER, When.LINE},
-    points=lambda bench: 120,
+    points=lambda context: 120,
     masked={NO_LIMBO: SAFE},
 )
-def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, remaining, urls, about, bench):
+def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, remaining, urls, about, context):
     # Queues that can refuse a request, and a filter that forgets nothing.
-    settings = {**faulty_queues, "DUPEFILTER_CLASS": LastingFilter} if bench.offers("configurable") else {}
+    settings = {**faulty_queues, "DUPEFILTER_CLASS": LastingFilter} if context.offers("configurable") else {}
 
     @crash.child
     def died():
@@ -43,7 +43,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, remain
     stored = urls([number for number in died.stored if number not in died.refused], on_disk=True)
     lost = [each for each in stored if each not in left]
     assert lost[died.spared :] == [], "every stored request pending"
-    if died.spared or bench.driver.silent:
+    if died.spared or context.driver.silent:
         return
     for number in died.put:
         if number not in died.gone and not traits(number).dont_filter and urls([number])[0] not in left:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.killpoints import evenly
-from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.faults.outages import CutBetween, Turns
 from queue_conformance.kinds.queue.faults import backend_of
@@ -30,11 +30,11 @@ MOST = 24
 """Limits on the size of files that are tried at most for one operation."""
 
 
-def cuts_between_commands(bench: Bench, attempt: Attempt) -> Iterator[CutBetween]:
+def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[CutBetween]:
     """Yield a server that is gone after each number of the commands that an operation takes."""
-    if not bench.offers("server"):
+    if not context.offers("server"):
         raise NotApplicable("it uses no server")
-    backend = backend_of(bench)
+    backend = backend_of(context)
     usual = Turns(backend)
     attempt(usual)
     for number in range(usual.turns):
@@ -43,7 +43,7 @@ def cuts_between_commands(bench: Bench, attempt: Attempt) -> Iterator[CutBetween
 
 @check(KEEPS, UNSEEN, operation=("enqueue", "next"), fault=[cuts_between_commands])
 def a_server_gone_between_commands_loses_nothing(
-    bench, open_scheduler, patient, fresh, remaining, urls, uncertain, about, operation, fault
+    context, open_scheduler, patient, fresh, remaining, urls, uncertain, about, operation, fault
 ):
     scheduler = open_scheduler("job")
     for number in STORED:
@@ -60,7 +60,7 @@ def a_server_gone_between_commands_loses_nothing(
         if operation == "enqueue" and not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
-    if operation == "enqueue" and bench.offers("filters"):
+    if operation == "enqueue" and context.offers("filters"):
         with about(UNSEEN):
             assert accepted or urls([LAST])[0] in left, f"pending, or accepted again: {fault.number} commands were answered"
     wanted = urls([*STORED, LAST] if operation == "enqueue" else STORED)
@@ -68,29 +68,29 @@ def a_server_gone_between_commands_loses_nothing(
     assert lost == [], f"no request lost: the server was gone after {fault.number} commands of {operation}"
 
 
-def disk_faults(bench: Bench, attempt: Attempt) -> Iterator[disk.DiskFault]:
+def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFault]:
     """Yield limits on the size of files, around what storing a request adds, and no descriptors."""
-    if bench.offers("server"):
+    if context.offers("server"):
         raise NotApplicable("it stores in a server")
-    if bench.offers("configurable"):
-        raise NotApplicable("what it stores in are the queues of its settings, which are examined by themselves")
-    if not bench.offers("filesystem"):
+    if context.offers("configurable"):
+        raise NotApplicable("what it stores in are the queues of its settings, which are tested by themselves")
+    if not context.offers("filesystem"):
         raise NotApplicable("it uses neither files nor a server")
-    if not disk.AVAILABLE or not bench.isolated:
-        raise NotExercised("this process cannot limit its files")
-    bench.restart()
-    usual = disk.Sizes(bench.driver.directory)
+    if not disk.AVAILABLE or not context.isolated:
+        raise NotCovered("this process cannot limit its files")
+    context.restart()
+    usual = disk.Sizes(context.driver.directory)
     attempt(usual)
-    limits = disk.places(usual.before, usual.after, DRAWN, bench.seed)
-    for limit in {*limits[:2], *evenly(limits, MOST, bench.seed), *limits[-2:]}:
-        bench.restart()
-        yield disk.SizeLimit(bench.driver.directory, limit)
-    bench.restart()
-    yield disk.NoDescriptors(bench.driver.directory)
+    limits = disk.places(usual.before, usual.after, DRAWN, context.seed)
+    for limit in {*limits[:2], *evenly(limits, MOST, context.seed), *limits[-2:]}:
+        context.restart()
+        yield disk.SizeLimit(context.driver.directory, limit)
+    context.restart()
+    yield disk.NoDescriptors(context.driver.directory)
 
 
 @check(KEEPS, UNSEEN, name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_loses_nothing(bench, open_scheduler, fresh, remaining, urls, tolerated, about, fault):
+def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, tolerated, about, fault):
     scheduler = open_scheduler("job")
     for number in STORED:
         scheduler.enqueue_request(fresh(number))
@@ -101,7 +101,7 @@ def a_bad_disk_loses_nothing(bench, open_scheduler, fresh, remaining, urls, tole
         if not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
-    if bench.offers("filters"):
+    if context.offers("filters"):
         with about(UNSEEN):
             assert accepted or urls([LAST])[0] in left, f"pending, or accepted again: {fault.name}"
     lost = [url for url in urls([*STORED, LAST]) if url not in left]
@@ -109,8 +109,8 @@ def a_bad_disk_loses_nothing(bench, open_scheduler, fresh, remaining, urls, tole
 
 
 @check(KEEPS, name="fault.pause", presupposes=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_before_a_pause_loses_nothing(bench, open_scheduler, fresh, close, remaining, urls, tolerated, about, fault):
-    if not bench.offers("persistent"):
+def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, tolerated, about, fault):
+    if not context.offers("persistent"):
         raise NotApplicable("it keeps nothing")
     scheduler = open_scheduler("job")
     for number in STORED:

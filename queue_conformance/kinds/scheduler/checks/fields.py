@@ -9,10 +9,10 @@ from typing import Any
 from scrapy import Request
 from scrapy.http import FormRequest, JsonRequest, XmlRpcRequest
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.outcomes import NotExercised
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.script_support import changed, number_of, ordinary
 from queue_conformance.script_support.example import CustomRequest
@@ -92,28 +92,28 @@ class Way(StrEnum):
     PAUSE = "after a pause"
 
 
-def all_or_each(bench: Bench, _attempt: Attempt) -> Iterator[tuple[Maker, ...]]:
+def all_or_each(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[Maker, ...]]:
     """Yield all requests; if something is lost or changed, one by one, for short evidence. One way that fails is enough."""
-    if bench.broken:
+    if context.failed:
         return
     yield FIELDS
-    if not bench.broken:
+    if not context.failed:
         return
-    together = dict(bench.broken)
-    bench.broken.clear()
+    together = dict(context.failed)
+    context.failed.clear()
     for one in FIELDS:
         yield (one,)
-        if bench.broken and one is PLAIN:
+        if context.failed and one is PLAIN:
             return  # what happens to every request is no matter of fields
-    if not bench.broken:
-        bench.broken.update(together)
+    if not context.failed:
+        context.failed.update(together)
 
 
 @check(RULE, TRUE, way=tuple(Way), requests=[all_or_each])
-def every_field_comes_back(bench, open_scheduler, child, close, made_here, numbered, requests_left, about, way, requests):
+def every_field_comes_back(context, open_scheduler, child, close, made_here, numbered, requests_left, about, way, requests):
     job = None if way is Way.MEMORY else "job"
-    if job and not bench.offers("persistent"):
-        raise NotExercised("it keeps nothing")
+    if job and not context.offers("persistent"):
+        raise NotCovered("it keeps nothing")
     if way is Way.PROCESS:
 
         @child

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, ShelfQueue, damage_file, filter_calls
@@ -56,20 +56,20 @@ SHELVES = {"SCHEDULER_DISK_QUEUE": ShelfQueue, "SCHEDULER_START_DISK_QUEUE": She
 """With these no file holds a request, so that all files are about them."""
 
 
-def damages(bench: Bench, _attempt: Attempt) -> Iterator[Damage]:
+def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
     """Yield priority queues that read what others wrote, where settings name them, and damage to each file."""
-    configurable = bench.offers("configurable")
+    configurable = context.offers("configurable")
     if configurable:
         for one, other in permutations(PRIORITY_QUEUES, 2):
             yield Damage({"SCHEDULER_PRIORITY_QUEUE": one}, {"SCHEDULER_PRIORITY_QUEUE": other})
     settings = SHELVES if configurable else {}
-    bench.restart()
-    scheduler = bench.driver.open(bench.driver.sources_of(settings), job="job")
+    context.restart()
+    scheduler = context.driver.open(context.driver.sources_of(settings), job="job")
     for number in (0, 3, 20):
-        scheduler.enqueue(bench.driver.fresh(number))
+        scheduler.enqueue(context.driver.fresh(number))
     scheduler.close()
-    found = sorted(path for path in bench.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
-    files = {str(path.relative_to(bench.driver.directory)): path.read_bytes() for path in found}
+    found = sorted(path for path in context.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
+    files = {str(path.relative_to(context.driver.directory)): path.read_bytes() for path in found}
     for name, content in files.items():
         yield Damage(settings, settings, name, len(content) // 2)
         if configurable:
@@ -98,10 +98,10 @@ def state_that_cannot_be_used_is_not_ignored(
 CLOSED = "scheduler.close.after-failed-open"
 
 
-def refused_damages(bench: Bench, attempt: Attempt) -> Iterator[Damage]:
+def refused_damages(context: CheckContext, attempt: Attempt) -> Iterator[Damage]:
     """Yield damages; that none of its own files hurts a scheduler is fine."""
-    yield from damages(bench, attempt)
-    if not bench.offers("configurable") and not bench.examined[CLOSED] and CLOSED not in bench.broken:
+    yield from damages(context, attempt)
+    if not context.offers("configurable") and not context.covered[CLOSED] and CLOSED not in context.failed:
         raise NotApplicable("there is no damage to its files for which open raises")
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
@@ -37,11 +37,11 @@ SLOW = 0.5
 """Seconds for forty requests after which many are not tried."""
 
 
-def few_and_many(bench: Bench, _attempt: Attempt) -> Iterator[range]:
+def few_and_many(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
     """Yield the numbers of forty requests, and of more than a bounded queue of a thousand holds."""
-    started = bench.flight.now
+    started = context.watchdog.now
     yield range(100, 140)
-    if bench.flight.now - started < SLOW:
+    if context.watchdog.now - started < SLOW:
         yield range(1000, 2100)
 
 
@@ -55,8 +55,8 @@ def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job
 
 
 @check("scheduler.enqueue.false")
-def what_is_rejected_never_comes(bench, play_everywhere):
-    if not bench.offers("filters"):
+def what_is_rejected_never_comes(context, play_everywhere):
+    if not context.offers("filters"):
         raise NotApplicable("it rejects nothing")
     play_everywhere("enqueue:0 enqueue:0 enqueue:8 enqueue:8 next next next enqueue:0 next")
 
@@ -78,8 +78,8 @@ AGAIN = (
 
 
 @check("scheduler.enqueue.duplicate", job=[jobs], again=AGAIN)
-def equal_requests_are_rejected_and_no_others(bench, open_scheduler, fresh, made_here, about, rule, job, again):
-    if not bench.offers("filters") and not bench.offers("configurable"):
+def equal_requests_are_rejected_and_no_others(context, open_scheduler, fresh, made_here, about, rule, job, again):
+    if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler(job)
     scheduler.enqueue_request(fresh(1))

@@ -1,4 +1,4 @@
-"""Checks of open and close, of the duplicates filter, and of the settings that a scheduler is built from."""
+"""Checks of open and close, of the dupefilter, and of the settings that a scheduler is built from."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from scrapy import Request
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.kinds.scheduler.fixtures import TRUE
@@ -51,13 +51,13 @@ CAUSES = (
 
 @check(ANSWERS, job=[jobs], refused=CAUSES)
 def there_is_an_answer_to_every_request(
-    bench, open_scheduler, faulty_queues, fresh, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
+    context, open_scheduler, faulty_queues, fresh, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
 ):
     scheduler = open_scheduler(job, **(faulty_queues if job else {}))
     scheduler.enqueue_request(fresh(0))
     with unless_the_queue_raises() as raised:
         accepted = scheduler.enqueue_request(made_here(refused))
-    if raised or (accepted is None and bench.driver.silent):
+    if raised or (accepted is None and context.driver.silent):
         return
     if not accepted:
         exit_if(accepted)
@@ -69,11 +69,11 @@ def there_is_an_answer_to_every_request(
     close(scheduler)
 
 
-def some(bench: Bench, _attempt: Attempt) -> Iterator[Refused]:
+def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
     """Yield two requests that a scheduler may refuse; it may refuse none."""
     yield VALUES[0]
     yield CALLBACKS[0]
-    if not bench.examined[UNSEEN] and UNSEEN not in bench.broken:
+    if not context.covered[UNSEEN] and UNSEEN not in context.failed:
         raise NotApplicable("it refuses no request")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from queue_conformance.engine.another_process import expect_in_another_process
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.check import check
-from queue_conformance.engine.outcomes import NotApplicable, NotExercised
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue
@@ -33,7 +33,7 @@ def everything_comes_back(play):
     settings=[*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"SCHEDULER_START_DISK_QUEUE": None}],
 )
 def everything_comes_back_in_order(
-    bench, in_both, without_a_pause, open_scheduler, fresh, remaining, close, about, rule, settings
+    context, in_both, without_a_pause, open_scheduler, fresh, remaining, close, about, rule, settings
 ):
     expected = without_a_pause(settings, STORED)
     scheduler = open_scheduler("job", **settings)
@@ -43,13 +43,13 @@ def everything_comes_back_in_order(
     close(scheduler)
     with about(rule):
         scheduler = open_scheduler("job", **settings)
-        if bench.offers("length"):
+        if context.offers("length"):
             length = len(scheduler)
         left = remaining(scheduler)
     if any(getattr(each, "url", None) in left for each in popped):
         return  # that is a matter of scheduler.resume.no-dup
     assert left == expected
-    if bench.offers("length"):
+    if context.offers("length"):
         assert length == len(expected)
 
 
@@ -113,7 +113,7 @@ def what_was_lost_can_be_enqueued_again(
 
 @check("scheduler.close.memory-unseen", name="close.unserializable", numbers=((28,), (0, 29)))
 def what_could_not_be_stored_can_be_enqueued_again(
-    bench, keeps_in_memory, open_scheduler, fresh, close, remaining, urls, about, rule, numbers
+    context, keeps_in_memory, open_scheduler, fresh, close, remaining, urls, about, rule, numbers
 ):
     scheduler = open_scheduler("job")
     for number in numbers:
@@ -124,14 +124,14 @@ def what_could_not_be_stored_can_be_enqueued_again(
     if urls(numbers)[-1] not in left:
         with about(rule):
             accepted = scheduler.enqueue_request(fresh(numbers[-1]))
-        if accepted is None and bench.driver.silent:
-            raise NotExercised("its answers do not say what it stored")
+        if accepted is None and context.driver.silent:
+            raise NotCovered("its answers do not say what it stored")
         assert accepted, "a true result: it was lost at close"
 
 
 @check("scheduler.persist.evidence")
-def what_leaves_traces_gives_back_its_requests(bench, open_scheduler, fresh, close, remaining, urls, traces, about, rule):
-    if bench.implementation.claims.get("persistent") == "no" and not bench.offers("persistent"):
+def what_leaves_traces_gives_back_its_requests(context, open_scheduler, fresh, close, remaining, urls, traces, about, rule):
+    if context.implementation.claims.get("persistent") == "no" and not context.offers("persistent"):
         raise NotApplicable("persistent=no is claimed")
     scheduler = open_scheduler("job")
     for number in (0, 3, 8):
@@ -152,28 +152,28 @@ def what_leaves_traces_gives_back_its_requests(bench, open_scheduler, fresh, clo
 
 
 @check("scheduler.close.persist", presupposes=RESUMABLE)
-def requests_survive_into_another_process(bench, open_scheduler, fresh, close, rule):
+def requests_survive_into_another_process(context, open_scheduler, fresh, close, rule):
     scheduler = open_scheduler("job")
     for number in (0, 3, 8):
         scheduler.enqueue_request(fresh(number))
     close(scheduler, "shutdown")
-    lines = _lines_for_two_processes(bench)
-    expect_in_another_process(bench, rule, lines, "the 3 requests in another process", scheduler.crawler.spider.name)
+    lines = _lines_for_two_processes(context)
+    expect_in_another_process(context, rule, lines, "the 3 requests in another process", scheduler.crawler.spider.name)
 
 
-def _lines_for_two_processes(bench: Bench) -> list[str]:
+def _lines_for_two_processes(context: CheckContext) -> list[str]:
     """Return the body of a script that stores in one process, and reads and compares in another one."""
-    steps = bench.recorder.steps
+    steps = context.recorder.steps
     opening = [step for step in steps if step.source.startswith(("crawler = ", "scheduler = ")) or ".open(" in step.source]
-    expected = sorted(map(bench.driver.url, (0, 3, 8)))
+    expected = sorted(map(context.driver.url, (0, 3, 8)))
     crawler = opening[0].source
-    if not bench.implementation.server:
+    if not context.implementation.server:
         crawler = crawler.removesuffix(")") + ", name)"
     return [
         "if len(sys.argv) == 1:  # the first process",
         '    name = "example-" + uuid.uuid4().hex',
         *(f"    {crawler if step is opening[0] else line}" for step in steps for line in lines_of([step])),
-        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if bench.backend else []),
+        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if context.backend else []),
         "    sys.exit(subprocess.run([sys.executable, __file__, directory, name]).returncode)",
         "directory, name = sys.argv[1:]",
         crawler,

@@ -5,26 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.faults.fault import Fault
 from queue_conformance.faults.outages import Refused
 from queue_conformance.kinds.queue.faults import backend_of, stalled
 from queue_conformance.kinds.scheduler.faulty import EmptyPops
 
 
-def unreachable(bench: Bench, _attempt: Attempt) -> Iterator[Refused]:
+def unreachable(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
     """Yield a server that cannot be reached."""
-    yield Refused(backend_of(bench))
+    yield Refused(backend_of(context))
 
 
-def outages(bench: Bench, attempt: Attempt) -> Iterator[Fault]:
+def outages(context: CheckContext, attempt: Attempt) -> Iterator[Fault]:
     """Yield what has nothing to give for a moment: disk queues of the settings, and a server of its own."""
-    if bench.offers("configurable"):
+    if context.offers("configurable"):
         yield EmptyPops()
-    if bench.backend is not None or not bench.offers("configurable"):
-        yield from unreachable(bench, attempt)
+    if context.backend is not None or not context.offers("configurable"):
+        yield from unreachable(context, attempt)
 
 
 @check("scheduler.ctor.fail-early", fault=[unreachable])
@@ -68,12 +68,12 @@ PROCESSES = 3
 
 
 @check("scheduler.shared")
-def each_request_is_handed_out_once(open_scheduler, scheduler_opener, fresh, urls, drained_at_once, about, rule):
+def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, urls, drained_at_once, about, rule):
     scheduler = open_scheduler("job")
     for number in range(100, 160):
         scheduler.enqueue_request(fresh(number))
     with about(rule):
-        came = drained_at_once(scheduler_opener, PROCESSES)
+        came = drained_at_once(scheduler_factory, PROCESSES)
     twice = [url for url in came if came.count(url) > 1]
     assert twice == [], f"each request in one of {PROCESSES} processes"
     assert sorted(came) == urls(range(100, 160))

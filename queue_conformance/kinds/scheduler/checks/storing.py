@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
 from queue_conformance.kinds.scheduler.faulty import PushRaises, refusals, stored
@@ -30,22 +30,22 @@ def requests_go_to_disk(open_scheduler, faulty_queues, fresh, urls):
 # --- Fallbacks -------------------------------------------------------------------------------------------------------
 
 
-def serialization_error(bench: Bench, _attempt: Attempt) -> Iterator[PushRaises]:
+def serialization_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRaises]:
     """Yield the errors which say that a request cannot be serialized."""
     yield PushRaises(ValueError("no"))
     yield PushRaises(UnicodeDecodeError("utf-8", b"x", 0, 1, "no"))
-    if bench.implementation.profile is EXTERNAL_QUEUE:
-        source, error = bench.driver.error("serialization-error")
+    if context.implementation.profile is EXTERNAL_QUEUE:
+        source, error = context.driver.error("serialization-error")
         yield PushRaises(error, source)
 
 
-def transient_error(bench: Bench, _attempt: Attempt) -> Iterator[PushRaises]:
+def transient_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRaises]:
     """Yield the error of a queue that has a problem for a moment."""
-    source, error = bench.driver.error("transient-error")
+    source, error = context.driver.error("transient-error")
     yield PushRaises(error, source)
 
 
-def permanent_error(bench: Bench, _attempt: Attempt) -> Iterator[PushRaises]:
+def permanent_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRaises]:
     """Yield errors for which there is no fallback."""
     for error in (RuntimeError("no"), OSError(28, "No space left on device"), KeyError("no"), NotImplementedError()):
         yield PushRaises(error)
@@ -75,11 +75,11 @@ def a_lambda_is_kept_in_memory(open_scheduler, remaining, about, rule):
     assert remaining(scheduler) == ["https://example.com/1"]
 
 
-def error_with_fallback(bench: Bench, attempt: Attempt) -> Iterator[PushRaises]:
+def error_with_fallback(context: CheckContext, attempt: Attempt) -> Iterator[PushRaises]:
     """Yield an error of each kind for which there is a fallback."""
     yield PushRaises(ValueError("no"))
-    if bench.implementation.profile is EXTERNAL_QUEUE:
-        yield from transient_error(bench, attempt)
+    if context.implementation.profile is EXTERNAL_QUEUE:
+        yield from transient_error(context, attempt)
 
 
 @check("scheduler.enqueue.fallback-once", fault=[error_with_fallback])
@@ -106,8 +106,8 @@ def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remainin
 
 
 @check("scheduler.enqueue.failed-not-seen", fault=[permanent_error])
-def what_failed_can_be_enqueued_again(bench, open_scheduler, faulty_queues, fresh, tolerated, about, rule, fault):
-    if not bench.offers("configurable", "persistent"):
+def what_failed_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, tolerated, about, rule, fault):
+    if not context.offers("configurable", "persistent"):
         raise NotApplicable("its disk queue is none of the settings")  # scheduler.fault.keeps lets what it uses fail
     scheduler = open_scheduler("job", **faulty_queues)
     with tolerated() as failed, fault:
@@ -118,13 +118,13 @@ def what_failed_can_be_enqueued_again(bench, open_scheduler, faulty_queues, fres
         assert accepted, "a true result: nothing was stored before"
 
 
-def failing_disk(bench: Bench, _attempt: Attempt) -> Iterator[disk.DiskFault]:
+def failing_disk(context: CheckContext, _attempt: Attempt) -> Iterator[disk.DiskFault]:
     """Yield a disk that takes nothing more, and one on which no more files can be opened."""
-    if not bench.offers("configurable", "persistent") or not disk.AVAILABLE or not bench.isolated:
+    if not context.offers("configurable", "persistent") or not disk.AVAILABLE or not context.isolated:
         raise NotApplicable("its disk queue is none of the settings")
-    yield disk.SizeLimit(bench.driver.directory, 0)
-    bench.restart()
-    yield disk.NoDescriptors(bench.driver.directory)
+    yield disk.SizeLimit(context.driver.directory, 0)
+    context.restart()
+    yield disk.NoDescriptors(context.driver.directory)
 
 
 @check("scheduler.enqueue.failed-not-seen", name="enqueue.failing-disk", fault=[failing_disk])

@@ -5,11 +5,10 @@ import random
 import threading
 from collections.abc import Iterator
 
-from queue_conformance.engine.bench import Bench
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import NotCovered
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments.component import files_in
 from queue_conformance.environments.runs import Records, contents_below
 
@@ -50,16 +49,16 @@ def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, ma
 # --- Files that cannot be read ---------------------------------------------------------------------------------------
 
 
-def damages(bench: Bench, _attempt: Attempt) -> Iterator[int | bytes]:
+def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
     """Yield how many bytes are cut off the end of the files, and what they are overwritten with."""
-    run = bench.open()
+    run = context.open()
     run.do(f"spider.state.update({SAVED!r})")
     run.finish()
-    size = max(map(len, files_in(bench.driver.job()).values()), default=0)
+    size = max(map(len, files_in(context.driver.job()).values()), default=0)
     if not size:
         raise NotCovered("no file was found in the job directory")
     numbers = range(1, size + 1)
-    drawn = random.Random(bench.seed)
+    drawn = random.Random(context.seed)
     yield from numbers if size <= PLACES else sorted({1, 2, size - 1, size, *drawn.sample(numbers, PLACES - 4)})
     yield from (drawn.randbytes(100), b"", bytes(100), b"no state at all\n")
 

@@ -1,0 +1,141 @@
+"""The entrance for programs: ``examine(MyQueue)`` returns a report."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.baseline import BaselineError
+from queue_conformance.baseline.gate import Gate
+from queue_conformance.discovery.loading import path_of
+from queue_conformance.engine.registry import Check
+from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.runs import Run
+from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, switch
+from queue_conformance.reports import Report
+from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
+from queue_conformance.suggestion import did_you_mean
+from queue_conformance.targets import describe
+
+
+def examine(
+    *classes: type[Any] | str,
+    settings: Mapping[str, Any] | Iterable[str] = (),
+    claims: Mapping[str, Any] | Iterable[str] = (),
+    server: str = "",
+    open_queue: Callable[..., Any] | None = None,
+    prepare_spider: Callable[[Any], object] | None = None,
+    kind: str = "",
+    profile: str = "",
+    level: str = "MUST",
+    rules: str | Iterable[str] = (),
+    name: str = "",
+    baseline: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    examples: int = 100,
+    time_limit: float = 10.0,
+    in_process: bool = False,
+) -> Report:
+    """Test classes, as ``pytest --queue-class=...`` does: the same rules, verdicts and report.
+
+    Every check runs in a process of its own, so this one is safe from what the classes do, and leaves nothing behind. Nothing
+    is read from pyproject.toml.
+
+    Args:
+        classes: what to test, in this order: classes, or their dotted paths.
+        settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
+        claims: what the classes promise, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
+        server: the server behind them, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
+        open_queue: builds one, where the constructor is not the one that Scrapy calls: a function of ``crawler`` and ``key``,
+            or of those that it needs; see the hook ``pytest_open_queue``.
+        prepare_spider: a function of ``spider`` that gives it what the classes look for in it; see the hook
+            ``pytest_prepare_spider``.
+        kind: what the classes are, such as ``downstream-queue``, if that cannot be told from them.
+        profile: the contract that they are held to, if not the usual one of their kind.
+        level: the level whose failed rules make the report a failure: ``MUST`` or ``SHOULD``.
+        rules: run only the checks of these rules: ids, patterns such as ``queue.pop.*``, or names of checks. The report
+            says of the others that they were not covered.
+        name: what the report calls the class, if there is only one; otherwise its dotted path.
+        baseline: the file of the rules that are known to fail, as for ``--conformance-baseline``.
+        seed: seeds everything that is drawn.
+        examples: programs and requests to draw.
+        time_limit: seconds that one operation may take.
+        in_process: run here, unprotected against hangs and exits, for debuggers.
+
+    Returns:
+        What came of it: ``report.failed``, ``str(report)``, ``report.write("report.jsonl")``.
+
+    Raises:
+        UsageError: if an argument makes no sense; the message is one line that says what to write.
+        LoadError: if a class cannot be tested; the message is one line.
+    """
+    numbers = {"seed": seed, "examples": examples, "time_limit": time_limit}
+    said = {"settings": settings, "claims": claims, "server": server, "level": level, "kind": kind, "profile": profile}
+    targets = [(_target(cls, name, said), cls if isinstance(cls, type) else None) for cls in classes]
+    names = [target.name for target, _ in targets]
+    if not names:
+        raise UsageError("name a class to test: examine(MyQueue)")
+    if len(set(names)) < len(names):
+        raise UsageError(f"each class must have a name of its own, not {', '.join(names)}: test them one by one")
+    if open_queue is not None and not callable(open_queue):
+        raise UsageError(f"open_queue: write a function that builds a queue, not {open_queue!r}")
+    if prepare_spider is not None and not callable(prepare_spider):
+        raise UsageError(f"prepare_spider: write a function of spider, not {prepare_spider!r}")
+    options = Options(
+        targets=tuple(target for target, _ in targets),
+        in_process=switch(in_process, "in_process"),
+        baseline=None if baseline is None else Path(baseline),
+        **{name: converted(_NUMBERS[name], value, name) for name, value in numbers.items()},
+    )
+    patterns = [rules] if isinstance(rules, str) else list(rules)
+    try:
+        gate = Gate(options, Path.cwd())
+    except BaselineError as error:
+        raise UsageError(f"baseline: {error}") from error
+    scratch = Scratch()
+    run = Run(options, scratch.path, hosting=True)
+    try:
+        for target, cls in targets:
+            how = {
+                "cls": cls,
+                "factory": open_queue,
+                "prepare": prepare_spider,
+                "may_decline": False,
+                "known": gate.programs(target.name),
+            }
+            run.examine(target, lambda found: _chosen(patterns, found), **how)
+        return gate.attributed(run.report(), run.coverage)
+    finally:
+        run.close()
+        scratch.remove()
+
+
+_NUMBERS = {
+    option.dest.removeprefix("conformance_"): option
+    for option in OPTIONS
+    if option.name in ("conformance-seed", "conformance-examples", "conformance-time-limit")
+}
+
+
+def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
+    if not isinstance(cls, type | str):
+        raise UsageError(f"name classes, or their dotted paths, not {cls!r}")
+    path = path_of(cls) if isinstance(cls, type) else cls
+    return describe(name or path, "", path, said, Common())
+
+
+def _chosen(patterns: Sequence[str], implementation_run: ImplementationRun | Hosted) -> Sequence[Check]:
+    """Return the checks of a run that some patterns select, or all if there are none."""
+    kind, asked = implementation_run.discover.kind, implementation_run.discover.rules()
+    known = {*asked, *(name for check in all_checks_of(kind) for name in (check.name, *check.rules))}
+    for pattern in map(str, patterns):
+        if not fnmatch.filter(known, pattern):
+            what = kind.replace("-", " ")
+            raise UsageError(f"rules: a {what} has none that is called {pattern!r}{did_you_mean(pattern, known)}")
+    if not patterns:
+        return implementation_run.checks
+    return [c for c in implementation_run.checks if any(fnmatch.filter((c.name, *c.rules), pattern) for pattern in patterns)]

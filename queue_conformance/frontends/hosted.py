@@ -1,0 +1,87 @@
+"""The run of a class that is imported in a process of its own, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.registry import Check
+from queue_conformance.host import Host, HostEnded
+from queue_conformance.isolation import SILENCE, IsolatedError, Watchdog
+from queue_conformance.running.execution import blocked, internal_error
+from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
+
+
+class Hosted:
+    """The checks of one implementation, run in a process of its own one at a time; as :class:`Examination` otherwise.
+
+    Args:
+        path: the dotted path of the class.
+        begin: discovers it; called there.
+        time_limit: seconds that one operation may take.
+        watch: called from time to time with what a running check says of itself, or ``None``.
+
+    Attributes:
+        discovery: what is known of the implementation.
+        rules: the rules that its checks may speak of, by id.
+        checks: the checks to run, in order.
+        ended: how its process ended, if that was not asked to, in one line.
+
+    Raises:
+        LoadError: if there is nothing to test; the message is one line.
+    """
+
+    def __init__(
+        self, path: str, begin: Callable[[], ImplementationRun], time_limit: float, watch: Callable[[Watchdog], None] | None
+    ) -> None:
+        self._path = path
+        self._watch = watch
+        self.ended = ""
+        implementation_run: ImplementationRun | None = None
+
+        def work(name: str | None) -> Any:
+            nonlocal implementation_run
+            if implementation_run is None or name is None:
+                implementation_run = begin()
+                return implementation_run.discover, implementation_run.rules, [check.name for check in implementation_run.checks]
+            return implementation_run.run(next(check for check in implementation_run.checks if check.name == name))
+
+        self._host = Host(work, LoadError, 2 * SILENCE + 6 * time_limit)
+        try:
+            self.discover, self.rules, names = self._host.ask(None, watch)
+        except HostEnded as ended:
+            raise LoadError(self._told(ended)) from None
+        except BaseException:
+            self._host.close()
+            raise
+        known = {check.name: check for check in all_checks_of(self.discover.kind)}
+        self.checks: list[Check] = [known[name] for name in names]
+        self._results: dict[str, CheckResult] = {}
+
+    def run(self, check: Check) -> CheckResult:
+        """Run a check; once."""
+        if check.name not in self._results:
+            self._results[check.name] = self._run(check)
+            if len(self._results) == len(self.checks):
+                self.close()
+        return self._results[check.name]
+
+    def _run(self, check: Check) -> CheckResult:
+        try:
+            if not self.ended:
+                result: CheckResult = self._host.ask(check.name, self._watch)
+                return result
+        except HostEnded as ended:
+            self.ended = self._told(ended)
+        except IsolatedError as error:
+            return internal_error(check, self.rules, str(error).strip().splitlines()[-1], str(error))
+        return CheckResult(check.name, tuple(blocked(name, check, [self.ended]) for name in check.rules if name in self.rules))
+
+    def _told(self, ended: HostEnded) -> str:
+        return f"{self._path}, once imported, {ended} while nothing was done with it; does its module start a thread or a timer?"
+
+    def close(self) -> None:
+        """End the process."""
+        self._host.close()

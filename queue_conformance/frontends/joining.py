@@ -1,0 +1,107 @@
+"""How suites in the author's own tests join a run: each is discovered when its first test comes, and told once what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.frontends.runs import Run
+from queue_conformance.isolation import IsolatedError
+from queue_conformance.options import Target, UsageError
+from queue_conformance.running.implementation_run import ImplementationRun
+from queue_conformance.secrets import Secrets
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteTarget:
+    """One implementation that a suite describes.
+
+    Attributes:
+        target: the implementation; its name is the node id of the suite.
+        cls: its class.
+        opener: the author's function that builds it, or ``None``.
+        prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
+    """
+
+    target: Target
+    cls: type[Any]
+    factory: Callable[..., Any] | None
+    prepare: Callable[[Any], object] | None = None
+
+
+class Suites:
+    """The suites of one process.
+
+    Args:
+        begin: discovers an implementation.
+        run: gets one line per suite whose implementation cannot be tested.
+    """
+
+    def __init__(self, begin: Callable[[SuiteTarget], ImplementationRun], run: Run) -> None:
+        self._begin = begin
+        self._run = run
+        self._begun: dict[str, tuple[SuiteTarget, ImplementationRun] | None] = {}
+        self._refused: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the node ids of the suites, in the order in which they were collected."""
+        return iter(self._begun)
+
+    def expect(self, name: str) -> None:
+        """Take notice of a suite that was collected."""
+        self._begun.setdefault(name, None)
+
+    def run_of(self, name: str, describe: Callable[[], SuiteTarget]) -> ImplementationRun:
+        """Return the run of a suite; the first call discovers the class.
+
+        Args:
+            name: the node id of the suite.
+            describe: describes the implementation as the current test sees it.
+
+        Raises:
+            pytest.fail.Exception: if it cannot be tested.
+            pytest.skip.Exception: if this was told before: one mistake is told once.
+        """
+        __tracebackhide__ = True
+        if name in self._refused:
+            pytest.skip(f"not tested: {self._refused[name]}")
+        try:
+            described = describe()
+            known, implementation_run = self._begun[name] = self._begun[name] or (described, self._begin(described))
+            if difference := _difference(known, described):
+                raise UsageError(difference)
+        except IsolatedError as error:
+            line = self._refused[name] = self._run.blunder(name, error)
+            raise pytest.fail.Exception(line, pytrace=False) from None
+        except (LoadError, UsageError) as error:
+            line = self._refused[name] = str(error)
+            self._run.errors.append(f"{name}: {line}")
+            raise pytest.fail.Exception(line, pytrace=False) from None  # the line says it all
+        except (Exception, pytest.fail.Exception):
+            self._refused[name] = "its fixtures failed before, as the first of its tests shows"
+            raise
+        if described.factory is not None:
+            implementation_run.open_by(described.factory)  # what the other one uses may have ended with its test
+        if described.prepare is not None:
+            implementation_run.prepare_by(described.prepare)
+        return implementation_run
+
+
+def _difference(known: SuiteTarget, described: SuiteTarget) -> str:
+    """Tell what a suite says otherwise than it did for its first test, or return ``""``."""
+    for name in ("path", "settings", "claims", "server", "level"):
+        first, now = getattr(known.target, name), getattr(described.target, name)
+        if first != now:
+            if name == "settings":
+                first, now = (Secrets(first, now).settings(one) for one in (first, now))
+            return f"the suite describes another implementation for each test: {name} {first!r}, then {now!r}; {_FIXED}"
+    if known.cls is not described.cls:
+        return f"the suite makes another class {described.target.path} for each test; {_FIXED}"
+    return ""
+
+
+_FIXED = 'give the fixture that makes it scope="class", or write one suite for each'

@@ -1,0 +1,115 @@
+"""What pytest prints, without secrets."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from _pytest._code.code import TerminalRepr
+from _pytest._io import TerminalWriter
+
+from queue_conformance.replay import REPLAY, last
+from queue_conformance.reports import ImplementationReport, Report, failure
+from queue_conformance.reports.placement import Shown
+from queue_conformance.secrets import Secrets
+from queue_conformance.verdicts import RuleVerdict
+
+_COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bold"}
+"""How texts are shown, by their labels."""
+
+
+class Failure(TerminalRepr):
+    """What pytest shows of a check that failed.
+
+    Args:
+        shown: that.
+
+    Attributes:
+        reprcrash: where pytest's summary looks for the cause.
+    """
+
+    def __init__(self, shown: Shown) -> None:
+        self._text = shown.text
+        self.reprcrash = SimpleNamespace(message=shown.cause)
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write it in colours."""
+        write(tw, self._text)
+
+
+def write(tw: TerminalWriter, text: str) -> None:
+    """Write a failure in colours."""
+    for line in text.split("\n"):
+        label = line.split()[0] if line.startswith("  ") and line[2:3].strip() else ""
+        markup = _COLOURS.get(label) or ("bold" if line and line[0] != " " else "")
+        tw.line(line, **({markup: True} if markup else {}))
+
+
+def drawn(
+    found: ImplementationReport, verdict: RuleVerdict, *, report: Report, kept: Path | None, width: int, verbosity: int
+) -> str:
+    """Return a failed rule as a terminal shows it.
+
+    Args:
+        found: the implementation.
+        verdict: the verdict on the rule.
+        report: what came of the run.
+        kept: where that is kept in pytest's cache, or ``None``.
+        width: columns of the terminal.
+        verbosity: that of pytest.
+    """
+    assert verdict.violation is not None
+    if verbosity > 0:
+        return failure.render(verdict.rule, verdict.violation, width, script=verbosity > 1)
+    command = _command(report, found.name, verdict.rule.id, kept) if kept else "pytest -vv shows it"
+    return failure.brief(verdict.rule, verdict.violation, width, command)
+
+
+def _command(report: Report, name: str, rule: str, kept: Path) -> str:
+    """Return the command that prints the script of a failed rule."""
+    words = [REPLAY]
+    if (near := last()) is None or not near.samefile(kept):
+        words.append(shlex.quote(str(kept)))
+    words.append(rule)
+    if sum(v.rule.id == rule and v.violation is not None for found in report.implementations for v in found.verdicts) > 1:
+        words.append(f"--implementation={shlex.quote(name)}")
+    return " ".join([*words, "--print"])
+
+
+class WithoutSecrets:
+    """The stream to which pytest writes: summaries, warnings, errors of its own, and what other tests failed with.
+
+    Args:
+        stream: where it goes.
+        secrets: returns the secrets that are known so far.
+    """
+
+    def __init__(self, stream: Any, secrets: Callable[[], Secrets]) -> None:
+        self._stream = stream
+        self._secrets = secrets
+
+    def write(self, text: str) -> int:
+        """Write a text without secrets."""
+        self._stream.write(self._secrets().values(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def told(shown: Any, hide: Callable[[str], str]) -> Any:
+    """Return what pytest shows of a failure; its text, if there are secrets in it.
+
+    Args:
+        shown: as a report of pytest has it.
+        hide: returns a text without secrets.
+    """
+    if shown is None:
+        return None
+    if isinstance(shown, tuple):  # of what was skipped: file, line, reason
+        return tuple(hide(one) if isinstance(one, str) else one for one in shown)
+    text = str(shown)
+    return shown if hide(text) == text else hide(text)

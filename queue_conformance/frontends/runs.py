@@ -1,0 +1,251 @@
+"""From a target to a report: what every entrance does, each in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine import process
+from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.registry import Check
+from queue_conformance.engine.sequences import Commands
+from queue_conformance.faults.leftovers import Keys, keys_of, note_on
+from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.isolation import IsolatedError, Watchdog
+from queue_conformance.options import Options, Target
+from queue_conformance.reports import Origin, Report, report_on
+from queue_conformance.running.discovery import Discovery, discover
+from queue_conformance.running.execution import RunConfig
+from queue_conformance.running.implementation_run import ImplementationRun
+from queue_conformance.running.surroundings import trouble, unsupported
+from queue_conformance.secrets import Secrets
+from queue_conformance.specification import Level
+from queue_conformance.specification.applicability import installed_releases
+
+_Shared = tuple[dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys]]
+
+
+class Run:
+    """The run of some implementations, and what came of it.
+
+    Args:
+        options: what is asked for.
+        directory: where scratch directories are made.
+        hosting: whether classes that are named by their paths are imported in processes of their own, and not here.
+
+    Attributes:
+        targets: what is tested, by name, in the order of the report.
+        errors: one line per implementation that cannot be tested.
+        mistakes: one line for each time that the kit itself failed, with the traceback.
+        watch: called from time to time with what a running check says of itself, or ``None``.
+    """
+
+    def __init__(self, options: Options, directory: Path, *, hosting: bool = False) -> None:
+        self._hosting = hosting
+        self._hosted: list[Hosted] = []
+        self.targets: dict[str, Target] = {target.name: target for target in options.targets}
+        self.errors: list[str] = []
+        self.internal_errors: dict[str, str] = {}
+        self.watch: Callable[[Watchdog], None] | None = None
+        self._discoveries: dict[str, Discovery] = {}
+        self._planned: dict[str, frozenset[str]] = {}
+        self._keys: dict[str, Keys] = {}
+        self._releases = installed_releases()
+        self._results: dict[str, list[CheckResult]] = {}
+        self._options = options
+        self._directory = directory
+        self._origin = Origin(options.seed, options.examples, self._releases)
+        self._settings: dict[str, Mapping[str, str]] = {target.name: target.settings for target in options.targets}
+        self._secrets = 0, Secrets()
+
+    def begin(
+        self,
+        target: Target,
+        cls: type[Any] | None = None,
+        factory: Callable[..., Any] | None = None,
+        *,
+        prepare: Callable[[Any], object] | None = None,
+        may_decline: bool = True,
+        known: Sequence[Commands] = (),
+    ) -> ImplementationRun | Hosted:
+        """Discovery an implementation.
+
+        Args:
+            target: the implementation.
+            cls: its class, or ``None`` to import it.
+            opener: the author's function that builds it, or ``None``.
+            prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
+            may_decline: whether the function that builds it may leave the class to the kit.
+            known: programs that failed before.
+
+        Returns:
+            Its checks.
+
+        Raises:
+            LoadError: if there is nothing to test; the message is one line.
+        """
+        config = RunConfig(
+            self._directory,
+            seed=self._options.seed,
+            examples=self._options.examples,
+            time_limit=self._options.time_limit,
+            in_process=self._options.in_process,
+            known=known,
+            server=target.server,
+            factory=factory,
+            prepare=prepare,
+            may_decline=may_decline,
+            watch=self.watch,
+        )
+        self._look_at(target.server)
+        self._settings[target.name] = target.settings
+
+        def run_here() -> ImplementationRun:
+            try:
+                found = discover(target.path, target.settings, target.claims, config, target.option, cls)
+            except OSError as error:  # the kit could not even begin
+                line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
+                raise LoadError(line) from None
+            return ImplementationRun(found, config, self._releases, cls)
+
+        implementation_run: ImplementationRun | Hosted
+        try:
+            if self._hosting and cls is None and process.AVAILABLE and not self._options.in_process:
+                implementation_run = Hosted(target.path, run_here, self._options.time_limit, self.watch)
+                self._hosted.append(implementation_run)
+            else:
+                implementation_run = run_here()
+        except LoadError as error:
+            raise LoadError(self.secrets.text(str(error))) from None
+        except IsolatedError as error:
+            said = self.secrets.text(str(error))
+            if line := trouble(self._directory, said.strip().splitlines()[-1], target.server):
+                raise LoadError(line) from None
+            raise IsolatedError(said) from None
+        found = implementation_run.discover
+        if line := _trouble_of(found, self._directory):
+            raise LoadError(self.secrets.text(line))
+        self._look_at(found.server)
+        self.targets[target.name] = target
+        self._discoveries[target.name] = found
+        self._planned[target.name] = frozenset(check.name for check in implementation_run.checks)
+        for result in found.smoke:
+            self._look_for_mistake(target.name, result)
+        return implementation_run
+
+    def _look_at(self, server: str) -> None:
+        """Remember what a running server holds before anything is done to it."""
+        if server not in self._keys and (keys := keys_of(server)) is not None:
+            self._keys[server] = keys
+
+    def examine(
+        self, target: Target, choose: Callable[[ImplementationRun | Hosted], Iterable[Check]] | None = None, **how: Any
+    ) -> None:
+        """Test an implementation here and now.
+
+        Args:
+            target: the implementation.
+            choose: returns the checks to run, of those that there are; without it, all are run.
+            how: as for :meth:`begin`.
+
+        Raises:
+            LoadError: if there is nothing to test; the message is one line.
+        """
+        try:
+            implementation_run = self.begin(target, **how)
+        except IsolatedError as error:
+            self.blunder(target.name, error)
+            return
+        for check in implementation_run.checks if choose is None else choose(implementation_run):
+            self.add(target.name, implementation_run.run(check))
+
+    def add(self, name: str, result: CheckResult) -> None:
+        """Add what came of a check of the implementation of that name."""
+        self._results.setdefault(name, []).append(result)
+        self._look_for_mistake(name, result)
+
+    def _look_for_mistake(self, name: str, result: CheckResult) -> None:
+        if (
+            result.fault
+            and (line := result.fault if result.fault.startswith(name) else f"{name}: {result.fault}") not in self.errors
+        ):
+            self.errors.append(line)
+        if result.internal_error:
+            self._note_internal_error(name, f"in the check {result.check}: {result.internal_error}", result.traceback)
+
+    def blunder(self, name: str, error: IsolatedError) -> str:
+        """Note that the kit failed before it came to checks of the implementation of that name, and return the line."""
+        last = str(error).strip().splitlines()[-1]
+        return self._note_internal_error(name, f"before any check: {last}", str(error))
+
+    def _note_internal_error(self, name: str, what: str, traceback: str) -> str:
+        if line := unsupported(traceback):
+            self.errors += [line] if line not in self.errors else []
+            return line
+        hidden = self.secrets.text
+        line = hidden(f"{name}: the kit itself failed {what}; report it, with the traceback that pytest -vv shows")
+        self.internal_errors[line] = hidden(traceback)
+        return line
+
+    def close(self) -> None:
+        """End the processes in which classes were imported."""
+        for implementation_run in self._hosted:
+            implementation_run.close()
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets in the settings of all implementations so far."""
+        number, secrets = self._secrets
+        if number != len(self._settings):
+            secrets = Secrets(*self._settings.values(), said="\n".join(self._settings))
+            self._secrets = len(self._settings), secrets
+        return secrets
+
+    @property
+    def coverage(self) -> dict[str, bool]:
+        """The implementations of which checks were run, by name; whether all of them were."""
+        return {name: self._planned[name] <= {result.check for result in results} for name, results in self._results.items()}
+
+    def share(self) -> _Shared:
+        """Return what a worker of a distributed run has found out, besides results, for :meth:`merge`."""
+        return self.targets, self._discoveries, self._planned, self.errors, self.internal_errors, self._keys
+
+    def merge(self, shared: _Shared) -> None:
+        """Take what a worker has found out."""
+        targets, discoveries, planned, errors, internal_errors, keys = shared
+        self.internal_errors |= internal_errors
+        for server, before in keys.items():  # what another worker began with may be what this one left
+            self._keys[server] = self._keys.get(server, before) & before
+        self.targets |= targets
+        self._settings |= {name: target.settings for name, target in targets.items()}
+        self._discoveries |= discoveries
+        self._planned |= planned
+        self.errors += [error for error in errors if error not in self.errors]
+
+    def report(self, order: Iterable[str] | None = None) -> Report:
+        """Return what came of it so far.
+
+        Args:
+            order: the names of the implementations as they come in the report, if not as they were begun.
+        """
+        found = [
+            report_on(self._discoveries[name], self._results.get(name, []), self._releases, name, Level(self.targets[name].level))
+            for name in (self.targets if order is None else order)
+            if name in self._discoveries
+        ]
+        left = {server: self.secrets.text(note_on(server, before)) for server, before in self._keys.items()}
+        notes = ((one, left.get(one.server, "")) for one in found)
+        found = [replace(one, notes=(*one.notes, note)) if note else one for one, note in notes]
+        errors = [*self.errors, *(one.ended for one in self._hosted if one.ended)]
+        return Report(
+            tuple(found), tuple(map(self.secrets.text, errors)), self._origin, internal_errors=tuple(sorted(self.internal_errors))
+        )
+
+
+def _trouble_of(found: Discovery, directory: Path) -> str:
+    """Return what is wrong around a class that failed before its checks, or ``""``."""
+    violations = [one.violation for result in found.smoke for one in result.failed if one.violation]
+    return trouble(directory, "\n".join(one.evidence for one in violations), found.server) if violations else ""

@@ -1,0 +1,399 @@
+"""The hooks of a run: classes become nodes, checks become items, results become a report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queue_conformance import options
+from queue_conformance.baseline import BaselineError
+from queue_conformance.baseline.gate import Gate
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
+from queue_conformance.frontends.joining import Suites, SuiteTarget
+from queue_conformance.frontends.printing import Failure, WithoutSecrets, drawn, told, write
+from queue_conformance.frontends.progress import DistributedProgress, Progress, display_of
+from queue_conformance.frontends.runs import Run
+from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.isolation import IsolatedError
+from queue_conformance.options import Options, Target
+from queue_conformance.replay import LAST
+from queue_conformance.reports import Report, files, markdown, terminal
+from queue_conformance.reports.placement import place, urgent
+from queue_conformance.running.implementation_run import ImplementationRun
+from queue_conformance.suggestion import did_you_mean
+
+AGAIN = "failed again"
+"""What pytest's last line calls checks that saw only what others show."""
+
+INCONCLUSIVE = 16
+"""The exit status of a run after which nothing is known of some implementation."""
+
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""What pytest returns after a run that came to its end."""
+
+_CACHE = "queue-conformance/failing-programs"
+_RESULT = "queue_conformance"
+"""The attribute of pytest's report on a check that holds what came of it."""
+
+_SAID = 2000
+"""Characters that are shown at most of what an implementation printed during a check."""
+
+_NAME = "queue-conformance-session"
+"""The name of the plugin with the hooks of a run."""
+
+
+def start(config: pytest.Config) -> None:
+    """Begin the run that an option asks for.
+
+    Raises:
+        pytest.UsageError: if an option is wrong.
+    """
+    try:
+        session_of(config)
+    except options.UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []  # with no other argument, only the kit runs
+    here = str(config.invocation_params.dir)
+    if here not in sys.path:
+        sys.path.append(here)  # the author's package need not be installed
+
+
+def session_of(config: pytest.Config) -> Session:
+    """Return the hooks of the run; the first call reads the options and registers them.
+
+    Raises:
+        UsageError: if an option is wrong.
+    """
+    found: Session | None = config.pluginmanager.get_plugin(_NAME)
+    if found is None:
+        asked = options.read(config)
+        try:
+            gate = Gate(asked, config.invocation_params.dir)
+        except BaselineError as error:
+            raise options.UsageError(str(error)) from error
+        found = Session(config, asked, gate)
+        config.pluginmanager.register(found, _NAME)
+    return found
+
+
+class Session:
+    """The hooks of one process: the only one, a worker of a distributed run, or its controller.
+
+    A worker tests, and sends discovers and results to the controller; a controller only reports.
+
+    Attributes:
+        options: what is asked for.
+        gate: what fails the run.
+        suites: the suites in the author's own tests.
+    """
+
+    def __init__(self, config: pytest.Config, asked: Options, gate: Gate) -> None:
+        self.config = config
+        self.options = asked
+        self.gate = gate
+        self.is_worker = hasattr(config, "workerinput")
+        self.is_controller = not self.is_worker and config.getoption("dist", "no") != "no"
+        self._elsewhere: dict[str, str] = {}
+        self._kept: Path | None = None
+        self._untold = ""
+        self._changes: list[str] = []
+        self._scratch = Scratch()
+        self._run = Run(asked, self._scratch.path, hosting=True)
+        self.suites = Suites(self._join, self._run)
+        self._progress: Progress | None = None
+
+    def pytest_sessionstart(self) -> None:
+        """Show progress, now that there is something to show it on."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter._tw._file = WithoutSecrets(reporter._tw._file, lambda: self._run.secrets)
+        display = display_of(self.config)
+        if display is not None and not self.is_worker:
+            names = [target.name for target in self.options.targets]
+            self._progress = DistributedProgress(display, names) if self.is_controller else Progress(display)
+            self.config.pluginmanager.register(self._progress, "queue-conformance-progress")
+            self._run.watch = self._progress.watch
+
+    # --- Collection --------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Discovery the classes and add the items of their checks, before anything is deselected."""
+        if self.is_controller:
+            return
+        for target in self.options.targets:
+            where = f"--{target.option}" if target.name == target.path else target.name
+            try:
+                items += self._collect(session, target)
+            except LoadError as error:
+                self._run.errors.append(f"{where}: {error}")
+            except IsolatedError as error:
+                self._run.blunder(where, error)
+
+    def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
+        hooks = {"factory": self._hook("pytest_open_queue"), "prepare": self._hook("pytest_prepare_spider")}
+        implementation_run = self._begin(target, **hooks)
+        node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
+        how = {"implementation_run": implementation_run, "fails": self.fails(target.name)}
+        items: list[pytest.Item] = [CheckItem.from_parent(node, check=check, **how) for check in implementation_run.checks]
+        collected = pytest.CollectReport(node.nodeid, "passed", None, [*items])
+        session.config.hook.pytest_collectreport(report=collected)  # so that pytest counts them
+        return items
+
+    def _begin(self, target: Target, **how: Any) -> ImplementationRun | Hosted:
+        with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
+            implementation_run = self._run.begin(target, known=self._known_programs(target.name), **how)
+        self.gate.hold(target.name, implementation_run.discover.rules())
+        return implementation_run
+
+    def _known_programs(self, name: str) -> list[Commands]:
+        """Return the programs that an implementation failed before."""
+        cached = [tuple(Command(*operation) for operation in program) for program in self._cached().get(name, [])]
+        return list(dict.fromkeys([*self.gate.programs(name), *cached]))
+
+    def _hook(self, name: str) -> Callable[..., Any] | None:
+        """Return the function of the author's conftest.py that implements a hook, if there is one."""
+        implementations = getattr(self.config.hook, name).get_hookimpls()
+        return implementations[-1].function if implementations else None
+
+    # --- Suites in the author's own tests ----------------------------------------------------------------------------
+
+    def expect_suite(self, name: str) -> None:
+        """Take notice of a suite that is being collected; it is tested when its first test runs."""
+        if self._progress is None:  # this may be what began the session
+            self.pytest_sessionstart()
+        self.suites.expect(name)
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Let ``-k`` find the tests of a suite by the rules that they test."""
+        check = check_of(item)
+        if check is not None:
+            item.extra_keyword_matches.update(check.rules)
+
+    def _join(self, described: SuiteTarget) -> ImplementationRun:
+        self.gate.know(described.target)
+        own = described.factory is not None
+        factory = described.factory if own else self._hook("pytest_open_queue")
+        prepare = described.prepare or self._hook("pytest_prepare_spider")
+        implementation_run = self._begin(
+            described.target, cls=described.cls, factory=factory, prepare=prepare, may_decline=not own
+        )
+        assert isinstance(implementation_run, ImplementationRun)  # it has a class
+        return implementation_run
+
+    def fails(self, name: str) -> Callable[[Violation], bool]:
+        """Return a function that tells whether the run fails by a violation, of the implementation of that name."""
+        return partial(self.gate.fails, name)
+
+    # --- Results -----------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Attach what came of a check to pytest's report on it."""
+        report = yield
+        if check_of(item) is not None:
+            hide = self._run.secrets.text
+            report.sections = [(title, _shortened(hide(text))) for title, text in report.sections]
+            report.longrepr = told(report.longrepr, hide)
+        if call.when == "call" and RESULT in item.stash:
+            name, result = item.stash[RESULT]
+            setattr(report, _RESULT, pack((name, result)))
+            known = {violation.rule: self.gate.why_known(name, violation) for violation in result.violations}
+            report.queue_conformance_failed = bool(known)
+            if (
+                known and all(known.values()) and not result.internal_error and not result.fault
+            ):  # as pytest itself reports an expected failure
+                report.outcome = "skipped"
+                report.wasxfail = "; ".join(f"{rule}: {reason}" for rule, reason in known.items())
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect what came of a check, wherever it ran."""
+        if text := getattr(report, _RESULT, None):
+            self._run.add(*unpack(text))
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """Show a check whose failed rules are known, or do not fail the run, in a category of its own."""
+        if report.when != "call" or report.failed or not getattr(report, "queue_conformance_failed", False):
+            return None
+        if report.skipped:
+            return "known", "k", ("KNOWN", {"yellow": True})
+        return "tolerated", "t", ("FAILED", {"yellow": True})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker found out about the classes."""
+        if text := getattr(node, "workeroutput", {}).get("queue_conformance"):
+            found, suites = unpack(text)
+            self._run.merge(found)
+            for name in suites:
+                self.suites.expect(name)
+            for target in self._run.targets.values():
+                self.gate.know(target)
+
+    # --- The end -----------------------------------------------------------------------------------------------------
+
+    def report(self) -> Report:
+        """Return what came of the run, and what the baseline says about it."""
+        return self.gate.attributed(self._found(), self._run.coverage)
+
+    def _found(self) -> Report:
+        """Return what came of the run, in the order of the command line and of collection."""
+        return self._run.report([*(target.name for target in self.options.targets), *self.suites])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Remember failing programs, write the files, and set the exit status."""
+        if self.is_worker:
+            self.config.workeroutput["queue_conformance"] = pack((self._run.share(), list(self.suites)))  # type: ignore[attr-defined]
+        if self.is_worker or self.config.getoption("collectonly"):
+            return
+        if self.options.update_baseline:
+            self._update(exitstatus)
+        report = self.report()
+        self._remember(report)
+        self._keep(report)
+        for name in self.options.reports:
+            try:
+                files.write(report, self.config.invocation_params.dir / name)
+            except OSError as error:
+                self._run.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
+        self._summarize(report)
+        session.exitstatus = exit_status(self.report(), exitstatus)
+        self._show_each_once(report)
+
+    def _keep(self, report: Report) -> None:
+        """Keep the report in pytest's cache, for commands that name none; where nothing can be kept, pytest itself says so."""
+        if cache := getattr(self.config, "cache", None):
+            with suppress(OSError):
+                path = cache.mkdir(LAST.parent.name) / LAST.name
+                files.write(report, path)
+                self._kept = path
+
+    def _summarize(self, report: Report) -> None:
+        """Append the report to the summary of a step, where GitHub Actions asks for one."""
+        if name := os.environ.get("GITHUB_STEP_SUMMARY"):
+            try:
+                markdown.append(report, Path(name))
+            except OSError as error:
+                self._untold = f"cannot append the report to GITHUB_STEP_SUMMARY ({name}): {error.strerror}"
+
+    def _update(self, exitstatus: int) -> None:
+        """Bring the baseline up to date, unless the run was interrupted."""
+        if exitstatus not in _ENDED:
+            self._changes = ["the baseline was not updated, because the run did not end"]
+            return
+        if not self._run.targets:
+            self._changes = ["the baseline was not updated, because nothing was tested"]
+            return
+        try:
+            self._changes = self.gate.update(self._found(), self._run.coverage)
+        except BaselineError as error:
+            self._run.errors.append(str(error))
+
+    def _show_each_once(self, report: Report) -> None:
+        """Let pytest's list of failures show each failed rule once, now that the shortest counterexample is known."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            return
+        failed = reporter.stats.get("failed", [])
+        ours = [one for one in failed if hasattr(one, _RESULT)]
+        results = [unpack(getattr(one, _RESULT)) for one in ours]
+        order = urgent(report, results)
+        width, verbosity = self.config.get_terminal_writer().fullwidth, self.config.get_verbosity()
+        draw = partial(drawn, report=report, kept=self._kept, width=width, verbosity=verbosity)
+        shown, self._elsewhere = place(report, [results[number] for number in order], draw)
+        failed[:] = [one for one in failed if one not in ours]
+        for number, one in zip(order, shown, strict=True):
+            ours[number].longrepr = Failure(one)
+            again = one.again and verbosity <= 0
+            reporter.stats.setdefault(AGAIN if again else "failed", []).append(ours[number])
+
+    def _cached(self) -> dict[str, Any]:
+        """Return the programs that failed in earlier runs, by implementation."""
+        cache = getattr(self.config, "cache", None)
+        return dict(cache.get(_CACHE, {})) if cache else {}
+
+    def _remember(self, report: Report) -> None:
+        """Keep the programs that fail, so that the next run plays them first, and forget those that do not any more."""
+        known = self._cached()
+        remembered = dict(known)
+        for found in report.implementations:
+            failed_rules = [violation for v in found.verdicts if v.violation for violation in (v.violation, *v.violation.others)]
+            programs = [list(map(list, violation.program)) for violation in failed_rules if violation.program]
+            if not self._run.coverage.get(found.name):  # what was not played may still fail
+                programs += [program for program in known.get(found.name, []) if program not in programs]
+            remembered.pop(found.name, None)
+            if programs:
+                remembered[found.name] = programs
+        if remembered != known and getattr(self.config, "cache", None):
+            self.config.cache.set(_CACHE, remembered)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        """Print the report."""
+        report = self.report()
+        deselected = {item.name for item in terminalreporter.stats.get("deselected", []) if isinstance(item, CheckItem)}
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (chosen := self.config.getoption("keyword")) and deselected:
+            meant = did_you_mean(chosen, deselected, listed=0) or "; write part of a rule's id, such as queue.pop, or of a class"
+            terminalreporter.write_line(f"-k {chosen!r} matches no check{meant} (--co -q lists all)", yellow=True)
+            return
+        nothing = not report.implementations or self.config.getoption("collectonly")
+        if nothing and not report.errors and not report.internal_errors and not self._changes:
+            return
+        if self._elsewhere and self.config.getoption("tbstyle") != "no":
+            terminalreporter.section("tolerated")
+            for title, text in self._elsewhere.items():
+                terminalreporter.write_sep("_", title, yellow=True, bold=True)
+                write(terminalreporter._tw, text)
+        terminalreporter.section("queue conformance")
+        for line in terminal.render(report, terminalreporter._tw.fullwidth, self.config.get_verbosity()):
+            markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
+            terminalreporter.write_line(line.text, **markup)
+        if self.config.get_verbosity() > 1:
+            for title, traceback in self._run.internal_errors.items():
+                terminalreporter.section(title, sep="_")
+                terminalreporter.write_line(traceback)
+        if self._untold:
+            terminalreporter.write_line(f"WARNING: {self._untold}", yellow=True)
+        for text in self._changes:
+            terminalreporter.write_line(f"baseline: {text}")
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind."""
+        self._run.close()
+        self._scratch.remove()
+
+
+def exit_status(report: Report, of_pytest: int) -> int:
+    """Return the exit status of a run: that of pytest, unless the kit knows worse.
+
+    Args:
+        report: what came of the run.
+        of_pytest: what pytest would return.
+    """
+    if of_pytest not in _ENDED:
+        return of_pytest
+    if report.internal_errors:
+        return pytest.ExitCode.INTERNAL_ERROR
+    if report.errors:
+        return pytest.ExitCode.USAGE_ERROR
+    if report.failed or of_pytest == pytest.ExitCode.TESTS_FAILED:
+        return pytest.ExitCode.TESTS_FAILED
+    return INCONCLUSIVE if report.inconclusive else of_pytest
+
+
+def _shortened(text: str) -> str:
+    """Return the beginning of what was printed."""
+    return text if len(text) <= _SAID else f"{text[:_SAID]}\n... and {len(text) - _SAID} more characters, which -s shows\n"

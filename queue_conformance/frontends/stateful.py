@@ -1,0 +1,168 @@
+"""The same machines as ``RuleBasedStateMachine`` of Hypothesis, for authors to extend with rules of their own.
+
+from queue_conformance import state_machine
+
+class MyMachine(state_machine("my_package.MyQueue")):
+    @rule()
+    def rotate(self):
+        ...
+
+TestMyQueue = MyMachine.TestCase
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.database import ExampleDatabase
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import path_of
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.sequences import Command
+from queue_conformance.isolation import Watchdog
+from queue_conformance.options import Common, UsageError
+from queue_conformance.running.discovery import discover
+from queue_conformance.running.execution import RunConfig, served
+from queue_conformance.secrets import Secrets
+from queue_conformance.targets import describe
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """One queue, or several side by side, and their model; see :func:`state_machine`.
+
+    Attributes:
+        implementation: what is tested.
+    """
+
+    implementation: ClassVar[Implementation]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stack = contextlib.ExitStack()
+        directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        implementation, backend = self._stack.enter_context(served(self.implementation, directory))
+        self._runner = runner_of(CheckContext(implementation, directory, Watchdog(), backend=backend))
+        self._run = self._runner.begin()
+        self._failed = False
+
+    def perform(self, name: str, queue: int = 0, item: int = 0) -> None:
+        """Play one operation on the implementation and its model.
+
+        Args:
+            name: an operation, such as ``push``.
+            queue: the number of the queue.
+            item: the number of the item to push.
+
+        Raises:
+            RuleBroken: at a difference, attributed to the rule that fails.
+        """
+        self._guarded(lambda: self._run.step(Command(name, queue, item)))
+
+    def teardown(self) -> None:
+        """Compare everything that is left, and close."""
+        try:
+            if not self._failed:
+                self._guarded(self._run.finish)
+        finally:
+            self._stack.close()
+
+    def _guarded(self, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except RuleFailed as failure:
+            self._failed = True
+            told = self._runner.attribute(self._run, failure)
+            told.args = (Secrets(self.implementation.settings).text(str(told)),)
+            raise told from None
+
+
+def state_machine(
+    cls: type[Any] | str,
+    *,
+    claims: Mapping[str, Any] | Iterable[str] = (),
+    queue_settings: Mapping[str, Any] | Iterable[str] = (),
+    server: str = "",
+) -> type[QueueMachine]:
+    """Make the state machine of a class.
+
+    Args:
+        cls: the class, or its dotted path.
+        claims: what its author claims, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
+        queue_settings: what it is built with, as for ``--queue-setting``; by name, or as ``NAME=VALUE``.
+        server: the server that it stores in, as for ``--queue-server``; faults of the connection are then among the rules.
+
+    Returns:
+        A class to subclass; its ``TestCase`` can be collected by pytest.
+
+    Raises:
+        UsageError: if an argument makes no sense; the message is one line that says what to write.
+        LoadError: if there is nothing to test.
+    """
+    if not isinstance(cls, type | str):
+        raise UsageError(f"name a class, or its dotted path, not {cls!r}")
+    path, given = (path_of(cls), cls) if isinstance(cls, type) else (cls, None)
+    said = {"settings": queue_settings, "claims": claims, "server": server}
+    target = describe(path, "", path, said, Common())
+    with tempfile.TemporaryDirectory() as directory:
+        config = RunConfig(Path(directory), server=target.server)
+        found = discover(path, target.settings, target.claims, config, cls=given)
+        implementation = found.implementation(given)
+        with served(implementation, Path(directory)) as (reached, backend):
+            table = runner_of(CheckContext(reached, Path(directory), Watchdog(), backend=backend)).table
+    members: dict[str, Any] = {"implementation": implementation}
+    for name in dict.fromkeys(operation.name for operation in table):
+        members[name] = _rule_of(name, [operation for operation in table if operation.name == name])
+    machine: Any = type(f"Machine[{path}]", (QueueMachine,), members)
+    database = settings().database
+    if database is not None:
+        machine.TestCase.settings = settings(database=DatabaseOfClass(database, path))
+    return cast(type[QueueMachine], machine)
+
+
+def _rule_of(name: str, operations: list[Command]) -> Any:
+    """Return a rule of Hypothesis that plays one of some operations of one name."""
+
+    def play(self: QueueMachine, operation: Command) -> None:
+        self.perform(*operation)
+
+    play.__name__ = name
+    return rule(operation=st.sampled_from(operations))(play)
+
+
+class DatabaseOfClass(ExampleDatabase):
+    """A database whose keys contain the name of a class.
+
+    All machines share their code, and with it the key of their examples: without this, a run of one class would delete
+    what a run of another one has found.
+
+    Args:
+        database: where the examples go.
+        name: the name of the class.
+    """
+
+    def __init__(self, database: ExampleDatabase, name: str) -> None:
+        super().__init__()
+        self._database = database
+        self._prefix = f"{name}\0".encode()
+
+    def save(self, key: bytes, value: bytes) -> None:
+        """Keep an example."""
+        self._database.save(self._prefix + key, value)
+
+    def fetch(self, key: bytes) -> Iterable[bytes]:
+        """Yield the examples of a key."""
+        return self._database.fetch(self._prefix + key)
+
+    def delete(self, key: bytes, value: bytes) -> None:
+        """Forget an example."""
+        self._database.delete(self._prefix + key, value)

@@ -1,0 +1,345 @@
+"""The entrance for one's own tests: a suite for each kind of implementation, to subclass.
+
+from queue_conformance.kinds.async_queue.kind import ASYNC_QUEUE
+from queue_conformance.kinds.async_scheduler.kind import ASYNC_SCHEDULER
+from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE, ROUND_ROBIN_QUEUE
+from queue_conformance.kinds.dupefilter.kind import DUPEFILTER
+from queue_conformance.kinds.priority_queue.kind import PRIORITY_QUEUE
+from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
+from queue_conformance.kinds.scheduler.kind import SCHEDULER
+from queue_conformance.kinds.spider_state.kind import SPIDER_STATE
+from queue_conformance import DownstreamQueueSuite
+
+class TestMyQueue(DownstreamQueueSuite):
+    @pytest.fixture
+    def queue_class(self):
+        return MyQueue
+
+Each check is a test of its own, ``TestMyQueue::test_conformance[queue.pop.fifo]``; what came of them is reported at the end of
+the run, as for ``pytest --queue-class=...``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from queue_conformance.discovery.loading import LoadError, evident_kind, load_class, path_of
+from queue_conformance.engine.registry import Check
+from queue_conformance.frontends.items import run_check
+from queue_conformance.frontends.joining import SuiteTarget
+from queue_conformance.frontends.session import session_of
+from queue_conformance.kinds import (
+    ASYNC_QUEUE,
+    ASYNC_SCHEDULER,
+    BYTE_PRIORITY_QUEUE,
+    BYTE_QUEUE,
+    DOWNSTREAM_QUEUE,
+    DUPEFILTER,
+    PRIORITY_QUEUE,
+    ROUND_ROBIN_QUEUE,
+    SCHEDULER,
+    SPIDER_STATE,
+)
+from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE, UsageError
+from queue_conformance.running.implementation_run import all_checks_of
+from queue_conformance.specification.kinds import Kind, kind_named
+from queue_conformance.suggestion import did_you_mean
+from queue_conformance.targets import describe
+
+_RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
+"""What no subclass may say, lest checks be gone and nobody notice."""
+
+_DESCRIBING = ("settings", "claims", "server", "level", "profile", "prepare_spider", "open_queue")
+"""The attributes that say how to test the class."""
+
+_FIXTURE = type(pytest.fixture(lambda: None))
+
+
+class ConformanceSuite:
+    """What the suites share; subclass one of those.
+
+    Each attribute below may be a plain value, or a fixture that returns it; such a fixture may use others, for instance one
+    that starts a server. The class is discovered once, when the first test runs, so the values must be the same for each test:
+    give a fixture that makes them ``scope="class"`` or a wider one.
+
+    Attributes:
+        settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
+        claims: what the class promises, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
+        server: the server behind it, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
+        level: the level whose failed rules fail a test: ``MUST`` (default) or ``SHOULD``.
+        profile: the contract that it is held to, if not the usual one of its kind.
+        prepare_spider: a function of ``spider`` that gives it what the class looks for in it; see the hook
+            ``pytest_prepare_spider``.
+        open_queue: a function of ``crawler`` and ``key``, or of those that it needs, that builds one, where the constructor
+            is not the one that Scrapy calls; see the hook ``pytest_open_queue``.
+        kind: what the suite tests; only the suites themselves set it.
+        option: the option that names classes for it, without dashes.
+    """
+
+    settings: Any = None
+    claims: Any = None
+    server: Any = None
+    level: Any = None
+    profile: Any = None
+    prepare_spider: Any = None
+    open_queue: Any = None
+    kind: ClassVar[Kind]
+    option: ClassVar[str]
+    _internal_error: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__ == __name__:
+            return
+        if internal_error := _mistake_of(cls):
+            cls._internal_error = internal_error
+            for name in ("test_conformance", "pytest_generate_tests"):  # let pytest come so far as to complain
+                setattr(cls, name, vars(ConformanceSuite)[name])
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make one test of each check of the kind.
+
+        Raises:
+            pytest.Collector.CollectError: if the suite says too little or too much; the message is one line.
+        """
+        cls = type(self)
+        node = metafunc.definition.getparent(pytest.Class)
+        assert node is not None
+        try:
+            if internal_error := cls._internal_error or _incomplete(cls):
+                raise UsageError(internal_error)
+            if not metafunc.config.pluginmanager.has_plugin("queue_conformance"):
+                raise UsageError("the suite needs the plugin queue_conformance, which -p no:queue_conformance switches off")
+            session = session_of(metafunc.config)
+        except UsageError as error:
+            raise pytest.Collector.CollectError(f"{node.nodeid}: {error}") from None
+        if metafunc.function is ConformanceSuite.test_conformance:
+            session.expect_suite(node.nodeid)
+            checks = all_checks_of(cls.kind)
+            metafunc.parametrize("check", checks, ids=[check.name for check in checks])
+
+    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+        """Run one check of the implementation that this suite describes."""
+        __tracebackhide__ = True
+        node = request.node.getparent(pytest.Class)
+        session = session_of(request.config)
+        implementation_run = session.suites.run_of(node.nodeid, lambda: self._described(node.nodeid, request))
+        if reason := implementation_run.why_not(check):
+            pytest.skip(reason)
+        run_check(request.node, implementation_run, check, node.nodeid, session.fails(node.nodeid))
+
+    def _described(self, name: str, request: pytest.FixtureRequest) -> SuiteTarget:
+        """Return what the attributes and fixtures say.
+
+        Raises:
+            UsageError: if something makes no sense.
+            LoadError: if the class is not of the kind of the suite.
+        """
+        names = (*_DESCRIBING, fixture_of(type(self)))
+        *values, prepare, factory, cls = (self._value(name, request) for name in names)
+        if isinstance(cls, str):
+            path, cls = cls, load_class(cls)
+        elif isinstance(cls, type):
+            path = path_of(cls)
+        else:
+            raise UsageError(f"{names[-1]}: {_instead('a class or its dotted path', cls)}")
+        if factory is not None and (not callable(factory) or inspect.ismethod(factory)):
+            raise UsageError(f"open_queue: {_instead('a function or a staticmethod of crawler and key', factory)}")
+        if prepare is not None and (not callable(prepare) or inspect.ismethod(prepare)):
+            raise UsageError(f"prepare_spider: {_instead('a function or a staticmethod of spider', prepare)}")
+        said: dict[str, Any] = dict(zip(names, values, strict=False))
+        common = session_of(request.config).options.common
+        evident = evident_kind(cls)
+        if factory is not None and self.kind is DOWNSTREAM_QUEUE and evident is BYTE_QUEUE:
+            said["kind"] = self.kind  # what builds it takes a crawler, whatever its constructor looks like
+        target = describe(name, self.option, path, said, common)
+        kind = target.claims.get("kind") or evident or self.kind
+        if kind != self.kind:
+            raise LoadError(f"{path} is a {kind_named(kind).words}: subclass {SUITES[kind_named(kind)].__name__}")
+        return SuiteTarget(target, cls, factory, prepare)
+
+    def _value(self, name: str, request: pytest.FixtureRequest) -> Any:
+        """Return the value of an attribute, or of the fixture of that name which a subclass defines."""
+        found = inspect.getattr_static(self, name)
+        found = getattr(found, "__func__", found)
+        if hasattr(found, "_pytestfixturefunction") or (not inspect.isfunction(found) and isinstance(found, _FIXTURE)):
+            return request.getfixturevalue(name)
+        return getattr(self, name)
+
+
+def fixture_of(suite: type[ConformanceSuite]) -> str:
+    """Return the name of the attribute or fixture that says which class a suite tests."""
+    return suite.option.replace("-", "_")
+
+
+def _instead(wanted: str, found: object) -> str:
+    if inspect.ismethod(found):
+        return f"write {wanted}, or put @pytest.fixture above the method that returns it"
+    return f"write {wanted}, or a fixture that returns it, not {found!r}"
+
+
+def _mistake_of(cls: type[ConformanceSuite]) -> str:
+    """Tell which of its names a subclass must not use, or return ``""``."""
+    suites = [base for base in cls.__mro__ if base in SUITES.values()]
+    if len(suites) != 1:
+        known = ", ".join(suite.__name__ for suite in suites or SUITES.values())
+        return f"subclass one suite, not {len(suites)}: {known}"
+    for name in _RESERVED:
+        if getattr(cls, name, None) is not getattr(suites[0], name, None):
+            return (
+                f"{name} must not be defined in a suite, which runs every check of its kind: choose checks with -k, "
+                "give tests of your own other names, and list known failures in the file of --conformance-baseline"
+            )
+    return next(filter(None, (_mistake_in(name, value, suites[0]) for name, value in vars(cls).items())), "")
+
+
+def _mistake_in(name: str, value: object, suite: type[ConformanceSuite]) -> str:
+    """Tell what is wrong with one attribute of a subclass, lest it be ignored and nobody notice; or return ``""``."""
+    known = [*_DESCRIBING, fixture_of(suite)]
+    marker = getattr(value, "_fixture_function_marker", None) or getattr(value, "_pytestfixturefunction", None)
+    if name in known:
+        several = getattr(marker, "params", None)
+        return f"{name}: a fixture with params describes several classes; write a suite for each" if several else ""
+    if near := did_you_mean(name, known, cutoff=0.88, listed=0):
+        return f"a suite has no attribute {name!r}{near}"
+    option = f"conformance-{name.replace('_', '-')}"
+    if marker or callable(value) or option not in (one.name for one in OPTIONS):
+        return ""
+    return f"{name} holds for a whole run, not for one suite: say --{option}, or {option} in [{TABLE}] of pyproject.toml"
+
+
+def _incomplete(cls: type[ConformanceSuite]) -> str:
+    name = fixture_of(cls)
+    if getattr(cls, name, None) is not None:
+        return ""
+    others = [other for option in CLASS_OPTIONS if hasattr(cls, other := option.replace("-", "_")) and other != name]
+    meant = f", not {others[0]}" if others else ""
+    return f"write a fixture {name} that returns the class to test{meant} (a base of other suites must not be called Test...)"
+
+
+class DownstreamQueueSuite(ConformanceSuite):
+    """Tests a downstream queue of Scrapy, or one behind a server.
+
+    Attributes:
+        queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = DOWNSTREAM_QUEUE
+    option = "queue-class"
+    queue_class: Any = None
+
+
+class ByteQueueSuite(ConformanceSuite):
+    """Tests a byte queue of queuelib.
+
+    Attributes:
+        queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = BYTE_QUEUE
+    option = "queue-class"
+    queue_class: Any = None
+
+
+class BytePriorityQueueSuite(ConformanceSuite):
+    """Tests a priority queue of queuelib.
+
+    Attributes:
+        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = BYTE_PRIORITY_QUEUE
+    option = "priority-queue-class"
+    priority_queue_class: Any = None
+
+
+class RoundRobinQueueSuite(ConformanceSuite):
+    """Tests a round-robin queue of queuelib.
+
+    Attributes:
+        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = ROUND_ROBIN_QUEUE
+    option = "priority-queue-class"
+    priority_queue_class: Any = None
+
+
+class PriorityQueueSuite(ConformanceSuite):
+    """Tests a priority queue of Scrapy.
+
+    Attributes:
+        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = PRIORITY_QUEUE
+    option = "priority-queue-class"
+    priority_queue_class: Any = None
+
+
+class SchedulerSuite(ConformanceSuite):
+    """Tests a scheduler of Scrapy, and the jobs that are crawled with it.
+
+    Attributes:
+        scheduler_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = SCHEDULER
+    option = "scheduler-class"
+    scheduler_class: Any = None
+
+
+class DupeFilterSuite(ConformanceSuite):
+    """Tests a dupefilter of Scrapy.
+
+    Attributes:
+        dupefilter_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = DUPEFILTER
+    option = "dupefilter-class"
+    dupefilter_class: Any = None
+
+
+class SpiderStateSuite(ConformanceSuite):
+    """Tests an extension of Scrapy that keeps the state of spiders.
+
+    Attributes:
+        spider_state_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = SPIDER_STATE
+    option = "spider-state-class"
+    spider_state_class: Any = None
+
+
+class AsyncQueueSuite(ConformanceSuite):
+    """Tests an asynchronous queue of qCrawl.
+
+    Attributes:
+        queue_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = ASYNC_QUEUE
+    option = "queue-class"
+    queue_class: Any = None
+
+
+class AsyncSchedulerSuite(ConformanceSuite):
+    """Tests an asynchronous scheduler of qCrawl.
+
+    Attributes:
+        scheduler_class: the class, or its dotted path; or a fixture that returns it.
+    """
+
+    kind = ASYNC_SCHEDULER
+    option = "scheduler-class"
+    scheduler_class: Any = None
+
+
+SUITES: Mapping[Kind, type[ConformanceSuite]] = {suite.kind: suite for suite in ConformanceSuite.__subclasses__()}
+"""The suite of each kind."""

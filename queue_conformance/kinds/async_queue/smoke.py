@@ -1,0 +1,76 @@
+"""The first use of asynchronous queues, and what their authors claim."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.async_queue import fixtures  # noqa: F401  registers those of asynchronous queues
+from queue_conformance.script_support.support import names_below
+
+RULES = ("aqueue.iface", "aqueue.ctor.kwargs", "aqueue.put.accept", "aqueue.get.blocks")
+SHOWN = ("persistent", "filesystem", "serializes", "bounded", "dedupe", "ttl", "clear")
+
+COROUTINES = ["put", "get", "size", "clear", "close"]
+
+
+def smoke(context: CheckContext) -> None:
+    """Use a queue once.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    driver = context.driver
+    run_case(context, "aqueue.iface", instrument(_its_methods_are_coroutines), {})
+
+    def use() -> None:
+        context.restart()
+        driver.use(driver.directory)
+
+    driver.choose_loop(use)
+    context.restart()
+    run_case(context, driver.constructor_rule, instrument(_it_can_be_used), {})
+
+
+def show_absence(context: CheckContext, rule: str, name: str) -> None:
+    """Show in a few operations what probing found: that a claimed capability is not there."""
+    parameter = {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}.get(name)
+    shown = {"parameter": parameter} if parameter else {"name": name}
+    run_case(context, rule, instrument(_the_constructor_takes if parameter else _it_is_there), shown)
+
+
+def _its_methods_are_coroutines(tested_class, undefined, not_coroutines):
+    assert undefined(tested_class, [*COROUTINES, "maxsize"]) == [], f"{', '.join(COROUTINES)} and maxsize"
+    assert not_coroutines(tested_class, COROUTINES) == [], "coroutine functions"
+
+
+def _it_can_be_used(open_async_queue, put, loop, prioritized, about):
+    queue = open_async_queue()
+    put(queue, 1)
+    with about("aqueue.get.blocks"):
+        got = loop.run(queue.get())
+    with about("aqueue.put.accept"):
+        assert got == prioritized(1)
+    loop.run(queue.close())
+
+
+def _the_constructor_takes(builder, parameters_of, parameter):
+    assert set(parameters_of(builder)) >= {parameter}, f"{parameter} among the arguments of the constructor, as claimed"
+
+
+def _it_is_there(open_async_queue, requested, loop, directory, about, rule, name):
+    claimed = f"{name}, as claimed"
+    queue = open_async_queue()
+    request = requested()
+    loop.run(queue.put(request, priority=request.priority))
+    with about(rule):
+        if name == "persistent":
+            loop.run(queue.close())
+            queue = open_async_queue()
+            assert loop.run(queue.size()) == 1, claimed
+        elif name == "serializes":
+            assert loop.run(queue.get()) is not request, claimed
+        elif name == "filesystem":
+            assert names_below(directory) != [], claimed
+        elif name == "clear":
+            loop.run(queue.clear())

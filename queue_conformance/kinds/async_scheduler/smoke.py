@@ -1,0 +1,39 @@
+"""The first use of asynchronous schedulers, and what their authors claim."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.async_scheduler import fixtures  # noqa: F401  registers those of asynchronous schedulers
+
+RULES: tuple[str, ...] = ("ascheduler.ctor", "ascheduler.add.forms")
+SHOWN: tuple[str, ...] = ()
+
+
+def smoke(context: CheckContext) -> None:
+    """Pass one request through a scheduler.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    context.restart()
+    context.driver.choose_loop(lambda: context.driver.use(context.driver.directory))
+    if not context.driver.simulated:
+        context.covered.update(RULES)
+        return
+    context.restart()
+    run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
+
+
+def _it_can_be_used(new_scheduler, page, loop, about):
+    scheduler = new_scheduler()
+    with about("ascheduler.add.forms"):
+        loop.run(scheduler.add("https://example.com/1"))
+        assert loop.run(scheduler.get()) == page(1)
+    loop.call(scheduler.task_done)
+    loop.run(scheduler.close())
+
+
+def show_absence(context: CheckContext, rule: str, name: str) -> None:
+    """Show that a claimed capability is not there; no capability of schedulers is claimed."""

@@ -1,0 +1,81 @@
+"""The first use of dupefilters, and what their authors claim."""
+
+from __future__ import annotations
+
+import inspect
+
+from twisted.internet.defer import Deferred
+
+from queue_conformance.engine.check import check, run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.dupefilter import fixtures  # noqa: F401  registers those of dupefilters
+from queue_conformance.script_support.support import names_below
+
+RULES = ("dupefilter.iface", "dupefilter.open.result", "dupefilter.seen.bool")
+SHOWN = ("filters", "persistent", "filesystem")
+
+
+def smoke(context: CheckContext) -> None:
+    """Build a filter, open it, ask once and close it.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
+
+
+def show_absence(context: CheckContext, rule: str, name: str) -> None:
+    """Show in a few operations what probing found: that a claimed capability is not there."""
+    run_case(context, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait, about):
+    dupefilter = build_filter()
+    assert missing_methods(dupefilter, ["request_seen", "open", "close"]) == []
+    result = dupefilter.open()
+    with about("dupefilter.open.result"):
+        if inspect.iscoroutine(result):
+            assert result is None, "None or a Deferred"
+    wait(result)
+    seen = dupefilter.request_seen(request_of(1))
+    with about("dupefilter.seen.bool"):
+        if inspect.isawaitable(seen):
+            assert seen in (True, False)
+        assert truth(seen) in (True, False)
+    result = dupefilter.close("finished")
+    with about("dupefilter.open.result"):
+        if inspect.iscoroutine(result):
+            assert result is None, "None or a Deferred"
+    wait(result)
+
+
+def _it_is_there(open_filter, request_of, job, about, rule, name):
+    claimed = f"{name}, as claimed"
+    with about(rule):
+        dupefilter = open_filter()
+        dupefilter.request_seen(request_of(1))
+        if name == "filters":
+            assert dupefilter.request_seen(request_of(1)), claimed
+        dupefilter.close("finished")
+        if name == "persistent":
+            dupefilter = open_filter()
+            assert dupefilter.request_seen(request_of(1)), claimed
+        elif name == "filesystem":
+            assert names_below(job) != [], claimed
+
+
+@check("dupefilter.iface")
+def what_is_filtered_can_be_logged(build_filter, missing_methods):
+    dupefilter = build_filter()
+    assert missing_methods(dupefilter, ["log"]) == []
+
+
+@check("dupefilter.open.result")
+def open_and_close_return_none_or_a_deferred(build_filter, wait):
+    dupefilter = build_filter()
+    for method in ("open", "close"):
+        result = dupefilter.open() if method == "open" else dupefilter.close("finished")
+        if not isinstance(result, Deferred):
+            assert result is None, "None or a Deferred"
+        wait(result)

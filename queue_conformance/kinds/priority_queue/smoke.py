@@ -1,0 +1,56 @@
+"""The first use of Scrapy's priority queues, and what their authors claim."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.priority_queue import fixtures  # noqa: F401  registers the fixtures
+from queue_conformance.kinds.queue.smoke import METHODS
+
+RULES = ("pq.ctor.signature", "pq.pop.exactly-once")
+SHOWN = ("persistent", "peek", "slots")
+
+
+def smoke(context: CheckContext) -> None:
+    """Use a priority queue once as the scheduler does for queues in memory, and once as for queues on disk.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    for keeps in (False, True):
+        run_case(context, "pq.ctor.signature", instrument(_it_can_be_used), {"keeps": keeps})
+
+
+def show_absence(context: CheckContext, rule: str, name: str) -> None:
+    """Show in a few operations what probing found: that a claimed capability is not there."""
+    run_case(context, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(use_queues, open_queue, request, missing_methods, about, keeps):
+    use_queues(keeps=keeps)
+    queue = open_queue()
+    assert missing_methods(queue, METHODS) == [], f"the methods {', '.join(METHODS)}"
+    pushed = request()
+    queue.push(pushed)
+    with about("pq.pop.exactly-once"):
+        assert queue.pop() == pushed
+        queue.close()
+
+
+def _it_is_there(crawler, open_queue, request, through_json, occupy, name, about, rule):
+    claimed = f"{name}, as claimed"
+    pushed = request(host="a.example")
+    with about(rule):
+        queue = open_queue()
+        queue.push(pushed)
+        if name == "peek":
+            queue.peek()
+        elif name == "persistent":
+            state = through_json(queue.close() or ())
+            queue = open_queue(state=state)
+            assert queue.pop() == pushed, claimed
+        elif name == "slots":
+            queue.push(request(host="b.example"))
+            occupy(crawler, "b.example", 2)
+            assert queue.pop() == pushed, f"{claimed}: a request of a.example, as b.example is busy"

@@ -1,0 +1,80 @@
+"""The first use of queues and of queuelib's collections, and what their authors claim."""
+
+from __future__ import annotations
+
+from queuelib.queue import BaseQueue
+from scrapy import Request
+
+from queue_conformance.engine.check import check, run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
+from queue_conformance.kinds.queue.kind import BYTE_QUEUE
+from queue_conformance.script_support.support import names_below
+
+RULES = ("queue.ctor.from-crawler", "queuelib.ctor", "queue.ctor.interface", "queue.ctor.base-queue")
+METHODS = ["push", "pop", "close", "__len__"]
+SHOWN = ("persistent", "filesystem", "serializes", "peek", "clear", "chunked")
+
+
+def smoke(context: CheckContext) -> None:
+    """Use a queue once.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
+
+
+def show_absence(context: CheckContext, rule: str, name: str) -> None:
+    """Show in a few operations what probing found: that a claimed capability is not there."""
+    run_case(context, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(context, open_queue, item, place, missing_methods, about):
+    queue = open_queue()
+    assert queue is not None, "a queue"
+    with about(context.driver.interface_rule):  # without these nothing can be tried
+        assert missing_methods(queue, METHODS) == [], f"the methods {', '.join(METHODS)}"
+    if place is None:
+        queue.push(item(1))
+    else:
+        queue.push(item(1), place)
+    with about("queue.pop.exactly-once"):
+        assert queue.pop() == item(1)
+    queue.close()
+
+
+def _it_is_there(open_queue, item, place, directory, name, about, rule):
+    claimed = f"{name}, as claimed"
+    with about(rule):
+        if name == "chunked":
+            queue = open_queue(chunksize=2)
+            queue.close()
+        queue = open_queue()
+        pushed = Request("https://example.com/1")
+        if name == "serializes":
+            queue.push(pushed)
+        elif place is None:
+            queue.push(item(1))
+        else:
+            queue.push(item(1), place)
+        if name == "peek":
+            queue.peek()
+        elif name == "clear":
+            queue.clear()
+        elif name == "persistent":
+            queue.close()
+            queue = open_queue()
+            assert queue.pop() == item(1), claimed
+        elif name == "serializes":
+            assert queue.pop() is not pushed, claimed
+        elif name == "filesystem":
+            assert names_below(directory) != [], claimed
+
+
+@check("queue.ctor.base-queue", kinds={BYTE_QUEUE})
+def queuelib_accepts_the_class(open_queue, class_lacks, satisfies):
+    queue = open_queue()
+    assert class_lacks(queue, [*METHODS, "peek"]) == []
+    assert satisfies(queue, BaseQueue), "a class that is a BaseQueue for queuelib"

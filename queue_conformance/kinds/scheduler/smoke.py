@@ -1,0 +1,97 @@
+"""The first use of schedulers, and what their authors claim."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
+from queue_conformance.kinds.scheduler.faulty import stored
+from queue_conformance.kinds.scheduler.fixtures import TRUE
+from queue_conformance.kinds.scheduler.script_support import kind_of
+from queue_conformance.script_support.support import names_below
+
+RULES = (
+    "scheduler.ctor.from-crawler",
+    "scheduler.iface",
+    "scheduler.open.result",
+    "scheduler.next.none-empty",
+    "scheduler.enqueue.answers",
+    "scheduler.enqueue.true",
+    "scheduler.enqueue.bool",
+)
+METHODS = ["has_pending_requests", "enqueue_request", "next_request"]
+SHOWN = ("persistent", "filesystem", "configurable", "filters", "length")
+
+
+def smoke(context: CheckContext) -> None:
+    """Use a scheduler once.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
+    with context.collecting():
+        run_case(context, "scheduler.enqueue.bool", instrument(_it_says_what_it_stored), {})
+
+
+def show_absence(context: CheckContext, rule: str, name: str) -> None:
+    """Show in a few operations what probing found: that a claimed capability is not there."""
+    run_case(context, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(build_scheduler, call_open, call_close, missing_methods, fresh, remaining, urls, about):
+    scheduler = build_scheduler()
+    assert scheduler is not None, "a scheduler"
+    with about("scheduler.iface"):
+        assert missing_methods(scheduler, METHODS) == [], f"the methods {', '.join(METHODS)}"
+    opened = call_open(scheduler)
+    with about("scheduler.open.result"):
+        assert kind_of(opened) in DEFERRED
+    try:
+        with about("scheduler.next.bounded-time"):
+            popped = scheduler.next_request()
+    except OperationRaised as raised:
+        raised.owner = "scheduler.next.none-empty"
+        raise
+    with about("scheduler.next.none-empty"):
+        assert popped is None
+    scheduler.enqueue_request(fresh(0))
+    left = remaining(scheduler)
+    with about(TRUE):
+        assert left == urls([0])
+    closed = call_close(scheduler)
+    with about("scheduler.open.result"):
+        assert kind_of(closed) in DEFERRED
+
+
+def _it_says_what_it_stored(open_scheduler, fresh, close):
+    scheduler = open_scheduler()
+    accepted = scheduler.enqueue_request(fresh(1))
+    assert accepted, "a true result for what was stored"
+    close(scheduler)
+
+
+def _it_is_there(context, open_scheduler, fresh, close, remaining, directory, about, rule, name):
+    claimed = f"{name}, as claimed"
+    noted = {"SCHEDULER_MEMORY_QUEUE": context.driver.value('misbehaving("scrapy.squeues.FifoMemoryQueue")')}
+    scheduler = open_scheduler(
+        "job" if name in ("persistent", "filesystem") else None, **(noted if name == "configurable" else {})
+    )
+    if name == "length":
+        with about(rule):
+            len(scheduler)
+    scheduler.enqueue_request(fresh(0))
+    if name == "filters":
+        accepted = scheduler.enqueue_request(fresh(0))
+        assert not accepted, f"{claimed}: a false result"
+    if name == "configurable":
+        assert stored() != [], f"{claimed}: the queue of the settings is used"
+    close(scheduler)
+    if name == "persistent":
+        scheduler = open_scheduler("job")
+        left = remaining(scheduler)
+        assert left != [], f"{claimed}: 1 request after close and reopen"
+    if name == "filesystem":
+        assert names_below(f"{directory}/job") != [], f"{claimed}: a file below the job directory"

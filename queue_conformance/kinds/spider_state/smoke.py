@@ -1,0 +1,46 @@
+"""The first use of extensions that keep the state of spiders, and what their authors claim."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.kinds.spider_state import fixtures  # noqa: F401  registers those of spider state
+from queue_conformance.script_support.support import names_below
+
+RULES = ("state.fresh",)
+SHOWN = ("persistent", "filesystem")
+
+
+def smoke(context: CheckContext) -> None:
+    """Begin a run in a new job, look at the state, and end it.
+
+    Raises:
+        RuleBroken: for the first thing that fails.
+    """
+    run_case(context, "state.fresh", instrument(_it_can_be_used), {})
+
+
+def show_absence(context: CheckContext, rule: str, name: str) -> None:
+    """Show in a few operations what probing found: that a claimed capability is not there."""
+    run_case(context, rule, instrument(_it_is_there), {"name": name})
+
+
+def _it_can_be_used(start, change, finish, state_of):
+    spider = start()
+    assert state_of(spider) == {}, "an empty dictionary after spider_opened"
+    change(spider, {"count": 1})
+    finish(spider)
+
+
+def _it_is_there(start, change, finish, state_of, job, name, about, rule):
+    claimed = f"{name}, as claimed"
+    with about(rule):
+        spider = start()
+        change(spider, {"count": 1})
+        finish(spider)
+        if name == "persistent":
+            spider = start()
+            assert state_of(spider) == {"count": 1}, claimed
+        else:
+            assert names_below(job) != [], claimed

@@ -1,0 +1,466 @@
+"""Everything about an implementation that must be known before its checks can be chosen.
+
+A discovery loads the class, tells its kind, uses it once and probes what it offers, in a process of its own: importing a
+module can hang or end the interpreter too.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from queue_conformance import isolation
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to
+from queue_conformance.discovery.expectations import hold, lineage_of
+from queue_conformance.discovery.loading import (
+    LoadError,
+    check_components,
+    is_importable,
+    load_class,
+    load_error,
+    package_version,
+    tell_kind,
+)
+from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS, keywords, takes_key
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import CheckResult, Outcome
+from queue_conformance.engine.recording import OperationRaised, Recorder, describe
+from queue_conformance.engine.registry import checks_of, make_driver
+from queue_conformance.environments import crawls
+from queue_conformance.faults import servers
+from queue_conformance.faults.network import connected
+from queue_conformance.faults.redirection import redirected
+from queue_conformance.isolation import Watchdog
+from queue_conformance.running.confirmation import confirmed
+from queue_conformance.running.execution import (
+    RunConfig,
+    fatal_result,
+    in_context,
+    left_note,
+    needs_confirmation,
+    observe,
+    run_blaming,
+)
+from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
+from queue_conformance.running.smoke import claims_of, smoke_check_of
+from queue_conformance.specification import Rule, load
+from queue_conformance.specification.applicability import rules_of
+from queue_conformance.specification.kinds import Kind, Profile, kind_named, profile_named
+from queue_conformance.suggestion import did_you_mean
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What is known of an implementation.
+
+    Attributes:
+        path: its dotted path.
+        kind: what it is.
+        profile: the contract that it is held to.
+        version: its package and the release of that.
+        found: what it offers, as found by probing.
+        claims: what its author claims.
+        settings: what it is built with.
+        server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
+        smoke check: what came of using it once, and of its claims.
+        notes: what else is worth reporting.
+        hooked: whether the author's hook builds it, if there is one.
+        lineage: the dotted paths of the class and of its base classes.
+        also: a second contract that it is measured by, which fails no run, or ``None``.
+        built_by_scrapy: whether its class can be built as Scrapy builds queues.
+    """
+
+    path: str
+    kind: Kind
+    profile: Profile
+    version: str
+    found: Capabilities
+    claims: Mapping[str, str]
+    settings: Mapping[str, Any]
+    server: str
+    smoke: tuple[CheckResult, ...]
+    notes: tuple[str, ...]
+    hooked: bool = True
+    lineage: frozenset[str] = frozenset()
+    also: Profile | None = None
+    built_by_scrapy: bool = True
+
+    @property
+    def usable(self) -> bool:
+        """Whether the class can be used at all, so that its checks make sense."""
+        return not self.unusable
+
+    @property
+    def unusable(self) -> str:
+        """Why its checks make no sense, or ``""``."""
+        if not self.smoke or self.smoke[0].finished:
+            return ""
+        return f"blocked by {', '.join(self._broken)}" if self._broken else ""
+
+    @property
+    def _broken(self) -> list[str]:
+        """The rules that its first use broke."""
+        first = self.smoke[0].observations if self.smoke else ()
+        return [observation.rule for observation in first if observation.outcome is Outcome.FAILED]
+
+    def implementation(self, cls: type[Any] | None = None) -> Implementation:
+        """Return the class with all that is known of it.
+
+        Args:
+            cls: the class, or ``None`` to import it here.
+
+        Raises:
+            LoadError: if it cannot be imported any more.
+        """
+        importable = cls is None or is_importable(cls)
+        if cls is None:
+            with quietly(), keeping_signal_handlers():
+                cls = load_class(self.path)
+        capabilities = apply_claims(self.found, self.claims)
+        errors = {name: load_error(self.claims[name]) for name in ERRORS if name in self.claims}
+        implementation = Implementation(
+            self.path,
+            cls,
+            self.kind,
+            self.profile,
+            self.settings,
+            self.claims,
+            capabilities,
+            errors,
+            self.hooked,
+            server=self.server,
+            importable=importable,
+            failed=frozenset(self._broken),
+        )
+        # What a driver imports is imported once, here, and not in every process that is forked.
+        make_driver(implementation, Path(), Recorder(Watchdog()))
+        return implementation
+
+    def rules(self, profile: Profile | None = None) -> dict[str, Rule]:
+        """Return the rules of a profile that are asked of this class, by id, at the level that they have for it.
+
+        Args:
+            profile: the contract, if not the one that it is held to.
+        """
+        return rules_of(load(), self.kind, profile or self.profile, self.lineage, self.claims)
+
+
+def discover(
+    path: str,
+    settings: Mapping[str, str],
+    claims: Mapping[str, str],
+    config: RunConfig,
+    option: str = "",
+    cls: type[Any] | None = None,
+) -> Discovery:
+    """Find out what must be known of a class before it is tested.
+
+    Args:
+        path: its dotted path.
+        settings: crawler settings, or arguments of the constructor, as text.
+        claims: what its author claims.
+        conditions: how checks are run.
+        option: the option that names the class, without dashes, if one does.
+        cls: the class, or ``None`` to import it.
+
+    Returns:
+        What is known.
+
+    Raises:
+        LoadError: if there is nothing to test; the message is one line.
+    """
+    import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
+
+    ended = isolation.twice(
+        lambda: run_blaming(path, lambda watchdog: _loaded(path, settings, claims, config, option, watchdog, cls), config)
+    )
+    if isinstance(ended, isolation.Abort):
+        raise LoadError(f"importing {path} {ended.how}")
+    if isinstance(ended.value, str):
+        raise LoadError(ended.value)
+    loaded = ended.value
+    checks_of(loaded.kind)  # import them once, here, and not in every process that is forked
+    implementation = loaded.implementation(cls)
+    rules = loaded.rules()
+
+    if loaded.server:
+        _prepare(loaded.server)
+    if config.prepare is not None and loaded.kind.crawled:
+        _expect_preparation(config.prepare, config)
+    if config.factory is not None and loaded.hooked:
+        _expect_arguments(config.factory, settings if not loaded.kind.crawled else {})
+        if _declines(implementation, config):
+            if not config.may_decline:
+                raise LoadError(f"the function that opens the queue returned None, and not a {path.rpartition('.')[2]}")
+            loaded = replace(loaded, hooked=False)
+            implementation = loaded.implementation(cls)
+    if not loaded.kind.crawled:
+        _expect_settings(implementation, config.factory if loaded.hooked else None)
+
+    def used_once(context: CheckContext) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool, bool]:
+        used = _use_once(context, rules, settings)
+        return *used, loaded.kind.crawled and context.driver.crawler.asked, needs_confirmation(context, used[0])
+
+    ended_use = isolation.twice(lambda: in_context(implementation, config, used_once))
+    if isinstance(ended_use, isolation.Abort):
+        return replace(loaded, smoke=(fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_use),))
+    smoke, notes, unknown, addresses, needs_engine, uncertain = ended_use.value
+    if uncertain:
+        smoke = confirmed(smoke, None, config.directory)
+    notes += left_note(ended_use)
+    if needs_engine:
+        crawls.preload()  # as the first engine of each process would
+    if unknown:
+        raise LoadError(unknown)
+    known = replace(loaded, smoke=(smoke,), notes=(*loaded.notes, *notes))
+    if addresses and not known.server:
+        known = _at(known, addresses[0])
+    if not known.usable:
+        return known
+    implementation = known.implementation(cls)
+
+    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult]:
+        found = replace(_probe(context), server=_reaches_server(context))
+        if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
+            found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
+        context.implementation = replace(implementation, capabilities=found)
+        return found, observe(claims_of(loaded.kind), context, rules)
+
+    ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
+    if isinstance(ended_probe, isolation.Abort):
+        fatal = fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_probe)
+        failed = tuple(o for o in fatal.observations if o.outcome is Outcome.FAILED)
+        return replace(known, smoke=(replace(smoke, observations=(*smoke.observations, *failed), fatal=True, finished=False),))
+    found, claimed = ended_probe.value
+    offered = apply_claims(found, claims)
+    if offered.server and not found.server:
+        known = replace(known, notes=(*known.notes, _UNREACHED))
+    known = replace(known, notes=(*known.notes, *_held(found, claims)))
+    profile, also = _contracts(known, offered, config)
+    server = known.server if found.server else ""
+    if config.server and not found.server and not offered.server:
+        known = replace(known, notes=(*known.notes, "it does not use the server that --queue-server names"))
+    return replace(known, found=found, smoke=(smoke, claimed), profile=profile, also=also, server=server)
+
+
+def _contracts(known: Discovery, offered: Capabilities, config: RunConfig) -> tuple[Profile, Profile | None]:
+    """Return the contract that a class is held to, and another one that it is measured by as well.
+
+    A queue behind a server has two: the documented interface, and what the installed release of Scrapy relies on. The first
+    one gates where the author says so, or names a server and leaves the queue for Scrapy to build.
+    """
+    usual, documented = known.kind.profile, known.kind.behind_server
+    if documented is None or not offered.server:
+        return known.profile, None
+    by_hook = config.factory is not None and known.hooked and not known.built_by_scrapy
+    gate = profile_named(known.claims.get("profile", documented if config.server and not by_hook else usual))
+    return gate, usual if gate == documented else documented
+
+
+_UNREACHED = (
+    "nothing of what it sends passes the kit, so faults of the network cannot be tried: "
+    "write {host} and {port} in the setting that holds the address, as in --queue-setting URL=redis://{host}:{port}/0"
+)
+
+
+def _held(found: Capabilities, claims: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note on each capability that did not show, and that an implementation is held to."""
+    for name, why in held_to(found, claims).items():
+        yield f"held to {name}, which did not show: {why}; where that is not meant, say --conformance-claim={name}=no"
+    if "order" in found.held and "order" not in claims:
+        order = found.held["order"]
+        yield f"held to {order}, as its base class is, and it does not keep it; another order is claimed by order={Order.NONE}"
+
+
+def _prepare(server: str) -> None:
+    try:
+        servers.prepare(server)
+    except servers.ServerError as error:
+        raise LoadError(f"{error}; start it, or give --queue-server=redis") from error
+
+
+def _at(known: Discovery, address: tuple[str, int]) -> Discovery:
+    """Return what is known of a class that connects to a server that the author runs.
+
+    Raises:
+        LoadError: if no server answers there.
+    """
+    name = f"{address[0]}:{address[1]}"
+    try:
+        connected(address, 2).close()
+    except OSError:
+        raise LoadError(f"{known.path} connects to {name}, where no server answers; --queue-server=redis starts one") from None
+    return replace(known, server=name, notes=(*known.notes, f"it uses the server at {name}; --queue-server=redis starts another"))
+
+
+def _reaches_server(context: CheckContext) -> bool:
+    """Whether a push goes through the proxy."""
+    if context.backend is None:
+        return False
+    context.restart()
+    try:
+        return bool(context.driver.store_one(lambda: context.backend.proxy.requested))
+    except OperationRaised:
+        return context.backend.proxy.accepted > 0
+
+
+def _loaded(
+    path: str,
+    settings: Mapping[str, str],
+    claims: Mapping[str, str],
+    config: RunConfig,
+    option: str,
+    watchdog: Watchdog,
+    cls: type[Any] | None,
+) -> Discovery | str:
+    """Import the class and look at it from outside; return a line of text if there is nothing to test."""
+    notes: list[str] = []
+    watchdog.enter(f"import {path}", "")
+    try:
+        with noting(notes, path, "imported"):
+            cls = cls or load_class(path)
+        kind = kind_named(claims["kind"]) if "kind" in claims else tell_kind(cls, option, path)
+        for name in ERRORS:
+            if name in claims:
+                load_error(claims[name])
+        if kind.crawled:
+            check_components(settings)
+        if "follows" in claims and claims["follows"] not in (bound := {path for rule in load().values() for path in rule.binds}):
+            raise LoadError(
+                f"the claim follows={claims['follows']}: no rule speaks of that class{did_you_mean(claims['follows'], bound)}"
+            )
+    except LoadError as error:
+        return str(error)
+    except KeyboardInterrupt:
+        if config.in_process:
+            raise
+        return f"importing {path} raised KeyboardInterrupt"
+    finally:
+        watchdog.leave()
+    hooked = kind.built_by_authors
+    if config.factory is not None and not hooked:
+        line = (
+            f"no function of an author's builds a {kind.replace('-', ' ')}: the kit drives it by the arguments of its constructor"
+        )
+        if not config.may_decline:
+            return f"{path}: {line}"
+        notes.append(f"pytest_open_queue is not called: {line}")
+    values: Mapping[str, Any] = settings
+    if not kind.crawled:
+        values = {name: _literal(value) for name, value in settings.items()}
+    profile = profile_named(claims.get("profile", kind.profile))
+    version, server = package_version(cls), config.server
+    loaded = Discovery(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
+    return replace(loaded, lineage=lineage_of(cls), built_by_scrapy=takes_key(cls))
+
+
+def _expect_preparation(prepare: Callable[[Any], object], config: RunConfig) -> None:
+    """Complain of a function that cannot prepare a spider.
+
+    Raises:
+        LoadError: if it raises, or never returns.
+    """
+
+    def tried(_watchdog: Watchdog) -> str:
+        from queue_conformance.environments.crawling import make_crawler
+
+        try:
+            prepare(make_crawler({}).spider)
+        except Exception as error:
+            return f"raised {describe(error)}"
+        return ""
+
+    ended = isolation.twice(lambda: isolation.run(tried, time_limit=config.time_limit, in_process=config.in_process))
+    if why := ended.how if isinstance(ended, isolation.Abort) else ended.value:
+        raise LoadError(f"the function that prepares spiders {why}")
+
+
+def _expect_arguments(factory: Callable[..., Any], settings: Mapping[str, str]) -> None:
+    """Complain of a function that wants something else than what it can get.
+
+    Raises:
+        LoadError: if it does.
+    """
+    known = [*FACTORY_ARGUMENTS, *settings]
+    for parameter in inspect.signature(factory).parameters.values():
+        varies = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.name not in known and parameter.default is parameter.empty and not varies:
+            raise LoadError(
+                f"the function that opens the queue takes {', '.join(FACTORY_ARGUMENTS)}, those that it needs, by name, "
+                f"and not {parameter.name!r}"
+            )
+
+
+def _expect_settings(implementation: Implementation, factory: Callable[..., Any] | None) -> None:
+    """Complain of settings that are no arguments of what builds queues.
+
+    Raises:
+        LoadError: if there are any.
+    """
+    names, any_name = keywords(factory or implementation.cls)
+    what = f"the constructor of {implementation.path}" if factory is None else "the function that opens the queue"
+    for name in implementation.settings:
+        if name not in names and not any_name:
+            raise LoadError(f"the setting {name}: {what} has no such argument{did_you_mean(name, names)}")
+
+
+def _declines(implementation: Implementation, config: RunConfig) -> bool:
+    """Whether the author's hook leaves this class to the kit: it returns ``None``."""
+
+    def declined(context: CheckContext) -> bool:
+        try:
+            with quietly():
+                return context.open().raw is None
+        except OperationRaised:
+            return False
+
+    if not implementation.kind.crawled:  # the arguments are those of the class, if the function declines
+        implementation = replace(implementation, settings={})
+    ended = in_context(implementation, config, declined)
+    return isinstance(ended, isolation.Answer) and ended.value
+
+
+def _use_once(
+    context: CheckContext, rules: Mapping[str, Rule], settings: Mapping[str, str]
+) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
+    """Use a class once; return what came of it, notes, a line if it cannot be tested here, and where it connected to."""
+    notes: list[str] = []
+    addresses: list[tuple[str, int]] = []
+    path = context.implementation.path
+    reader = context.driver.watch_settings() if settings and context.implementation.kind.crawled else None
+    looking = contextlib.nullcontext() if context.backend else redirected(None, addresses)
+    with noting(notes, path, "used once"), looking:
+        result = observe(smoke_check_of(context.implementation.kind), context, rules)
+    unknown = reader.unknown(settings, path) if reader else ""
+    last = context.recorder.steps[-1] if context.recorder.steps else None
+    if result.failed and last is not None and isinstance(last.error, ImportError):
+        return result, notes, f"{path} cannot be used here: {describe(last.error, 200)}; install what it needs", addresses
+    if unknown and result.failed:  # it may not have come so far as to read the setting
+        notes.append(unknown)
+        unknown = ""
+    return result, notes, unknown, addresses
+
+
+def _probe(context: CheckContext) -> Capabilities:
+    rooms = count()
+
+    def room() -> Path:
+        return context.enter(f"probe{next(rooms)}")
+
+    with quietly():
+        found: Capabilities = context.driver.probe(room)
+        return found
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,123 @@
+"""All checks of one implementation, run one at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from queue_conformance.engine import process
+from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.registry import Check, checks_of
+from queue_conformance.running.discovery import Discovery
+from queue_conformance.running.execution import RunConfig, blocked, execute
+from queue_conformance.running.smoke import claims_of, smoke_check_of
+from queue_conformance.running.spawning import execute_in_spawned
+from queue_conformance.secrets import Secrets
+from queue_conformance.specification import Level, Rule
+from queue_conformance.specification.applicability import why_not_applicable
+from queue_conformance.specification.kinds import Kind, Profile
+
+ABORTS = 3
+"""Hangs, exits and crashes that break a MUST rule, after which the other checks of an implementation are not tried any more."""
+
+
+_OTHERWISE = ("queue.push.serialization-error", "queue.push.serialization-all-causes", "queue.push.callback-foreign")
+"""Checks that two contracts judge otherwise: one of them knows an error of its own, the other one ``ValueError`` alone."""
+
+
+def first_of(kind: Kind) -> tuple[Check, Check]:
+    """Return what the discovery of a kind tests."""
+    return smoke_check_of(kind), claims_of(kind)
+
+
+def all_checks_of(kind: Kind) -> list[Check]:
+    """Return every check of a kind, in the order in which they are run."""
+    return [*first_of(kind), *checks_of(kind)]
+
+
+class ImplementationRun:
+    """The checks of one implementation.
+
+    Args:
+        discovery: what is known of it.
+        conditions: how the checks are run.
+        releases: the installed releases of libraries.
+        cls: the class, or ``None`` to import it.
+
+    Attributes:
+        discovery: what is known of the implementation.
+        rules: the rules that its checks may speak of, by id.
+        checks: the checks to run, in order; those of the discovery itself come first, and only those if it is unusable.
+    """
+
+    def __init__(self, discover: Discovery, config: RunConfig, releases: Mapping[str, str], cls: type[Any] | None = None) -> None:
+        self.discover = discover
+        self._config = config
+        self._releases = releases
+        self._secrets = Secrets(discover.settings, said=discover.path)
+        self._results = {result.check: self._secrets.result(result) for result in discover.smoke}
+        self._fatal: list[str] = []
+        self.rules = discover.rules()
+        self.checks: list[Check] = [check for check in first_of(discover.kind) if check.name in self._results]
+        self._second: dict[str, Rule] = {}
+        if discover.usable:
+            self._implementation = discover.implementation(cls)
+            self.rules = self._applicable(discover.profile)
+            if discover.also:
+                self._second = self._applicable(discover.also)
+            asked = self.rules.keys() | self._second.keys()
+            self.checks += [check for check in checks_of(discover.kind) if asked & set(check.rules)]
+
+    def _applicable(self, profile: Profile) -> dict[str, Rule]:
+        offered = self._implementation.capabilities.names
+        asked = self.discover.rules(profile)
+        return {name: rule for name, rule in asked.items() if not why_not_applicable(rule, offered, self._releases)}
+
+    def why_not(self, check: Check) -> str:
+        """Tell why a check of the kind is not among those to run, or return ``""``."""
+        if any(check.name == known.name for known in self.checks):
+            return ""
+        if self.discover.unusable:
+            return self.discover.unusable
+        asked = self.discover.rules()
+        offered = self._implementation.capabilities.names
+        reasons = (why_not_applicable(asked[name], offered, self._releases) for name in check.rules if name in asked)
+        return "; ".join(dict.fromkeys(reasons)) or f"nothing that the profile {self.discover.profile} asks for"
+
+    def _differs(self, check: Check) -> bool:
+        """Whether the second contract asks a check for more than the first one, or for something else."""
+        asked = self._second.keys() & set(check.rules)
+        return bool(asked - self.rules.keys()) or (check.name in asked and check.name in _OTHERWISE)
+
+    def open_by(self, factory: Callable[..., Any] | None) -> None:
+        """Build queues by this function of the author's from now on: what it uses may not outlive the test that made it."""
+        self._config = replace(self._config, factory=factory)
+
+    def prepare_by(self, prepare: Callable[[Any], object] | None) -> None:
+        """Prepare spiders by this function of the author's from now on."""
+        self._config = replace(self._config, prepare=prepare)
+
+    def run(self, check: Check) -> CheckResult:
+        """Run a check; once. What comes of it holds no secrets of the settings."""
+        if check.name not in self._results:
+            if len(self._fatal) >= ABORTS:
+                by = f"{ABORTS} checks that hung or died: {', '.join(self._fatal)}"
+                return CheckResult(check.name, tuple(blocked(name, check, [by]) for name in check.rules if name in self.rules))
+            run = execute if process.AVAILABLE or self._config.in_process else execute_in_spawned
+            start = time.perf_counter()
+            result = CheckResult(check.name, ())
+            if self.rules.keys() & set(check.rules):
+                result = run(check, self._implementation, self.rules, self._config)
+            if self.discover.also and self._differs(check):
+                measured = replace(self._implementation, profile=self.discover.also)
+                second = run(check, measured, self._second, self._config)
+                result = replace(result, second=second.observations, fatal=result.fatal or second.fatal)
+                if second.internal_error and not result.internal_error:
+                    result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
+            result = replace(result, seconds=time.perf_counter() - start)
+            if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.failed):
+                self._fatal.append(check.name)
+            self._results[check.name] = self._secrets.result(result)
+        return self._results[check.name]

@@ -1,0 +1,52 @@
+"""What comes first: build, store one, take one, close. What fails here is reported once, and blocks everything else.
+
+The module ``smoke`` of each package of checks has:
+
+- ``RULES``: the ids of the rules that ``smoke`` tests;
+- ``smoke check(context)``: uses an implementation once, and raises ``RuleBroken`` for the first thing that fails;
+- ``SHOWN``: the claims that probing can refute;
+- ``show_absence(context, rule, name)``: shows in a few operations that a claimed capability is not there.
+"""
+
+from __future__ import annotations
+
+from queue_conformance.discovery.capabilities import contradictions
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.registry import Check, part_of
+from queue_conformance.specification.kinds import Kind
+
+CLAIMS = "claims.true"
+"""The rule on claims, of every kind."""
+
+
+def smoke_check_of(kind: Kind) -> Check:
+    """Return the check that uses an implementation of a kind once."""
+    part = part_of(kind, "smoke")
+    return Check("smoke", part.RULES, frozenset({kind}), part.smoke)
+
+
+def claims_of(kind: Kind) -> Check:
+    """Return the check of what an author claims of an implementation of a kind."""
+    return Check(CLAIMS, (CLAIMS,), frozenset({kind}), claims)
+
+
+def claims(context: CheckContext) -> None:
+    """Compare what the author claims with what was found.
+
+    Raises:
+        RuleBroken: if something claimed is not there.
+        NotApplicable: if nothing is claimed that can be found by probing.
+    """
+    part = part_of(context.implementation.kind, "smoke")
+    claimed = context.implementation.claims
+    absent, disclaimed = contradictions(context.implementation.capabilities, claimed)
+    for name in disclaimed:
+        context.notes.append(f"{name} is disclaimed, but there")
+    if not any(name in claimed for name in part.SHOWN):
+        raise NotApplicable("nothing is claimed that can be found by probing")
+    for name in absent:
+        with context.collecting():
+            context.restart()
+            part.show_absence(context, CLAIMS, name)
+    context.covered[CLAIMS] += 1

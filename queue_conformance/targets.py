@@ -1,0 +1,142 @@
+"""One implementation, as its author describes it: in pyproject.toml, by arguments of a call, or by attributes of a class."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from queue_conformance.options import (
+    CLASS_OPTIONS,
+    DESCRIBED,
+    DESCRIBING,
+    OF_A_RUN,
+    OPTIONS,
+    TABLE,
+    Common,
+    Target,
+    UsageError,
+    claims_of,
+    converted,
+    settings_of,
+)
+from queue_conformance.suggestion import did_you_mean
+
+_CLAIMED = ("kind", "profile")
+"""Keys that stand for a claim."""
+
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+def describe(name: str, option: str, path: str, said: Mapping[str, Any], common: Common, where: str = "") -> Target:
+    """Combine what is said of one implementation with what holds for all.
+
+    Args:
+        name: what reports call it.
+        option: the option that would name its class, without dashes, or ``""``.
+        path: the dotted path of its class.
+        said: what is said of it, by the names in ``DESCRIBING``, ``kind`` and ``profile``; nothing where it is ``None`` or empty.
+        common: what holds for all.
+        where: what messages add to such a name, such as `` in [a table]``.
+
+    Raises:
+        UsageError: if something said makes no sense.
+    """
+    given = {key: None if _nothing(said.get(key)) else said[key] for key in DESCRIBING}
+    values = {key: converted(_BY_NAME[option], given[key], f"{key}{where}") for key, option in DESCRIBING.items()}
+    claims = claims_of(values["claims"], f"claims{where}")
+    for key in _CLAIMED:
+        if not _nothing(said.get(key)):
+            claimed = [f"{name}={value}" for name, value in claims.items() if name == key]
+            claims |= claims_of([*claimed, f"{key}={said[key]}"], f"{key}{where}")
+    return Target(
+        name,
+        option,
+        path,
+        common.over(DESCRIBING["settings"], settings_of(values["settings"], f"settings{where}"), common.settings),
+        common.over(DESCRIBING["claims"], claims, common.claims),
+        common.server if DESCRIBING["server"] in common.on_command_line or not given["server"] else values["server"],
+        common.level if DESCRIBING["level"] in common.on_command_line or not given["level"] else values["level"],
+    )
+
+
+def _nothing(value: object) -> bool:
+    """Whether a value says nothing: there is none, or it is empty."""
+    return value is None or (isinstance(value, (str, Mapping, Sequence)) and not value)
+
+
+def read_described(table: Any, common: Common) -> Iterator[Target]:
+    """Yield the implementations that ``[tool.queue_conformance.implementations]`` describes.
+
+    Args:
+        table: that table.
+        common: what holds for all.
+
+    Raises:
+        UsageError: if something in it makes no sense.
+    """
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table [{TABLE}.{DESCRIBED}.NAME] for each one")
+    for name, entry in table.items():
+        where = f"[{TABLE}.{DESCRIBED}.{name}]"
+        if not isinstance(entry, Mapping):
+            raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table {where}, not {entry!r}")
+        said = {key.replace("_", "-"): value for key, value in entry.items()}
+        _know(said, [*CLASS_OPTIONS, *DESCRIBING, "profile"], where)
+        named = [option for option in CLASS_OPTIONS if option in said]
+        if len(named) != 1 or not isinstance(said[named[0]], str):
+            raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
+        (path,) = converted(_BY_NAME[named[0]], said[named[0]], f"{named[0]} in {where}")
+        yield describe(name, named[0], path, said, common, f" in {where}")
+
+
+def chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
+    """Return the targets of some names, or all.
+
+    Raises:
+        UsageError: if a name is unknown.
+    """
+    known = {target.name: target for target in targets}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{did_you_mean(name, known)}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def read_table(config: pytest.Config) -> dict[str, Any]:
+    """Return ``[tool.queue_conformance]`` of the pyproject.toml in pytest's root directory, with dashes in the names of its keys.
+
+    Raises:
+        UsageError: if it cannot be read, or has keys that nobody knows.
+    """
+    file = config.rootpath / "pyproject.toml"
+    if not file.is_file():
+        return {}
+    try:
+        tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{file.name}: {error}") from error
+    tool = tool if isinstance(tool, Mapping) else {}
+    other = TABLE.rpartition(".")[2].replace("_", "-")
+    if other in tool:
+        raise UsageError(f"{file.name}: write [{TABLE}], not [tool.{other}]")
+    table = tool.get("queue_conformance", {})
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{file.name}: write a table [{TABLE}], not {table!r}")
+    table = {name.replace("_", "-"): value for name, value in table.items()}
+    names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
+    _know(table, [*names, DESCRIBED], f"[{TABLE}]")
+    return table
+
+
+def _know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
+    """Complain of a key that nobody reads.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    for name in table:
+        if name not in names:
+            raise UsageError(f"{where} has no key {name!r}{did_you_mean(name, names)}")

@@ -1,0 +1,82 @@
+"""Mutants: wrong implementations. Each one says in its docstring how it misbehaves, and names the rules that it fails.
+
+The kit is proven by them: it must report exactly the named rules as failed. Modules whose names contain ``controls`` hold right
+implementations of other designs, which it must pass.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+
+C = TypeVar("C", bound=type)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mutant.
+
+    Attributes:
+        path: its dotted path.
+        fails: the ids of the rules that it fails.
+        control: the dotted path of a right implementation of the same kind, for scripts to pass on.
+        claims: what its author claims.
+        settings: what it is built with.
+        server: the server that it stores in, or ``""``.
+    """
+
+    path: str
+    fails: frozenset[str]
+    control: str
+    claims: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
+
+
+QCRAWL = importlib.util.find_spec("qcrawl") is not None
+"""Whether qCrawl is installed, which the modules whose names begin with ``async`` need."""
+
+_mutants: list[Mutant] = []
+
+
+def mutant(
+    *,
+    fails: str | Iterable[str],
+    control: str,
+    claims: Mapping[str, str] = MappingProxyType({}),
+    settings: Mapping[str, str] = MappingProxyType({}),
+    server: str = "",
+) -> Callable[[C], C]:
+    """Register a class as a mutant.
+
+    Args:
+        fails: the id of the rule that it fails, or those of several.
+        control: the dotted path of a right implementation of the same kind, for scripts to pass on.
+        claims: what its author claims.
+        settings: what it is built with.
+        server: the server that it stores in, or ``""``.
+    """
+
+    rules = frozenset([fails] if isinstance(fails, str) else fails)
+
+    def register(cls: C) -> C:
+        assert cls.__doc__, f"{cls.__qualname__} does not say how it misbehaves"
+        path = f"{cls.__module__}.{cls.__qualname__}"
+        _mutants.append(Mutant(path, rules, control, dict(claims), dict(settings), server))
+        return cls
+
+    return register
+
+
+def all_mutants() -> Iterator[Mutant]:
+    """Yield all mutants."""
+    for module in pkgutil.iter_modules(__path__):
+        if module.name.startswith("async") and not QCRAWL:
+            continue
+        importlib.import_module(f"{__name__}.{module.name}")
+    yield from _mutants

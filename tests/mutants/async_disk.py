@@ -1,0 +1,203 @@
+"""Wrong asynchronous queues that keep requests on disk."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import aiofiles
+from qcrawl.core.queues import disk
+from qcrawl.core.request import Request
+
+from mutants import mutant
+from queue_reference.async_queues import DiskQueue, encoded
+
+DISK = "queue_reference.async_queues.DiskQueue"
+
+
+class Derived(DiskQueue, disk.DiskQueue):
+    """A right queue that is derived from qCrawl's, and has a path for each object unless it is told one."""
+
+    def __init__(self, path=None, maxsize=0):
+        super().__init__(path or tempfile.mkdtemp(), maxsize)
+
+
+@mutant(fails="aqueue.ctor.shipped-config", control="mutants.async_disk.Derived")
+class NeedsAPath(DiskQueue, disk.DiskQueue):
+    """It is derived from qCrawl's queue, and cannot be built with its path of None."""
+
+
+@mutant(fails="aqueue.put.rebuildable", control=DISK)
+class ForgetsHeaders(DiskQueue):
+    """It does not keep the headers."""
+
+    async def get(self):
+        request = await super().get()
+        request.headers.clear()
+        return request
+
+
+@mutant(fails="aqueue.put.rebuildable-rare", control=DISK)
+class LeavesTuplesAsLists(DiskQueue):
+    """It accepts a tuple, and returns a list."""
+
+    async def put(self, request, priority=0):
+        if isinstance(request.meta.get("value"), tuple):
+            request = replace(request, meta={"value": list(request.meta["value"])})
+        await super().put(request, priority)
+
+
+@mutant(fails="aqueue.put.failed-no-trace", control=DISK)
+class CountsRefused(DiskQueue):
+    """Its size counts the requests that it refused."""
+
+    refused = 0
+
+    async def put(self, request, priority=0):
+        try:
+            await super().put(request, priority)
+        except ValueError:
+            self.refused += 1
+            raise
+
+    async def size(self):
+        return await super().size() + self.refused
+
+
+@mutant(fails="aqueue.put.cancelled-no-trace", control=DISK)
+class LeavesHalfAFile(DiskQueue):
+    """A put that is cancelled leaves a file without its contents."""
+
+    async def put(self, request, priority=0):
+        if self._maxsize or self._closed or type(priority) is not int:
+            await super().put(request, priority)
+            return
+        entry, data = (-priority, next(self._counter)), encoded(request)
+        async with aiofiles.open(self._file(entry), "wb") as file:
+            await file.write(data)
+        await self._store(entry, data)
+
+    _writing = 0
+
+
+@mutant(fails="aqueue.get.bad-item", control=DISK)
+class RaisesAnotherError(DiskQueue):
+    """It raises ValueError for a request that cannot be decoded."""
+
+    async def get(self):
+        try:
+            return await super().get()
+        except RuntimeError as error:
+            raise ValueError("damaged") from error
+
+
+@mutant(fails="aqueue.close.keeps", control=DISK)
+class LosesTheLast(DiskQueue):
+    """Its close loses a request, if there are many."""
+
+    async def close(self):
+        if len(self._heap) > 15 and not self._closed:
+            entry = self._heap.pop()
+            self._file(entry).unlink()
+        await super().close()
+
+
+@mutant(fails="aqueue.persist.reopen", control=DISK)
+class ForgetsTheOrder(DiskQueue):
+    """After reopening, equal priorities come in another order."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        old = self._heap
+        self._heap = []
+        self._counter = count(1 + max((number for _, number in old), default=0))
+        for urgency, number in sorted(old, key=lambda entry: -entry[1]):
+            entry = urgency, next(self._counter)
+            self._file((urgency, number)).rename(self._file(entry))
+            self._heap.append(entry)
+        self._heap.sort()
+
+
+@mutant(fails=("aqueue.persist.crash", "aqueue.persist.torn"), control=DISK)
+class WritesLater(DiskQueue):
+    """The file of the last request is not flushed before something else is done."""
+
+    last = None
+
+    def _file(self, entry):
+        self.flush()
+        return super()._file(entry)
+
+    def flush(self):
+        if self.last is not None:
+            self.last.close()
+            self.last = None
+
+    def _write(self, file, data):
+        self.flush()
+        self.last = file.open("wb")
+        self.last.write(data)
+
+    async def close(self):
+        await super().close()
+        self.flush()
+
+
+@mutant(fails="aqueue.persist.torn", control=DISK)
+class RefusesEmptyFiles(DiskQueue):
+    """It cannot be opened if a file is empty."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        if any(not file.stat().st_size for file in Path(path).glob("*.request")):
+            raise RuntimeError("a file is empty")
+
+
+@mutant(fails="aqueue.persist.foreign-files", control=DISK)
+class TidiesUp(DiskQueue):
+    """It removes every file that it does not know."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        for file in Path(path).iterdir():
+            if not self._name.fullmatch(file.name.removesuffix(".damaged")):
+                file.unlink()
+
+
+@mutant(fails="aqueue.persist.isolated", control="mutants.async_disk.Derived")
+class SharesADefault(DiskQueue):
+    """Its default path is the same for all."""
+
+    def __init__(self, path=None, maxsize=0):
+        super().__init__(path or Path(tempfile.gettempdir()) / "requests", maxsize)
+
+
+@mutant(fails="aqueue.get.cancel-safe", control=DISK)
+class DeletesTooEarly(DiskQueue):
+    """It deletes a file before the request in it is returned."""
+
+    async def get(self):
+        while not self._heap or self._closed:
+            if self._closed:
+                return await super().get()
+            await self._something_arrives()
+        self._heap.sort()
+        file = self._file(self._heap.pop(0))
+        async with aiofiles.open(file, "rb") as opened:
+            data = await opened.read()
+            file.unlink()
+        try:
+            return Request.from_bytes(data)
+        except Exception as error:
+            raise RuntimeError("damaged") from error
+
+
+class BeginsAnew(DiskQueue):
+    """It removes its files when it begins."""
+
+    def __init__(self, path, maxsize=0):
+        shutil.rmtree(path, ignore_errors=True)
+        super().__init__(path, maxsize)

@@ -1,0 +1,326 @@
+"""Wrong asynchronous queues that keep requests in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from itertools import count
+
+from qcrawl.core.queue import RequestQueue
+
+from mutants import mutant
+from queue_reference.async_queues import AsyncQueue, MemoryQueue
+
+MEMORY = "queue_reference.async_queues.MemoryQueue"
+
+
+@mutant(fails="aqueue.iface", control=MEMORY)
+class FollowsTheExample(AsyncQueue):
+    """It has the methods of the documented example, and no clear."""
+
+    put, get, size, close = MemoryQueue.put, MemoryQueue.get, MemoryQueue.size, MemoryQueue.close
+
+
+@mutant(fails="aqueue.ctor.kwargs", control=MEMORY)
+class NeedsAName(MemoryQueue):
+    """It takes a name, which no table of the settings has."""
+
+    def __init__(self, name, maxsize=0):
+        super().__init__(maxsize)
+        self.name = name
+
+
+@mutant(fails="aqueue.ctor.errors", control=MEMORY)
+class SwallowsKeywords(MemoryQueue):
+    """It ignores keywords that it does not know."""
+
+    def __init__(self, maxsize=0, **others):
+        super().__init__(maxsize)
+
+
+@mutant(fails="aqueue.ctor.errors", control=MEMORY)
+class AcceptsNegativeLimits(MemoryQueue):
+    """It takes a negative maxsize for no limit."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(max(maxsize, 0))
+
+
+@mutant(fails="aqueue.put.accept", control=MEMORY)
+class DropsEveryFourth(MemoryQueue):
+    """It drops every fourth request for which there is room, in silence."""
+
+    puts = 0
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        self.puts += 1
+        if not self.puts % 4 and not self._closed:
+            self._heap.remove(max(self._heap, key=lambda entry: entry[1]))
+            heapq.heapify(self._heap)
+
+
+@mutant(fails="aqueue.put.result", control=MEMORY)
+class ReturnsTheSize(MemoryQueue):
+    """Its put returns the size."""
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        return len(self._heap)
+
+
+@mutant(fails="aqueue.put.closed", control=MEMORY)
+class ComplainsWhenClosed(MemoryQueue):
+    """Its put raises when the queue is closed."""
+
+    async def put(self, request, priority=0):
+        if self._closed:
+            raise RuntimeError("closed")
+        await super().put(request, priority)
+
+
+@mutant(fails="aqueue.put.closed", control=MEMORY)
+class StoresWhenClosed(MemoryQueue):
+    """It goes on storing when it is closed."""
+
+    async def put(self, request, priority=0):
+        closed, self._closed = self._closed, False
+        try:
+            await super().put(request, priority)
+        finally:
+            self._closed = closed
+
+
+@mutant(fails="aqueue.order.priority", control=MEMORY)
+class LowerFirst(MemoryQueue):
+    """What is urgent comes last."""
+
+    async def put(self, request, priority=0):
+        await super().put(request, -priority if type(priority) is int else priority)
+
+
+@mutant(fails="aqueue.order.priority", control="mutants.async_controls.LowerFirst")
+class SaysLowerServesHigher(MemoryQueue):
+    """Lower priorities are processed first, says this text, and the highest one comes."""
+
+
+@mutant(fails="aqueue.order.priority", control=MEMORY)
+class PutsFirstWhatHasNoPriority(MemoryQueue):
+    """It puts a request without a priority before those with any other."""
+
+    async def put(self, request, priority=2**31):
+        await super().put(request, priority)
+
+
+@mutant(fails="aqueue.order.priority", control=MEMORY)
+class PrefersWhatHasNoPriority(MemoryQueue):
+    """It takes a request without a priority for one of priority 1."""
+
+    async def put(self, request, priority=1):
+        await super().put(request, priority)
+
+
+@mutant(fails="aqueue.order.fifo", control=MEMORY)
+class LastInFirstOut(MemoryQueue):
+    """Of equal priorities, the last request comes first."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self._counter = count(0, -1)
+
+
+@mutant(fails="aqueue.order.negative", control=MEMORY)
+class CutsPriorities(MemoryQueue):
+    """Priorities below -5 count as -5."""
+
+    async def put(self, request, priority=0):
+        await super().put(request, max(priority, -5))
+
+
+@mutant(fails="aqueue.order.non-int", control=MEMORY)
+class ConvertsPriorities(MemoryQueue):
+    """It makes an int of whatever is given as priority."""
+
+    async def put(self, request, priority=0):
+        await super().put(request, int(priority))
+
+
+@mutant(fails="aqueue.get.blocks", control=MEMORY)
+class RaisesWhenEmpty(MemoryQueue):
+    """Its get raises QueueEmpty instead of waiting."""
+
+    async def get(self):
+        if not self._heap and not self._closed:
+            raise asyncio.QueueEmpty
+        return await super().get()
+
+
+@mutant(fails="aqueue.get.blocks", control=MEMORY)
+class WakesNobody(MemoryQueue):
+    """A get that waits already does not notice what is put."""
+
+    async def put(self, request, priority=0):
+        arrival, self._arrival = self._arrival, asyncio.Event()
+        await super().put(request, priority)
+        self._arrival = arrival
+
+
+@mutant(fails="aqueue.get.close-wakes", control=MEMORY)
+class CloseWakesNobody(MemoryQueue):
+    """Its close leaves waiting gets waiting."""
+
+    async def close(self):
+        self._closed = True
+
+
+@mutant(fails="aqueue.get.closed-drains", control=MEMORY)
+class EndsAtOnce(MemoryQueue):
+    """Its get raises CancelledError as soon as the queue is closed, whatever is left."""
+
+    async def get(self):
+        if self._closed:
+            raise asyncio.CancelledError
+        return await super().get()
+
+
+@mutant(fails="aqueue.get.cancel-safe", control=MEMORY)
+class AwaitsTooLate(MemoryQueue):
+    """It awaits something between taking a request out and returning it."""
+
+    async def get(self):
+        request = await super().get()
+        await asyncio.sleep(0)
+        return request
+
+
+@mutant(fails="aqueue.get.concurrent", control=MEMORY)
+class LooksBeforeItTakes(MemoryQueue):
+    """It looks at the first request, awaits something, and then takes that."""
+
+    async def get(self):
+        while not self._heap and not self._closed:
+            await self._something_arrives()
+        if not self._heap:
+            raise asyncio.CancelledError
+        first = self._heap[0]
+        await asyncio.sleep(0)
+        if first in self._heap:
+            self._heap.remove(first)
+            heapq.heapify(self._heap)
+        return first[2]
+
+
+@mutant(fails="aqueue.bound.limit", control=MEMORY)
+class ComparesTooEarly(MemoryQueue):
+    """It awaits something between the comparison with the limit and the storing."""
+
+    async def put(self, request, priority=0):
+        if self._maxsize and len(self._heap) >= self._maxsize and not self._closed:
+            raise asyncio.QueueFull
+        await asyncio.sleep(0)
+        limit, self._maxsize = self._maxsize, 0
+        try:
+            await super().put(request, priority)
+        finally:
+            self._maxsize = limit
+
+
+@mutant(fails="aqueue.bound.full-signal", control=MEMORY)
+class DropsWhenFull(MemoryQueue):
+    """It drops requests in silence when it is full."""
+
+    async def put(self, request, priority=0):
+        if not self._maxsize or len(self._heap) < self._maxsize:
+            await super().put(request, priority)
+
+
+@mutant(fails="aqueue.bound.full-signal", control=MEMORY)
+class WaitsForRoom(MemoryQueue):
+    """Its put waits when it is full."""
+
+    async def put(self, request, priority=0):
+        while self._maxsize and len(self._heap) >= self._maxsize and not self._closed:
+            await asyncio.sleep(1)
+        await super().put(request, priority)
+
+
+@mutant(fails="aqueue.bound.usable", control=MEMORY)
+class FullTooEarly(MemoryQueue):
+    """It is full one request too early."""
+
+    async def put(self, request, priority=0):
+        if self._maxsize and len(self._heap) >= self._maxsize - 1 and not self._closed:
+            raise asyncio.QueueFull
+        await super().put(request, priority)
+
+
+@mutant(fails="aqueue.size", control=MEMORY)
+class CountsPuts(MemoryQueue):
+    """Its size is the number of requests that were ever put."""
+
+    puts = 0
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        self.puts += 1
+
+    async def size(self):
+        return self.puts
+
+    async def clear(self):
+        await super().clear()
+        self.puts = 0
+
+
+@mutant(fails="aqueue.maxsize", control=MEMORY)
+class SaysNone(MemoryQueue):
+    """Its maxsize is None if there is no limit."""
+
+    def maxsize(self):
+        return self._maxsize or None
+
+
+@mutant(fails="aqueue.clear", control=MEMORY)
+class ClearLeavesOne(MemoryQueue):
+    """Its clear leaves one request."""
+
+    async def clear(self):
+        del self._heap[1:]
+
+
+@mutant(fails="aqueue.close.twice", control=MEMORY)
+class ClosesOnce(MemoryQueue):
+    """Its close raises the second time."""
+
+    async def close(self):
+        if self._closed:
+            raise RuntimeError("closed already")
+        await super().close()
+
+
+@mutant(fails="aqueue.close.releases", control=MEMORY)
+class LeavesATask(MemoryQueue):
+    """Its first put starts a task that nothing ends."""
+
+    task = None
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        self.task = self.task or asyncio.create_task(asyncio.Event().wait())
+
+
+@mutant(fails="aqueue.iter", control=MEMORY)
+class IteratesUntilEmpty(MemoryQueue):
+    """Its async for ends as soon as the queue is empty."""
+
+    async def __anext__(self):
+        if not self._heap:
+            raise StopAsyncIteration
+        return await super().__anext__()
+
+
+@mutant(fails="aqueue.iter.cancel", control=MEMORY)
+class IteratesAsInherited(MemoryQueue):
+    """Its async for is that of the abstract class, which takes every cancellation for the end of the queue."""
+
+    __anext__ = RequestQueue.__anext__

@@ -1,0 +1,81 @@
+"""Wrong asynchronous queues that keep requests in a Redis server."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from redis import exceptions
+
+import mutants
+from queue_reference import async_redis
+from queue_reference.async_redis import RedisQueue
+
+REDIS = "queue_reference.async_redis.RedisQueue"
+
+mutant = partial(mutants.mutant, control=REDIS, server="redis", settings={"host": "{host}", "port": "{port}"})
+
+
+@mutant(fails="aqueue.redis.namespace")
+class KnowsOneNamespace(RedisQueue):
+    """It has one index for all namespaces."""
+
+    def __init__(self, namespace="qcrawl", **options):
+        super().__init__(namespace="qcrawl", **options)
+
+
+@mutant(fails="aqueue.redis.shared", claims={"shared": "yes"})
+class RepeatsForOthers(RedisQueue):
+    """It returns what another crawler got last once more."""
+
+    last: ClassVar = {}
+
+    async def get(self, timeout=None):
+        namespace = self._keys[0]
+        if self.last.get(namespace, (self,))[0] is not self:
+            return self.last.pop(namespace)[1]
+        request = await super().get(timeout)
+        if not self._closed:
+            self.last[namespace] = self, request
+        return request
+
+    async def close(self):
+        self.last.pop(self._keys[0], None)
+        await super().close()
+
+
+@mutant(fails="aqueue.redis.timeout")
+class WaitsForever(RedisQueue):
+    """It takes a time-out of 0 for none."""
+
+    async def get(self, timeout=None):
+        return await super().get(timeout or None)
+
+
+@mutant(fails="aqueue.redis.outage")
+class HidesOutages(RedisQueue):
+    """Its size is 0 while the server is away."""
+
+    async def size(self):
+        try:
+            return await super().size()
+        except exceptions.ConnectionError:
+            return 0
+
+
+@mutant(fails="aqueue.redis.orphans")
+class TrustsItsIndex(RedisQueue):
+    """It expects a request for each entry of its index."""
+
+    async def _run(self, script, *arguments):
+        if script == async_redis._GET:
+            script = script.replace("if data then", "if true then")
+        return await super()._run(script, *arguments)
+
+
+@mutant(fails="aqueue.close.releases")
+class LeavesItsConnection(RedisQueue):
+    """Its close leaves the connection open."""
+
+    async def _release_if_closed(self):
+        pass

@@ -1,0 +1,334 @@
+"""Wrong asynchronous schedulers."""
+
+from __future__ import annotations
+
+import asyncio
+
+from qcrawl.core.request import Request
+
+from mutants import mutant
+from queue_reference.async_scheduler import RequestFingerprinter, Scheduler
+
+RIGHT = "queue_reference.async_scheduler.Scheduler"
+FOREVER = 1e9
+
+
+@mutant(fails="ascheduler.ctor", control=RIGHT)
+class TakesItsQueueFirst(Scheduler):
+    """It takes both parts by their places, and calls the second one otherwise."""
+
+    def __init__(self, queue, hasher):
+        super().__init__(queue, hasher)
+
+
+@mutant(fails="ascheduler.ctor.none", control=RIGHT)
+class ComputesItsOwnFingerprints(Scheduler):
+    """It takes a fingerprinter of its own if it gets none."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter or RequestFingerprinter())
+
+
+# --- add -------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="ascheduler.add.forms", control=RIGHT)
+class HurriesUrls(Scheduler):
+    """It gives URLs priority 1."""
+
+    async def add(self, request):
+        await super().add(Request(request, priority=1) if isinstance(request, str) else request)
+
+
+class _WithPriority(RequestFingerprinter):
+    def fingerprint_bytes(self, request):
+        return super().fingerprint_bytes(request) + str(request.priority).encode()
+
+
+@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+class PriorityMakesAnother(Scheduler):
+    """It takes a request with another priority for another request."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter and _WithPriority())
+
+
+@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+class ForgetsBetween(Scheduler):
+    """It looks for a fingerprint and remembers it in two steps, so two adds at one time both pass."""
+
+    async def add(self, request):
+        request = Request(request) if isinstance(request, str) else request
+        fingerprint = self.fingerprinter.fingerprint_bytes(request)
+        is_new = fingerprint not in self.seen
+        await self.queue.size()
+        if is_new:
+            self.seen.discard(fingerprint)
+        await super().add(request)
+
+
+@mutant(fails="ascheduler.add.closed", control=RIGHT)
+class RemembersAfterClose(Scheduler):
+    """After close it still remembers what is added."""
+
+    async def add(self, request):
+        if self._closed:
+            self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
+        await super().add(request)
+
+
+@mutant(fails="ascheduler.add.direct", control=RIGHT)
+class AlwaysQueues(Scheduler):
+    """It puts every request into the queue."""
+
+    _known_empty = property(lambda self: False, lambda self, value: None)
+
+
+@mutant(fails="ascheduler.add.direct-fifo", control=RIGHT)
+class ServesTheLatest(Scheduler):
+    """It serves the consumer that came last."""
+
+    def _deliver(self, request):
+        self._consumers.rotate(1)
+        return super()._deliver(request)
+
+
+@mutant(fails="ascheduler.add.direct-cancel", control=RIGHT)
+class LosesWithTheConsumer(Scheduler):
+    """It loses the request of a consumer that is cancelled before it runs."""
+
+    async def get(self):
+        try:
+            return await super().get()
+        except asyncio.CancelledError:
+            self._returned.clear()
+            raise
+
+
+@mutant(fails="ascheduler.add.direct-cancel", control=RIGHT)
+class WaitsForTheDead(Scheduler):
+    """It hands on the request of a cancelled consumer, but counts it as being processed, too."""
+
+    async def get(self):
+        before = len(self._returned)
+        try:
+            return await super().get()
+        except asyncio.CancelledError:
+            self._processed += len(self._returned) > before
+            raise
+
+
+@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+class SwallowsFailures(Scheduler):
+    """It takes a request for stored whatever the queue raises."""
+
+    async def _store(self, request):
+        try:
+            return await super()._store(request)
+        except OSError:
+            return True
+
+
+@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+class RemembersFailures(Scheduler):
+    """It remembers the fingerprint of a request that the queue did not take."""
+
+    async def add(self, request):
+        try:
+            await super().add(request)
+        except OSError:
+            self.seen.add(self.fingerprinter.fingerprint_bytes(request))
+            raise
+
+
+@mutant(fails="ascheduler.add.put-duplicate", control=RIGHT)
+class CountsDuplicates(Scheduler):
+    """It counts as being processed what the queue reports as a duplicate."""
+
+    async def _store(self, request):
+        stored = await super()._store(request)
+        self._processed += not stored
+        return stored
+
+
+@mutant(fails=("ascheduler.add.full", "ascheduler.add.full-signal"), control=RIGHT)
+class DropsInSilence(Scheduler):
+    """It says nothing when it drops a request."""
+
+    async def _store(self, request):
+        try:
+            return await super()._store(request)
+        except asyncio.QueueFull:
+            return False
+
+
+class _Signals:
+    def __init__(self, signals):
+        self.signals = signals
+
+    async def send_async(self, name, **values):
+        if name != "request_dropped":
+            await self.signals.send_async(name, **values)
+
+
+@mutant(fails="ascheduler.add.full-signal", control=RIGHT)
+class LogsOnly(Scheduler):
+    """It logs that it drops a request, and sends no signal."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.signals = _Signals(self.signals)
+
+
+@mutant(fails="ascheduler.add.full", control=RIGHT)
+class RemembersWhatItDrops(Scheduler):
+    """It takes a request that was dropped for seen."""
+
+    async def add(self, request):
+        before = set(self.seen)
+        await super().add(request)
+        if before == self.seen and not self._closed:
+            self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
+
+
+@mutant(fails="ascheduler.add.full-no-hang", control=RIGHT)
+class WaitsForRoom(Scheduler):
+    """It waits for room in the queue."""
+
+    async def _store(self, request):
+        while self.queue.maxsize() and await self.queue.size() >= self.queue.maxsize():
+            await asyncio.sleep(1)
+        return await super()._store(request)
+
+
+@mutant(fails="ascheduler.add.signals", control=RIGHT)
+class AnnouncesDuplicates(Scheduler):
+    """It announces what it ignores, too."""
+
+    async def add(self, request):
+        before = len(self.seen)
+        await super().add(request)
+        if len(self.seen) == before and isinstance(request, Request) and not self._closed:
+            await self.signals.send_async("request_scheduled", request=request)
+
+
+@mutant(fails="ascheduler.retry", control=RIGHT)
+class GivesNoSecondChance(Scheduler):
+    """It takes a retry for a duplicate."""
+
+    async def add(self, request):
+        if isinstance(request, Request):
+            request.meta.pop("retry_count", None)
+        await super().add(request)
+
+
+# --- get -------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="ascheduler.get.order", control=RIGHT)
+class FirstComeFirstServed(Scheduler):
+    """It does not tell the queue the priority."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        put = queue.put
+        queue.put = lambda request, priority=0: put(request)
+
+
+@mutant(fails="ascheduler.get.waits", control=RIGHT)
+class GivesUp(Scheduler):
+    """Its consumers are cancelled when nothing has come for a second."""
+
+    async def get(self):
+        try:
+            async with asyncio.timeout(1):
+                return await super().get()
+        except TimeoutError:
+            raise asyncio.CancelledError from None
+
+
+@mutant(fails="ascheduler.get.no-lost-wakeup", control=RIGHT)
+class LooksBeforeItListens(Scheduler):
+    """What is added while it looks into the queue goes unnoticed."""
+
+    look_again = FOREVER
+
+    async def _next(self):
+        found = await super()._next()
+        if found is None and not self._closed and not self._returned:
+            self._news.clear()
+        return found
+
+
+@mutant(fails="ascheduler.get.closed", control=RIGHT)
+class LeavesTheRest(Scheduler):
+    """After close it hands out nothing more."""
+
+    async def get(self):
+        if self._closed:
+            raise asyncio.CancelledError
+        return await super().get()
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="ascheduler.close.waiters", control=RIGHT)
+class TellsNobody(Scheduler):
+    """Its close does not wake the consumers that wait."""
+
+    look_again = FOREVER
+
+    async def close(self):
+        self._closed, before = True, self._closed
+        if not before:
+            await self.queue.close()
+        for news in self._listeners - {self._news}:
+            news.set()
+
+
+@mutant(fails="ascheduler.close.queue", control=RIGHT)
+class LeavesTheQueueOpen(Scheduler):
+    """Its close does not close the queue."""
+
+    async def close(self):
+        self._closed = True
+        self._tell()
+
+
+@mutant(fails="ascheduler.close.twice", control=RIGHT)
+class ClosesAgain(Scheduler):
+    """Every close closes the queue."""
+
+    async def close(self):
+        self._closed = True
+        await self.queue.close()
+        self._tell()
+
+
+@mutant(fails="ascheduler.close.join", control=RIGHT)
+class WaitsForTheRest(Scheduler):
+    """Its join waits for what is left in the queue after close."""
+
+    async def join(self):
+        await super().join()
+        while not await self._is_empty():
+            await asyncio.sleep(1)
+
+
+@mutant(fails="ascheduler.context", control=RIGHT)
+class SwallowsWhatTheBlockRaises(Scheduler):
+    """Its context ends as if nothing had been raised in it."""
+
+    async def __aexit__(self, kind, *exception):
+        await super().__aexit__(kind, *exception)
+        return kind is not None
+
+
+@mutant(fails="ascheduler.context", control=RIGHT)
+class LeavesWithoutWaiting(Scheduler):
+    """Its context is left while requests are being processed."""
+
+    async def __aexit__(self, *exception):
+        await self.close()
+        return False

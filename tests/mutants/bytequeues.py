@@ -1,0 +1,217 @@
+"""Wrong queues of bytes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+from mutants import mutant
+from mutants.controls import ChunkedByteQueue
+from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue, LifoByteQueue
+
+FIFO = "queue_reference.bytequeues.FifoByteQueue"
+LIFO = "queue_reference.bytequeues.LifoByteQueue"
+MEMORY = "queue_reference.bytequeues.FifoMemoryByteQueue"
+CHUNKED = "mutants.controls.ChunkedByteQueue"
+
+
+@mutant(fails="queuelib.ctor", control=MEMORY)
+class NeedsACapacity(FifoMemoryByteQueue):
+    """Its constructor requires an argument that nobody gives."""
+
+    def __init__(self, *, capacity):
+        super().__init__()
+
+
+@mutant(fails="queue.ctor.base-queue", control=MEMORY)
+class WithoutPeek(FifoMemoryByteQueue):
+    """It has no peek."""
+
+    peek = None
+
+
+@mutant(fails="queue.ctor.base-queue", control=MEMORY)
+class Wrapper:
+    """It passes most things on to another queue, so its class has not all methods."""
+
+    def __init__(self):
+        self._queue = FifoMemoryByteQueue()
+
+    def push(self, item):
+        self._queue.push(item)
+
+    def pop(self):
+        return self._queue.pop()
+
+    def __getattr__(self, name):
+        return getattr(self._queue, name)
+
+    def __len__(self):
+        return len(self._queue)
+
+
+@mutant(fails="queue.push.bytes-only", control=FIFO)
+class EncodesText(FifoByteQueue):
+    """It accepts text, and stores it encoded."""
+
+    def push(self, item):
+        super().push(item.encode() if isinstance(item, str) else item)
+
+
+@mutant(fails="queue.push.bytes-only", control=FIFO)
+class TakesAnything(FifoByteQueue):
+    """It stores any value, pickled."""
+
+    def push(self, item):
+        super().push(pickle.dumps(item))
+
+    def pop(self):
+        return self.loaded(super().pop())
+
+    def peek(self):
+        return self.loaded(super().peek())
+
+    def loaded(self, data):
+        return None if data is None else pickle.loads(data)
+
+
+@mutant(fails="queue.push.bytes-only", control=FIFO)
+class RaisesItsOwnError(FifoByteQueue):
+    """What it cannot store it refuses, but not with a TypeError."""
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise ValueError(item)
+        super().push(item)
+
+
+@mutant(fails="queue.push.zero-length", control=MEMORY)
+class SkipsEmptyItems(FifoMemoryByteQueue):
+    """Its pop returns None for an empty item."""
+
+    def pop(self):
+        return super().pop() or None
+
+
+@mutant(fails="queue.push.large", control=MEMORY)
+class CutsLargeItems(FifoMemoryByteQueue):
+    """It stores the first MiB of an item."""
+
+    def push(self, item):
+        super().push(item[: 1 << 20])
+
+
+@mutant(fails="queue.push.no-silent-loss", control=CHUNKED)
+class IgnoresShortWrites(ChunkedByteQueue):
+    """It does not look at how much was written."""
+
+    def push(self, string):
+        try:
+            super().push(string)
+        except OSError:
+            self.info["head"][1] += 1
+            self.info["size"] += 1
+
+
+@mutant(fails="queue.push.failed-no-trace", control=FIFO)
+class StoresBeforeItRefuses(FifoByteQueue):
+    """What it refuses is stored nevertheless, as an empty item."""
+
+    def push(self, item):
+        try:
+            super().push(item)
+        except TypeError:
+            super().push(b"")
+            raise
+
+
+@mutant(fails="queue.pop.fifo", control=FIFO)
+class SortsItems(FifoByteQueue):
+    """With more than three items stored, it pops the smallest one."""
+
+    def take(self, decode):
+        self._next = FifoByteQueue._next if len(self) <= 3 else "SELECT id, item FROM items ORDER BY item LIMIT 1"
+        return super().take(decode)
+
+    def peek(self):
+        self._next = FifoByteQueue._next if len(self) <= 3 else "SELECT id, item FROM items ORDER BY item LIMIT 1"
+        return super().peek()
+
+
+@mutant(fails="queue.peek.then-push", control=LIFO)
+class PeekMovesTheFile(LifoByteQueue):
+    """A push after a peek is written over the newest item."""
+
+    peeked = False
+
+    def peek(self):
+        self.peeked = len(self) > 0
+        return super().peek()
+
+    def pop(self):
+        self.peeked = False
+        return super().pop()
+
+    def push(self, item):
+        if self.peeked and isinstance(item, bytes):
+            super().pop()
+        self.peeked = False
+        super().push(item)
+
+
+@mutant(fails="queuelib.fifo.chunks", control=CHUNKED)
+class ForgetsItsChunkSize(ChunkedByteQueue):
+    """A reopened queue uses the chunk size of the constructor."""
+
+    def __init__(self, path, chunksize=100000):
+        super().__init__(path, chunksize)
+        self.chunksize = chunksize
+
+
+@mutant(fails="queuelib.fifo.reclaim", control=CHUNKED)
+class KeepsChunks(ChunkedByteQueue):
+    """It keeps the files of consumed chunks until it is closed."""
+
+    def pop(self):
+        name = self.tailf.name
+        item = super().pop()
+        if not os.path.exists(name):
+            Path(name).touch()
+        return item
+
+
+@mutant(fails="queuelib.clear", control=CHUNKED)
+class ClearsAllButTheCount(ChunkedByteQueue):
+    """It goes on counting what is in its last chunk when it is cleared."""
+
+    def clear(self):
+        count = self.info["head"][1]
+        super().clear()
+        self.info["head"][1] = count
+
+
+@mutant(fails="queuelib.clear.space", control=FIFO)
+class ClearKeepsTheSpace(FifoByteQueue):
+    """Its clear does not give the space on the disk back."""
+
+    def clear(self):
+        self._database.execute("DELETE FROM items")
+        self._length = 0
+
+
+@mutant(fails="queuelib.clear", control=MEMORY)
+class ClearLeavesOne(FifoMemoryByteQueue):
+    """Its clear leaves the last item."""
+
+    def clear(self):
+        while len(self) > 1:
+            self.pop()
+
+
+@mutant(fails="queuelib.pathlike", control=FIFO)
+class WantsText(FifoByteQueue):
+    """It adds an ending to its path, which must be text."""
+
+    def __init__(self, path):
+        super().__init__(path + ".queue")

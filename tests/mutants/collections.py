@@ -1,0 +1,219 @@
+"""Wrong priority queues and round-robin queues of bytes."""
+
+from __future__ import annotations
+
+import contextlib
+
+from mutants import mutant
+from queue_reference.collections import PriorityQueue, RoundRobinQueue
+
+PRIORITY = "queue_reference.collections.PriorityQueue"
+TURNS = "queue_reference.collections.RoundRobinQueue"
+
+
+@mutant(fails="queuelib.pq.order", control=PRIORITY)
+class ComparesText(PriorityQueue):
+    """It compares priorities as text."""
+
+    def pop(self):
+        return self._pop(min(self._queues, key=str)) if self._queues else None
+
+    def peek(self):
+        return self._queues[min(self._queues, key=str)].peek() if self._queues else None
+
+
+@mutant(fails="queuelib.pq.close", control=PRIORITY)
+class NamesEveryPriority(PriorityQueue):
+    """Its close returns every priority that was ever used."""
+
+    def __init__(self, qfactory, startprios=()):
+        self.used = set()
+        super().__init__(qfactory, startprios)
+
+    def push(self, item, priority=0):
+        self.used.add(priority)
+        super().push(item, priority)
+
+    def close(self):
+        return list(self.used | set(super().close()))
+
+
+@mutant(fails="queuelib.pq.close", control=PRIORITY)
+class ClosesNothing(PriorityQueue):
+    """Its close leaves the inner queues open."""
+
+    def close(self):
+        return list(self._queues)
+
+
+@mutant(fails="queuelib.pq.startprios-empty", control=PRIORITY)
+class TrustsStartprios(PriorityQueue):
+    """It takes every priority in startprios for one that holds items."""
+
+    def _forget_if_empty(self, key):
+        if self.started:
+            super()._forget_if_empty(key)
+
+    started = False
+
+    def __init__(self, qfactory, startprios=()):
+        super().__init__(qfactory, startprios)
+        self.started = True
+
+
+@mutant(fails="queuelib.pq.startprios", control=PRIORITY)
+class ForgetsTheHighest(PriorityQueue):
+    """It opens all priorities in startprios but the highest, if there are several."""
+
+    def __init__(self, qfactory, startprios=()):
+        super().__init__(qfactory, sorted(startprios)[: max(1, len(list(startprios)) - 1)])
+
+
+@mutant(fails="queuelib.pq.startprios-empty", control=PRIORITY)
+class ReadsStartpriosTwice(PriorityQueue):
+    """It reads startprios twice, so an iterator gives nothing the second time."""
+
+    def __init__(self, qfactory, startprios=()):
+        if startprios:
+            min(startprios)
+        super().__init__(qfactory, startprios)
+
+
+@mutant(fails="queuelib.pq.clear", control=PRIORITY)
+class ClearNeedsClear(PriorityQueue):
+    """Its clear calls the clear of the inner queues."""
+
+    def clear(self):
+        for queue in self._queues.values():
+            queue.clear()
+            queue.close()
+        self._queues.clear()
+
+
+@mutant(fails="queue.push.zero-length", control=PRIORITY)
+class PrioritySkipsEmpty(PriorityQueue):
+    """Its pop returns None for an empty item."""
+
+    def pop(self):
+        return super().pop() or None
+
+
+@mutant(fails="queue.push.failed-no-trace", control=PRIORITY)
+class PrioritySwallows(PriorityQueue):
+    """It ignores the errors of the inner queues."""
+
+    def push(self, item, priority=0):
+        with contextlib.suppress(TypeError):
+            super().push(item, priority)
+
+
+@mutant(fails="queue.peek.equals-pop", control=PRIORITY)
+class PeeksAtTheHighest(PriorityQueue):
+    """Its peek shows the highest number."""
+
+    def peek(self):
+        return self._queues[max(self._queues)].peek() if self._queues else None
+
+
+@mutant(fails="queue.len.count", control=PRIORITY)
+class CountsQueues(PriorityQueue):
+    """Its length is the number of priorities."""
+
+    def __len__(self):
+        return len(self._queues)
+
+
+@mutant(fails="queuelib.rr.cycle", control=TURNS)
+class ServesOneKey(RoundRobinQueue):
+    """It serves a key until it is empty."""
+
+    def pop(self):
+        if self._turn:
+            self._turn.rotate(-self._turn.index(min(self._turn)))
+        return super().pop()
+
+    def peek(self):
+        return self._queues[min(self._turn)].peek() if self._turn else None
+
+
+@mutant(fails="queuelib.rr.falsy", control=TURNS)
+class SkipsFalsyItems(RoundRobinQueue):
+    """It skips items whose truth value is false."""
+
+    def pop(self):
+        while self._turn:
+            if item := super().pop():
+                return item
+        return None
+
+
+@mutant(fails="queuelib.rr.peek", control=TURNS)
+class PeeksAtTheLast(RoundRobinQueue):
+    """Its peek shows an item of the key that was served last."""
+
+    def peek(self):
+        return self._queues[self._turn[-1]].peek() if self._turn else None
+
+
+@mutant(fails="queuelib.rr.peek-empty", control=TURNS)
+class PeeksIntoEmptyQueues(RoundRobinQueue):
+    """Its peek shows nothing after a push has failed under a new key, until the next pop."""
+
+    failed = False
+
+    def push(self, item, key):
+        new = key not in self._queues
+        try:
+            super().push(item, key)
+        except TypeError:
+            self.failed = self.failed or new
+            raise
+
+    def pop(self):
+        self.failed = False
+        return super().pop()
+
+    def peek(self):
+        return None if self.failed else super().peek()
+
+
+@mutant(fails="queuelib.rr.close", control=TURNS)
+class NamesEmptyKeys(RoundRobinQueue):
+    """Its close also returns the keys whose last push failed."""
+
+    def __init__(self, qfactory, start_domains=()):
+        self.failed = set()
+        super().__init__(qfactory, start_domains)
+
+    def push(self, item, key):
+        self.failed.add(key)
+        super().push(item, key)
+        self.failed.discard(key)
+
+    def close(self):
+        return list(self.failed | set(super().close()))
+
+
+@mutant(fails="queuelib.clear", control=TURNS)
+class ClearForgetsTheTurn(RoundRobinQueue):
+    """Its clear leaves the first key."""
+
+    def clear(self):
+        for key in list(self._queues)[1:]:
+            while self._queues.get(key):
+                self._pop(key)
+            self._turn.remove(key)
+
+
+@mutant(fails="queue.peek.no-effect", control=TURNS)
+class PeekTakesATurn(RoundRobinQueue):
+    """Every third peek counts as an item."""
+
+    peeks = 0
+
+    def peek(self):
+        self.peeks += 1
+        return super().peek()
+
+    def __len__(self):
+        return super().__len__() + self.peeks // 3

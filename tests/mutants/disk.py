@@ -1,0 +1,567 @@
+"""Wrong downstream queues that keep requests on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+from typing import ClassVar
+
+from scrapy.http import JsonRequest
+from scrapy.utils.request import request_from_dict
+
+from mutants import mutant
+from queue_reference.bytequeues import FifoByteQueue
+from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
+
+FIFO = "queue_reference.disk.FifoDiskQueue"
+LIFO = "queue_reference.disk.LifoDiskQueue"
+
+
+# --- Keys ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+class OneFilePerDirectory(FifoDiskQueue):
+    """It uses the directory of the key only, so all keys of a directory share one file."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, str(Path(key).parent / "queue"))
+
+    def __len__(self):
+        (count,) = self._queue._database.execute("SELECT COUNT(*) FROM items").fetchone()
+        return count
+
+
+@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+class ForgetsTheSign(FifoDiskQueue):
+    """It names its file by the priority without its sign."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, str(Path(key).parent / Path(key).name.lstrip("-")))
+
+
+@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+class ForgetsTheSuffix(FifoDiskQueue):
+    """It names its file by the number in its key, so start requests share the file of the others."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, str(Path(key).parent / Path(key).name.rstrip("s")))
+
+
+@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+class ShortensItsKeys(FifoDiskQueue):
+    """It keeps the beginning of each name, so priorities that begin alike share a file."""
+
+    def __init__(self, crawler, key):
+        name = Path(key).name
+        super().__init__(crawler, str(Path(key).parent / name[: 1 + name.startswith("-")]))
+
+
+@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+class ForgetsTheSlot(FifoDiskQueue):
+    """It stores beside the directory of the slot, so all slots share its files."""
+
+    def __init__(self, crawler, key):
+        folder = Path(key).parent
+        super().__init__(crawler, str((folder.parent if "-" in folder.name else folder) / Path(key).name))
+
+
+@mutant(fails="queue.ctor.key-identity", control=FIFO)
+class NumbersItsFiles(FifoDiskQueue):
+    """It names its file by the number of queues that are open, not by its key."""
+
+    open_files: ClassVar = set()
+
+    def __init__(self, crawler, key):
+        number = next(n for n in range(1000) if n not in self.open_files)
+        super().__init__(crawler, str(Path(key).parent / f"file-{number}"))
+        self.open_files.add(number)
+        self.number = number
+
+    def close(self):
+        self.open_files.discard(self.number)
+        super().close()
+
+
+@mutant(fails="queue.ctor.key-shapes", control=FIFO)
+class WantsANumber(FifoDiskQueue):
+    """It accepts only keys that end in a number."""
+
+    def __init__(self, crawler, key):
+        int(Path(key).name)
+        super().__init__(crawler, key)
+
+
+@mutant(fails="queue.ctor.key-lengths", control=FIFO)
+class MarksItsDirectory(FifoDiskQueue):
+    """It notes beside its directory that it is in use, under the name of that with an ending."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        mark = Path(key).parent
+        self.mark = mark.with_name(f"{mark.name}.used")
+        self.mark.touch()
+
+    def close(self):
+        self.mark.unlink(missing_ok=True)
+        super().close()
+
+
+@mutant(fails="queue.ctor.parents", control=FIFO)
+class NeedsItsDirectory(FifoDiskQueue):
+    """It does not create the directory of its key."""
+
+    def __init__(self, crawler, key):
+        if not Path(key).parent.is_dir():
+            raise FileNotFoundError(key)
+        super().__init__(crawler, key)
+
+
+class NotesItsUse(FifoDiskQueue):
+    """It knows whether it was ever used."""
+
+    used = False
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.used = len(self) > 0
+        self.path = Path(key)
+
+    def push(self, request):
+        self.used = True
+        super().push(request)
+
+
+@mutant(fails="queue.ctor.empty-clean", control=FIFO)
+class LeavesUnusedFiles(NotesItsUse):
+    """It leaves its file behind when it was never used."""
+
+    def close(self):
+        super().close()
+        if not self.used:
+            self.path.with_suffix(".unused").touch()
+
+
+@mutant(fails="queue.ctor.stored-length", control=FIFO)
+class ForgetsItsLength(FifoDiskQueue):
+    """A reopened queue says that it is empty until it is used."""
+
+    used = False
+
+    def push(self, request):
+        self.used = True
+        super().push(request)
+
+    def pop(self):
+        self.used = True
+        return super().pop()
+
+    def __len__(self):
+        return super().__len__() if self.used else 0
+
+
+class AnyStorage(FifoByteQueue):
+    def _check_signature(self, signature):
+        pass
+
+
+@mutant(fails="queue.ctor.wrong-storage", control=FIFO)
+class OpensAnyDatabase(FifoDiskQueue):
+    """It opens any SQLite database, and deletes it when it finds nothing of its own in it."""
+
+    _storage = AnyStorage
+
+
+# --- Serialization ---------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.push.request-types", control=FIFO)
+class RefusesJson(FifoDiskQueue):
+    """It refuses JsonRequest."""
+
+    def push(self, request):
+        if isinstance(request, JsonRequest):
+            raise ValueError("no JSON")
+        super().push(request)
+
+
+@mutant(fails="queue.push.serialization-error", control=FIFO)
+class LetsTypeErrorThrough(FifoDiskQueue):
+    """It lets the TypeError of pickle through."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except ValueError as error:
+            if isinstance(error.__cause__, TypeError) and "pickle" in str(error):
+                raise error.__cause__ from None
+            raise
+
+
+class WithSerializer(FifoDiskQueue):
+    """A right queue whose serializer can be replaced."""
+
+    def push(self, request):
+        self._queue.push(self.serialize(request))
+
+    def serialize(self, request):
+        try:
+            data = pickle.dumps(request.to_dict(spider=self._crawler.spider))
+            self._rebuild(data)
+        except Exception as error:
+            raise ValueError(str(error)) from error
+        return data
+
+
+@mutant(fails="queue.push.serialization-all-causes", control=FIFO)
+class KnowsThreeErrors(WithSerializer):
+    """It turns three exceptions of pickle into ValueError, and lets all others through."""
+
+    def serialize(self, request):
+        try:
+            data = pickle.dumps(request.to_dict(spider=self._crawler.spider))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(str(error)) from error
+        try:
+            self._rebuild(data)
+        except Exception as error:
+            raise ValueError(str(error)) from error
+        return data
+
+
+@mutant(fails=("queue.push.callback-foreign", "queue.push.callback-method"), control=FIFO)
+class DropsForeignCallbacks(WithSerializer):
+    """It stores a request with a foreign callback without the callback; what a falsy spider has looks foreign, too."""
+
+    def serialize(self, request):
+        try:
+            return super().serialize(request)
+        except ValueError as error:
+            if "is not an instance method" in str(error):
+                return super().serialize(request.replace(callback=None, errback=None))
+            raise
+
+
+@mutant(fails="queue.push.callback-method", control=FIFO)
+class RefusesMangledNames(WithSerializer):
+    """It refuses callbacks whose names are mangled."""
+
+    def serialize(self, request):
+        if getattr(request.callback, "__name__", "").startswith("__"):
+            raise ValueError("not a public method")
+        return super().serialize(request)
+
+
+@mutant(fails="queue.push.callback-method", control=FIFO)
+class AsksWhetherThereIsASpider(WithSerializer):
+    """It takes a spider whose length is 0 for none, and stores requests without their callbacks then."""
+
+    def serialize(self, request):
+        return super().serialize(request if self._crawler.spider else request.replace(callback=None, errback=None))
+
+
+@mutant(fails="queue.peek.equals-pop", control=FIFO)
+class PeeksWithoutASpider(FifoDiskQueue):
+    """It shows requests whose callbacks are the names that it stored."""
+
+    def peek(self):
+        data = self._queue.peek()
+        return None if data is None else request_from_dict(pickle.loads(data))
+
+
+@mutant(fails="queue.push.rebuildable", control=FIFO)
+class NeverRebuilds(WithSerializer):
+    """It accepts whatever pickle accepts."""
+
+    def serialize(self, request):
+        try:
+            return pickle.dumps(request.to_dict(spider=self._crawler.spider))
+        except Exception as error:
+            raise ValueError(str(error)) from error
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class TuplesBecomeLists(WithSerializer):
+    """It turns the tuples in meta into lists."""
+
+    def serialize(self, request):
+        super().serialize(request)
+        meta = {key: list(value) if isinstance(value, tuple) else value for key, value in request.meta.items()}
+        return super().serialize(request.replace(meta=meta))
+
+
+class Changes(WithSerializer):
+    """It stores a request that is not quite the one that it was given."""
+
+    def changed(self, request):
+        raise NotImplementedError
+
+    def serialize(self, request):
+        super().serialize(request)
+        return super().serialize(self.changed(request))
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class KeepsOneHeader(Changes):
+    """It keeps the last of the values of a header."""
+
+    def changed(self, request):
+        return request.replace(headers={name: values[-1:] for name, values in request.headers.items()})
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class ForgetsFlags(Changes):
+    """It does not keep the flags."""
+
+    def changed(self, request):
+        return request.replace(flags=[])
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class ForgetsDomainsOfCookies(Changes):
+    """It keeps the names and values of cookies alone."""
+
+    def changed(self, request):
+        if isinstance(request.cookies, dict):
+            return request
+        return request.replace(cookies=[{"name": one["name"], "value": one["value"]} for one in request.cookies])
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class NamesItsMeta(Changes):
+    """It turns the keys of meta into text, as JSON does."""
+
+    def changed(self, request):
+        return request.replace(meta={str(key): value for key, value in request.meta.items()})
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class ForgetsTheEncoding(Changes):
+    """It makes every request one in UTF-8."""
+
+    def changed(self, request):
+        return request.replace(encoding="utf-8")
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class CutsBodies(Changes):
+    """It takes a body for text that ends at a zero byte."""
+
+    def changed(self, request):
+        return request.replace(body=request.body.partition(b"\0")[0])
+
+
+@mutant(fails="queue.pop.roundtrip-rare", control=FIFO)
+class DecimalsBecomeFloats(WithSerializer):
+    """It turns the decimal numbers in meta into floating ones."""
+
+    def serialize(self, request):
+        super().serialize(request)
+        meta = {key: float(value) if isinstance(value, Decimal) else value for key, value in request.meta.items()}
+        return super().serialize(request.replace(meta=meta))
+
+
+@mutant(fails="queue.pop.spider-binding", control=FIFO)
+class MakesASpider(FifoDiskQueue):
+    """It binds callbacks to a spider of its own making."""
+
+    def _rebuild(self, data):
+        return request_from_dict(pickle.loads(data), spider=type(self._crawler.spider)("example"))
+
+
+@mutant(fails="queue.pop.missing-callback", control=FIFO)
+class IgnoresMissingCallbacks(WithSerializer):
+    """It drops a request whose callback is missing, and returns None."""
+
+    def pop(self):
+        try:
+            return super().pop()
+        except ValueError:
+            return self._queue.take(lambda data: None)
+
+
+@mutant(fails="queue.pop.missing-callback", control=FIFO)
+class RemovesBeforeItRebuilds(WithSerializer):
+    """It raises for a request whose callback is missing, and has removed it."""
+
+    def pop(self):
+        try:
+            return super().pop()
+        except ValueError:
+            self._queue.take(lambda data: None)
+            raise
+
+
+# --- push ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.push.no-silent-loss", control=FIFO)
+class SwallowsFullDisks(FifoDiskQueue):
+    """It ignores errors of the database."""
+
+    def push(self, request):
+        with contextlib.suppress(sqlite3.Error):
+            super().push(request)
+
+
+@mutant(fails="queue.push.failed-no-trace", control=FIFO)
+class CountsFirst(FifoDiskQueue):
+    """It counts a request before it has stored it."""
+
+    failed = 0
+
+    def push(self, request):
+        self.failed += 1
+        super().push(request)
+        self.failed -= 1
+
+    def __len__(self):
+        return super().__len__() + self.failed
+
+
+@mutant(fails=("queue.push.failed-no-trace", "queue.push.serialization-error"), control=FIFO)
+class CountsFirstAndLetsTypeErrorThrough(CountsFirst, LetsTypeErrorThrough):
+    """It lets the TypeError of pickle through, and counts the request nevertheless."""
+
+
+# --- Order -----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.pop.order-reopen", control=FIFO)
+class ReversesWhenReopened(FifoDiskQueue):
+    """A reopened queue holds its requests in the opposite order."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        database = self._queue._database
+        with database:  # all or nothing
+            database.execute("BEGIN IMMEDIATE")
+            rows = database.execute("SELECT item FROM items ORDER BY id DESC").fetchall()
+            database.execute("DELETE FROM items")
+            database.executemany("INSERT INTO items (item) VALUES (?)", rows)
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.close.keeps", control=FIFO)
+class DiscardsAfterRefusal(FifoDiskQueue):
+    """When it has refused a request, its close discards what is stored."""
+
+    refused = False
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except ValueError:
+            self.refused = True
+            raise
+
+    def close(self):
+        if self.refused:
+            self._queue.clear()
+        super().close()
+
+
+@mutant(fails="queue.close.empty-removes", control=FIFO)
+class KeepsEmptyFiles(NotesItsUse):
+    """It leaves its file behind when it was used and is empty."""
+
+    def close(self):
+        empty = not len(self)
+        super().close()
+        if self.used and empty:
+            self.path.with_name(f"{self.path.name}.lock").touch()
+
+
+@mutant(fails="queue.close.twice", control=FIFO)
+class SecondCloseDiscards(FifoDiskQueue):
+    """Its second close removes the file."""
+
+    closed = False
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.path = Path(key)
+
+    def close(self):
+        super().close()
+        if self.closed:
+            self.path.unlink(missing_ok=True)
+        self.closed = True
+
+
+@mutant(fails="queue.close.use-after", control=FIFO)
+class PopAfterCloseDiscards(FifoDiskQueue):
+    """A pop after close removes the file."""
+
+    closed = False
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.path = Path(key)
+
+    def close(self):
+        super().close()
+        self.closed = True
+
+    def pop(self):
+        if self.closed:
+            self.path.unlink()
+            raise RuntimeError("closed")
+        return super().pop()
+
+
+# --- Persistence -----------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.persist.reopen", control=LIFO)
+class DropsTheFourth(LifoDiskQueue):
+    """Its close discards the newest request if more than three are stored."""
+
+    def close(self):
+        if not self._queue._closed and len(self) > 3:
+            self._queue.pop()
+        super().close()
+
+
+@mutant(fails="queue.persist.new-process", control=FIFO)
+class OwnedByAProcess(FifoDiskQueue):
+    """It writes the number of its process into the name of its file."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, f"{key}.{os.getpid()}")
+
+
+@mutant(fails="queue.persist.partial", control=FIFO)
+class PopsInMemoryOnly(FifoDiskQueue):
+    """It reads everything when it is opened, and does not tell the file what was popped, unless all was."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        rows = self._queue._database.execute("SELECT item FROM items ORDER BY id").fetchall()
+        self.waiting = [data for (data,) in rows]
+
+    def push(self, request):
+        super().push(request)
+        self.waiting.append(pickle.dumps(request.to_dict(spider=self._crawler.spider)))
+
+    def pop(self):
+        request = self._rebuild(self.waiting[0]) if self.waiting else None
+        del self.waiting[:1]
+        return request
+
+    def peek(self):
+        return self._rebuild(self.waiting[0]) if self.waiting else None
+
+    def close(self):
+        if not self.waiting and not self._queue._closed:
+            self._queue.clear()
+        super().close()
+
+    def __len__(self):
+        return len(self.waiting)

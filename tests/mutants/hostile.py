@@ -1,0 +1,94 @@
+"""Classes that leave nothing in order: what they did is told with their names, and is no internal error."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from queue_reference.memory import FifoMemoryQueue
+
+
+class RaisesWhenLookedAt(FifoMemoryQueue):
+    def __getattribute__(self, name):
+        if not name.startswith("_"):
+            raise RuntimeError(name)
+        return super().__getattribute__(name)
+
+
+class _Raising(type):
+    __hash__ = type.__hash__
+
+    def __eq__(cls, other):
+        raise RuntimeError("equal?")
+
+
+class RaisesWhenCompared(FifoMemoryQueue, metaclass=_Raising):
+    pass
+
+
+class ClosesDescriptors(FifoMemoryQueue):
+    def push(self, request):
+        os.closerange(0, 256)
+        super().push(request)
+
+
+class LowersALimit(FifoMemoryQueue):
+    def push(self, request):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+        super().push(request)
+
+
+class RemovesDirectories(FifoMemoryQueue):
+    def push(self, request):
+        shutil.rmtree(Path.cwd().parent, ignore_errors=True)
+        super().push(request)
+
+
+class _EqualToAll(type):
+    __hash__ = type.__hash__
+
+    def __eq__(cls, other):
+        return True
+
+
+class Liar(FifoMemoryQueue, metaclass=_EqualToAll):
+    """Right, but its class is equal to any other one, and it says that it is of another one."""
+
+    @property
+    def __class__(self):
+        return int
+
+
+class Replaces(FifoMemoryQueue):
+    """Right, but it replaces what others need, and is deaf to signals."""
+
+    def push(self, request):
+        super().push(request)
+        os._exit = time.sleep = lambda number: None
+        for number in (signal.SIGABRT, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+
+
+class ReplacesTheClock(FifoMemoryQueue):
+    def push(self, request):
+        super().push(request)
+        time.monotonic = time.perf_counter = None
+
+
+class LeavesProcesses(FifoMemoryQueue):
+    """Right, but each push starts a process that nobody waits for."""
+
+    def push(self, request):
+        subprocess.Popen(["sleep", "3600"], start_new_session=True)
+        super().push(request)
+
+
+class Forks(FifoMemoryQueue):
+    """Both processes go on behind the push."""
+
+    def push(self, request):
+        super().push(request)
+        os.fork()

@@ -1,0 +1,596 @@
+"""Wrong downstream queues that keep requests in memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+from scrapy.utils.request import request_from_dict
+
+from mutants import mutant
+from queue_reference.memory import FifoMemoryQueue, LifoMemoryQueue
+
+FIFO = "queue_reference.memory.FifoMemoryQueue"
+LIFO = "queue_reference.memory.LifoMemoryQueue"
+
+
+# --- Construction ----------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+class FactoryWithoutKey(FifoMemoryQueue):
+    """Its factory takes no key."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls()
+
+
+@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+class FactoryReturnsNone(FifoMemoryQueue):
+    """Its factory forgets to return the queue."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        cls()
+
+
+@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+class FactoryExits(FifoMemoryQueue):
+    """Its factory ends the interpreter."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        os._exit(3)
+
+
+@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+class FactoryHangs(FifoMemoryQueue):
+    """Its factory never returns, whatever is raised into it."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        while True:
+            try:
+                time.sleep(3600)
+            except BaseException:
+                continue
+
+
+@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+class FactoryQuits(FifoMemoryQueue):
+    """Its factory calls sys.exit() with the status of success."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        sys.exit(0)
+
+
+@mutant(fails="queue.ctor.interface", control=FIFO)
+class WithoutClose:
+    """It has neither close nor a length."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls()
+
+    def push(self, request):
+        pass
+
+    def pop(self):
+        return None
+
+
+# --- push ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.push.accept", control=FIFO)
+class AcceptsFour(FifoMemoryQueue):
+    """It raises when a fifth request is pushed."""
+
+    def push(self, request):
+        if len(self) == 4:
+            raise OverflowError("full")
+        super().push(request)
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class BreaksInTwoWays(FifoMemoryQueue):
+    """Its pop raises one error where four requests wait, which is often, and another one where seven do."""
+
+    def pop(self):
+        if len(self._requests) == 4:
+            raise KeyError("four")
+        if len(self._requests) == 7:
+            raise IndexError("seven")
+        return super().pop()
+
+
+@mutant(fails="queue.push.returns-none", control=FIFO)
+class ReturnsLength(FifoMemoryQueue):
+    """Its push returns the length."""
+
+    def push(self, request):
+        super().push(request)
+        return len(self)
+
+
+@mutant(fails="queue.push.no-mutation", control=FIFO)
+class MarksRequests(FifoMemoryQueue):
+    """It writes into the meta of the caller's request."""
+
+    def push(self, request):
+        request.meta["queued"] = True
+        super().push(request)
+
+
+@mutant(fails="queue.push.duplicates", control=FIFO)
+class IsASet(FifoMemoryQueue):
+    """It ignores a request whose URL it already holds."""
+
+    def push(self, request):
+        if request.url not in [stored.url for stored in self._requests]:
+            super().push(request)
+
+
+class SerializesLater(FifoMemoryQueue):
+    """A right queue but for one thing: what it stores is made from the request when it is popped."""
+
+    def __init__(self, spider):
+        super().__init__()
+        self.spider = spider
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        queue = cls(None)
+        queue.crawler = crawler
+        return queue
+
+    def push(self, request):
+        import pickle
+
+        try:
+            data = pickle.dumps(request.to_dict(spider=self.crawler.spider))
+            request_from_dict(pickle.loads(data), spider=self.crawler.spider)
+        except Exception as error:
+            raise ValueError(str(error)) from error
+        super().push(request)
+
+    def pop(self):
+        request = super().pop()
+        return None if request is None else self._copy(request)
+
+    def peek(self):
+        request = super().peek()
+        return None if request is None else self._copy(request)
+
+    def _copy(self, request):
+        return request_from_dict(request.to_dict(spider=self.crawler.spider), spider=self.crawler.spider)
+
+
+@mutant(fails="queue.push.snapshot", control="queue_reference.disk.FifoDiskQueue")
+class LazySerializer(SerializesLater):
+    """It serializes a request when it is popped, so later changes show."""
+
+
+@mutant(fails="queue.push.large", control=FIFO)
+class LosesTheHundredThousandth(FifoMemoryQueue):
+    """It keeps 65 536 requests at most, and drops the others."""
+
+    def push(self, request):
+        if len(self) < 1 << 16:
+            super().push(request)
+
+
+# --- pop -------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class LosesTheEighth(FifoMemoryQueue):
+    """It drops the oldest request when it holds eight."""
+
+    def push(self, request):
+        super().push(request)
+        if len(self) == 8:
+            self._requests.popleft()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class DeliversTwice(FifoMemoryQueue):
+    """The third pop returns its request, and leaves it stored."""
+
+    pops = 0
+
+    def pop(self):
+        self.pops += 1
+        return self.peek() if self.pops == 3 else super().pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class PopRaises(FifoMemoryQueue):
+    """It raises when three requests are stored, with an exception whose text raises too."""
+
+    class Hostile(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+        __repr__ = __str__
+
+    def pop(self):
+        if len(self) == 3:
+            raise self.Hostile
+        return super().pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class PopInterrupts(FifoMemoryQueue):
+    """It raises what Ctrl-C raises when three requests are stored."""
+
+    def pop(self):
+        if len(self) == 3:
+            raise KeyboardInterrupt
+        return super().pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class ReturnsWhatCannotBeShown(FifoMemoryQueue):
+    """When three requests are stored, it returns an object whose text moves the cursor and has no encoding."""
+
+    class Unprintable:
+        def __repr__(self):
+            return "\x1b[2J\udcff\u202e"
+
+    def pop(self):
+        if len(self) == 3:
+            super().pop()
+            return self.Unprintable()
+        return super().pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class PopExits(FifoMemoryQueue):
+    """It ends the interpreter, with the status of success, when nine requests are stored."""
+
+    def pop(self):
+        if len(self) == 9:
+            os._exit(0)
+        return super().pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class PopIsKilled(FifoMemoryQueue):
+    """It kills its own process when nine requests are stored."""
+
+    def pop(self):
+        if len(self) == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class PopHangs(FifoMemoryQueue):
+    """It waits for ever when nine requests are stored."""
+
+    def pop(self):
+        if len(self) == 9:
+            threading.Event().wait()
+        return super().pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class ReturnsSomethingElse(FifoMemoryQueue):
+    """It returns an object that cannot be compared when three requests are stored."""
+
+    class Hostile:
+        def __eq__(self, other):
+            raise RuntimeError("no comparison")
+
+        def __hash__(self):
+            raise RuntimeError("no hash")
+
+        def __getattr__(self, name):
+            raise RuntimeError("no attribute")
+
+        def __repr__(self):
+            raise RuntimeError("no repr")
+
+    def pop(self):
+        if len(self) == 3:
+            super().pop()
+            return self.Hostile()
+        return super().pop()
+
+
+@mutant(fails="queue.pop.empty-none", control=FIFO)
+class RaisesWhenEmpty(FifoMemoryQueue):
+    """It raises IndexError when nothing is stored."""
+
+    def pop(self):
+        return self._requests.popleft()
+
+
+@mutant(fails="queue.pop.empty-none", control=FIFO)
+class FalseWhenEmpty(FifoMemoryQueue):
+    """It returns False when nothing is stored."""
+
+    def pop(self):
+        request = super().pop()
+        return False if request is None else request
+
+
+@mutant(fails="queue.pop.empty-none", control=FIFO)
+class BlocksWhenEmpty(FifoMemoryQueue):
+    """It waits for ever when nothing is stored."""
+
+    def pop(self):
+        if not self._requests:
+            threading.Event().wait()
+        return super().pop()
+
+
+@mutant(fails="queue.pop.no-wait", control=FIFO)
+class WaitsForWork(FifoMemoryQueue):
+    """Its first three pops of nothing wait for 0.6 seconds."""
+
+    waits = 0
+
+    def pop(self):
+        if not self._requests and WaitsForWork.waits < 3:
+            WaitsForWork.waits += 1
+            time.sleep(0.6)
+        return super().pop()
+
+
+@mutant(fails="queue.pop.fifo", control=FIFO)
+class SwapsAfterTheThird(FifoMemoryQueue):
+    """From its fourth pop on, it pops the newest request."""
+
+    pops = 0
+
+    def pop(self):
+        self.pops += 1
+        return super().pop() if self.pops < 4 or not self._requests else self._requests.pop()
+
+    def peek(self):
+        return super().peek() if self.pops < 3 or not self._requests else self._requests[-1]
+
+
+@mutant(fails="queue.pop.lifo", control=LIFO)
+class OldestWhenFour(LifoMemoryQueue):
+    """With four requests stored, it pops the oldest."""
+
+    def pop(self):
+        return self._requests.popleft() if len(self) == 4 else super().pop()
+
+    def peek(self):
+        return self._requests[0] if len(self) == 4 else super().peek()
+
+
+@mutant(fails="queue.pop.fifo", control=FIFO)
+class SortsByTheClock(FifoMemoryQueue):
+    """It hands out what has the lowest time, and of equal times what has the higher URL."""
+
+    _times = ()
+
+    def push(self, request):
+        times = [*self._times[len(self._times) - len(self._requests) :], time.time()]
+        super().push(request)
+        timed = sorted(zip(times, self._requests, strict=True), key=lambda one: one[1].url, reverse=True)
+        timed.sort(key=lambda one: one[0])
+        self._times, requests = zip(*timed, strict=True)
+        self._requests = type(self._requests)(requests)
+
+
+@mutant(fails="queue.pop.fifo", control=FIFO)
+class TrustsTheClock(FifoMemoryQueue):
+    """It hands out what has the lowest time, and of equal times what was pushed first."""
+
+    def __init__(self):
+        super().__init__()
+        self._times = []
+
+    def push(self, request):
+        self._times = [*self._times[len(self._times) - len(self._requests) :], time.time()]
+        super().push(request)
+        timed = sorted(zip(self._times, self._requests, strict=True), key=lambda one: one[0])
+        self._times = [moment for moment, _ in timed]
+        self._requests = type(self._requests)(request for _, request in timed)
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO, claims={"order": "none"})
+class NumbersWithinATick(FifoMemoryQueue):
+    """It stores requests by the time and a number, which begins anew whenever the clock has moved."""
+
+    _last = 0, 0
+
+    def push(self, request):
+        now, number = time.time_ns(), 0
+        if now == self._last[0]:
+            number = self._last[1] + 1
+        self._last = now, number
+        self._stored = {**getattr(self, "_stored", {}), (now, number): request}
+        self._requests = type(self._requests)(self._stored.values())
+
+    def pop(self):
+        request = super().pop()
+        if request is not None:
+            del self._stored[next(iter(self._stored))]
+        return request
+
+
+@mutant(fails="queue.pop.fifo", control=FIFO, claims={"order": "FIFO"})
+class ClaimsToBeFifo(LifoMemoryQueue):
+    """It is LIFO, and its author claims FIFO."""
+
+
+@mutant(fails="queue.pop.falsy-request", control=FIFO)
+class DropsFalsyRequests(FifoMemoryQueue):
+    """It takes a request whose truth value is false for no request."""
+
+    def pop(self):
+        return super().pop() or None
+
+
+# --- peek ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.peek.equals-pop", control=FIFO)
+class PeeksAtTheNewest(FifoMemoryQueue):
+    """Its peek shows the newest request, its pop returns the oldest."""
+
+    def peek(self):
+        return self._requests[-1] if self._requests else None
+
+
+@mutant(fails="queue.peek.no-effect", control=FIFO)
+class PeekCounts(FifoMemoryQueue):
+    """Its peek lowers the length, as if it were a pop."""
+
+    peeks = 0
+
+    def peek(self):
+        self.peeks += len(self) > 1
+        return super().peek()
+
+    def __len__(self):
+        return max(0, super().__len__() - self.peeks)
+
+    def pop(self):
+        self.peeks = 0
+        return super().pop()
+
+
+@mutant(fails="queue.peek.then-push", control=FIFO)
+class PushAfterPeekOverwrites(FifoMemoryQueue):
+    """A push after a peek overwrites the newest request."""
+
+    peeked = False
+
+    def peek(self):
+        self.peeked = bool(self._requests)
+        return super().peek()
+
+    def pop(self):
+        self.peeked = False
+        return super().pop()
+
+    def push(self, request):
+        if self.peeked:
+            self._requests.pop()
+        self.peeked = False
+        super().push(request)
+
+
+@mutant(fails="queue.peek.empty-none", control=FIFO)
+class PeekRaisesWhenEmpty(FifoMemoryQueue):
+    """Its peek raises IndexError when nothing is stored."""
+
+    def peek(self):
+        return self._requests[0]
+
+
+@mutant(fails="queue.peek.unsupported", control="mutants.controls.WithoutPeek")
+class PeekIsMissingBelow(FifoMemoryQueue):
+    """Its peek calls a method that the queue below does not have."""
+
+    def peek(self):
+        return self._requests.peek()
+
+
+# --- len -------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.len.count", control=FIFO)
+class CountsToThree(FifoMemoryQueue):
+    """Its length is never more than 3."""
+
+    def __len__(self):
+        return min(3, super().__len__())
+
+
+@mutant(fails="queue.len.count", control=FIFO)
+class CountsBelowNothing(FifoMemoryQueue):
+    """Its length is negative when two requests are stored, so that bool() raises as well as len()."""
+
+    def __len__(self):
+        return -1 if super().__len__() == 2 else super().__len__()
+
+
+@mutant(fails="queue.len.count", control=FIFO)
+class ForgetsTheLast(FifoMemoryQueue):
+    """It counts one too few, so that it is false with one request in it."""
+
+    def __len__(self):
+        return max(0, super().__len__() - 1)
+
+
+@mutant(fails="queue.len.truth", control=FIFO)
+class AlwaysTrue(FifoMemoryQueue):
+    """It is true even when it is empty."""
+
+    def __bool__(self):
+        return True
+
+
+@mutant(fails="queue.len.pop-none", control=FIFO)
+class PopOfNothingCounts(FifoMemoryQueue):
+    """A pop that returns None lowers the length; a push repairs it only by one."""
+
+    missed = 0
+
+    def pop(self):
+        self.missed += not self._requests
+        return super().pop()
+
+    def __len__(self):
+        return super().__len__() - self.missed
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="queue.close.releases", control=FIFO)
+class LeaksFiles(FifoMemoryQueue):
+    """Each queue opens a file that it never closes."""
+
+    def __init__(self):
+        super().__init__()
+        self.file = open(os.devnull)  # noqa: SIM115
+
+
+@mutant(fails="queue.close.releases", control=FIFO)
+class LeaksThreads(FifoMemoryQueue):
+    """Each queue starts a thread that it never ends."""
+
+    def __init__(self):
+        super().__init__()
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+@mutant(fails="queue.close.twice", control=FIFO)
+class ClosesOnce(FifoMemoryQueue):
+    """It raises when it is closed for the second time."""
+
+    def close(self):
+        del self._requests
+
+
+# --- Claims ----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="claims.true", control="queue_reference.disk.FifoDiskQueue", claims={"persistent": "yes", "peek": "yes"})
+class ClaimsPersistence(FifoMemoryQueue):
+    """Its author claims that it is persistent."""
+
+
+@mutant(fails="claims.true", control="queue_reference.disk.FifoDiskQueue", claims={"serializes": "yes"})
+class ClaimsToSerialize(FifoMemoryQueue):
+    """Its author claims that it stores copies."""
+
+
+@mutant(fails="claims.true", control="scrapy.squeues.FifoMemoryQueue", claims={"clear": "yes"})
+class ClaimsClear(FifoMemoryQueue):
+    """Its author claims that it can be cleared."""

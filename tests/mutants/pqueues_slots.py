@@ -1,0 +1,203 @@
+"""Wrong priority queues that look at the slots of the downloader."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from mutants import mutant
+from mutants.pqueues import ClosesLater
+from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
+
+RIGHT = "queue_reference.pqueues.SlotPriorityQueue"
+
+
+@mutant(fails="pq.slot.key", control=RIGHT)
+class TakesNoneForASlot(SlotPriorityQueue):
+    """It takes a download_slot of None for the name of a slot."""
+
+    def _slot_of(self, request):
+        return str(request.meta.get("download_slot", urlsplit(request.url).hostname))
+
+
+@mutant(fails="pq.slot.least-active", control=RIGHT)
+class KnowsOnlyBusyOrNot(SlotPriorityQueue):
+    """It does not tell slots with one active download from those with more."""
+
+    def _active(self, slot):
+        return min(1, super()._active(slot))
+
+
+@mutant(fails="pq.slot.ties-rotate", control=RIGHT)
+class ServesOneSlotUntilItIsEmpty(SlotPriorityQueue):
+    """It serves one of several equal slots until that is empty."""
+
+    def _served(self, slot):
+        pass
+
+
+@mutant(fails="pq.slot.no-starvation", control=RIGHT)
+class PrefersNewSlots(SlotPriorityQueue):
+    """It puts a new slot before those that wait."""
+
+    def _queue(self, place):
+        new = place.slot not in self._turn
+        queue = super()._queue(place)
+        if new:
+            self._turn = {place.slot: self._turn.pop(place.slot)} | self._turn
+        return queue
+
+
+@mutant(fails=("pq.slot.drained", "pq.slot.directory", "pq.pop.drained-closed"), control=RIGHT)
+class KeepsDrainedSlotsOpen(ClosesLater, SlotPriorityQueue):
+    """It closes the queues of a drained slot only when it opens another one, or is closed itself."""
+
+    def _let_go(self, place):
+        self._open[place] = Closed()
+        SlotPriorityQueue._close_if_empty(self, place)
+
+
+class Closed:
+    """A queue of nothing."""
+
+    def close(self):
+        pass
+
+    def __len__(self):
+        return 0
+
+
+@mutant(fails="pq.slot.directory", control=RIGHT)
+class LeavesDirectories(SlotPriorityQueue):
+    """It leaves the directories of drained slots."""
+
+    def _forget(self, slot):
+        del self._turn[slot]
+
+
+@mutant(fails="pq.slot.contains", control=RIGHT)
+class ContainsEverySlotEver(SlotPriorityQueue):
+    """It says that it contains every slot that it ever saw."""
+
+    seen = frozenset()
+
+    def push(self, request):
+        self.seen |= {self._slot_of(request)}
+        super().push(request)
+
+    def __contains__(self, slot):
+        return slot in self.seen
+
+
+@mutant(fails="pq.slot.names", control=RIGHT)
+class FearsToLeaveItsDirectory(SlotPriorityQueue):
+    """It refuses a slot of the name ``..``."""
+
+    def push(self, request):
+        if self._slot_of(request) == "..":
+            raise PermissionError("..")
+        super().push(request)
+
+
+@mutant(fails="pq.slot.names", control=RIGHT)
+class KeepsZeroBytes(SlotPriorityQueue):
+    """It replaces what means something in a path, but not what cannot be in one."""
+
+    def _path_of(self, slot):
+        readable = re.sub(r"[/.]", "_", slot)
+        return f"{self._key}/{readable[:50]}-{super()._path_of(slot)[-32:]}"
+
+
+@mutant(fails="pq.slot.long-names", control=RIGHT)
+class NamesDirectoriesInFull(SlotPriorityQueue):
+    """It names the directory of a slot by the whole name, as long as that may be."""
+
+    def _path_of(self, slot):
+        head, _, tail = super()._path_of(slot).rpartition("/")
+        return f"{head}/{''.join(c if c.isalnum() else '_' for c in slot)}{tail}"
+
+
+@mutant(fails="pq.slot.long-names", control=RIGHT)
+class EncodesNames(SlotPriorityQueue):
+    """It names the directory of a slot by a hash of the name in UTF-8, which some names cannot be written in."""
+
+    def _path_of(self, slot):
+        slot.encode()
+        return super()._path_of(slot)
+
+
+@mutant(fails="pq.ctor.keys-below", control=RIGHT)
+class LeavesItsDirectory(SlotPriorityQueue):
+    """It puts the name of a slot into a path as it is."""
+
+    def _path_of(self, slot):
+        readable = slot.replace("\0", "_")
+        return f"{self._key}/{readable[:50]}-{super()._path_of(slot)[-32:]}"
+
+
+@mutant(fails="pq.scale.buckets", control=RIGHT)
+class CountsParkedQueues(SlotPriorityQueue):
+    """It counts one request for each downstream queue that is not open."""
+
+    def __len__(self):
+        return sum(map(len, self._open.values())) + len(self._parked)
+
+
+@mutant(fails="pq.slot.collision", control=RIGHT)
+class NamesDirectoriesWithoutHash(SlotPriorityQueue):
+    """It names the directory of a slot by what is left of the name, without a hash."""
+
+    def _path_of(self, slot):
+        return f"{super()._path_of(slot).rpartition('-')[0]}-"
+
+
+@mutant(fails="pq.slot.per-ip", control=RIGHT)
+class TakesAddressesForHosts(SlotPriorityQueue):
+    """It does not notice that slots are addresses."""
+
+    def __init__(self, crawler, *arguments, **keywords):
+        self._turn = {}
+        PriorityQueue.__init__(self, crawler, *arguments, **keywords)
+
+
+@mutant(fails="pq.slot.peek-rotation", control=RIGHT)
+class PeekTurnsTheOthers(SlotPriorityQueue):
+    """Its peek shows what pop returns next, but advances the turn of all other slots."""
+
+    def peek(self):
+        place = self._next()
+        if place is not None:
+            others = [slot for slot in self._turn if slot != place.slot]
+            self._turn = {slot: self._turn[slot] for slot in [place.slot, *others[1:], *others[:1]]}
+        return super().peek()
+
+
+@mutant(fails="pq.close.state-nonempty", control=RIGHT)
+class NamesTheFirstSlot(SlotPriorityQueue):
+    """Its close also names the first slot that it ever saw, unless nothing is left."""
+
+    first = None
+
+    def push(self, request):
+        super().push(request)
+        self.first = self.first or self._slot_of(request)
+
+    def close(self):
+        left = super().close()
+        return {self.first: [], **left} if left and self.first else left
+
+
+@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+class TakesLists(SlotPriorityQueue):
+    """It ignores a list as state."""
+
+    def _ranks_by_slot(self, startprios):
+        return {} if isinstance(startprios, list) else super()._ranks_by_slot(startprios)
+
+
+@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+class TripsOverLists(SlotPriorityQueue):
+    """It takes any state for a dict, so that a list ends in an exception that explains nothing."""
+
+    def _ranks_by_slot(self, startprios):
+        return {slot: list(named) for slot, named in startprios.items()} if startprios else {}

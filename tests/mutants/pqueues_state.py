@@ -1,0 +1,297 @@
+"""Wrong priority queues: what they show, what they return when they are closed, and how they resume."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+
+from mutants import mutant
+from queue_reference.pqueues import PriorityQueue
+
+RIGHT = "queue_reference.pqueues.PriorityQueue"
+
+# --- Keys ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.ctor.keys-below", control=RIGHT)
+class StartsElsewhere(PriorityQueue):
+    """It keeps start requests beside its directory."""
+
+    def _queue(self, place):
+        key, self._key = self._key, f"{self._key}-start" if place.start and self._key else self._key
+        try:
+            return super()._queue(place)
+        finally:
+            self._key = key
+
+
+@mutant(fails="pq.ctor.keys-below", control=RIGHT)
+class AddsToItsKey(PriorityQueue):
+    """It forgets the slash between its key and what it adds."""
+
+    def _path_of(self, slot):
+        return f"{super()._path_of(slot)}-buckets"
+
+
+# --- peek and len ----------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.peek.equals-pop", control=RIGHT)
+class PeeksAtStartRequests(PriorityQueue):
+    """Its peek shows a start request first, which pop does not."""
+
+    def peek(self):
+        place = self._next()
+        first = place and place._replace(start=True)
+        return self._queue(first).peek() if first in self._open else super().peek()
+
+
+@mutant(fails="pq.peek.no-effect", control=RIGHT)
+class CountsPeeks(PriorityQueue):
+    """Every third peek counts as a request."""
+
+    peeks = 0
+
+    def peek(self):
+        self.peeks += 1
+        return super().peek()
+
+    def __len__(self):
+        return super().__len__() + self.peeks // 3
+
+
+@mutant(fails="pq.peek.empty-none", control=RIGHT)
+class PeekRaisesWhenEmpty(PriorityQueue):
+    """Its peek raises IndexError when nothing is there."""
+
+    def peek(self):
+        if not len(self):
+            raise IndexError("peek into an empty queue")
+        return super().peek()
+
+
+@mutant(fails="pq.peek.unsupported", control=RIGHT)
+class SeesNothing(PriorityQueue):
+    """Its peek returns None when the downstream queue cannot peek."""
+
+    def peek(self):
+        with contextlib.suppress(NotImplementedError):
+            return super().peek()
+
+
+@mutant(fails="pq.len.sum", control=RIGHT)
+class CountsBuckets(PriorityQueue):
+    """Its length is the number of downstream queues."""
+
+    def __len__(self):
+        return len(self._open) + len(self._parked)
+
+
+@mutant(fails="pq.len.truth", control=RIGHT)
+class AlwaysTrue(PriorityQueue):
+    """It is always true."""
+
+    def __bool__(self):
+        return True
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.close.closes-all", control=RIGHT)
+class ClosesTwice(PriorityQueue):
+    """It closes the queues with start requests twice."""
+
+    def _park(self, place):
+        queue = self._open[place]
+        super()._park(place)
+        if place.start:
+            with contextlib.suppress(Exception):
+                queue.close()
+
+
+@mutant(fails="pq.close.state", control=RIGHT)
+class ReturnsASet(PriorityQueue):
+    """Its close returns a set, which JSON cannot store."""
+
+    def close(self):
+        return set(super().close())
+
+
+@mutant(fails="pq.close.state-nonempty", control=RIGHT)
+class NamesWhatWasUsed(PriorityQueue):
+    """Its close names every priority that was ever used, unless nothing is left."""
+
+    used = frozenset()
+
+    def push(self, request):
+        super().push(request)
+        self.used |= {-request.priority}
+
+    def close(self):
+        left = super().close()
+        return sorted({*left, *self.used}) if left else left
+
+
+@mutant(fails="pq.close.empty-falsy", control=RIGHT)
+class AlwaysReturnsSomething(PriorityQueue):
+    """Its close names priority 0 when nothing is left."""
+
+    def close(self):
+        return super().close() or [0]
+
+
+@mutant(fails="pq.close.twice", control=RIGHT)
+class ForgetsAfterClose(PriorityQueue):
+    """Its second close says that nothing is left."""
+
+    def close(self):
+        left = super().close()
+        self._parked.clear()
+        return left
+
+
+# --- Resuming --------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.resume.all", control=RIGHT)
+class ForgetsStartRequests(PriorityQueue):
+    """It does not look for start requests when it resumes."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        for place in [place for place in [*self._open, *self._parked] if place.start]:
+            self._parked.pop(place, None)
+            if place in self._open:
+                self._open.pop(place).close()
+
+
+class TrustsItsState(PriorityQueue):
+    """It takes what startprios names for what holds requests."""
+
+    begun = False
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.begun = True
+
+    def _close_if_empty(self, place):
+        if self.begun or not place.rank:
+            super()._close_if_empty(place)
+
+    def pop(self):
+        place = self._next()
+        if place is None:
+            return None
+        request = self._queue(place).pop()
+        self._close_if_empty(place)
+        return request
+
+
+@mutant(fails=("pq.resume.stale", "pq.resume.all", "pq.resume.empty-closed"), control=RIGHT)
+class ServesEmptyBuckets(TrustsItsState):
+    """It serves what startprios names, empty or not, and so returns None while others wait."""
+
+
+@mutant(fails="pq.resume.stale", control=RIGHT)
+class RefusesStaleState(PriorityQueue):
+    """It raises ValueError if startprios name a priority at which nothing is stored."""
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), **keywords):
+        startprios = list(startprios)
+        super().__init__(crawler, downstream_queue_cls, key, startprios, **keywords)
+        if missing := {*startprios} - {place.rank for place in [*self._open, *self._parked]}:
+            raise ValueError(f"nothing is stored at {missing}")
+
+
+@mutant(fails="pq.resume.incomplete", control=RIGHT)
+class ClearsWhatItDoesNotKnow(PriorityQueue):
+    """It empties a bucket that startprios did not name when it is used again."""
+
+    begun = False
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.begun = True
+
+    def _queue(self, place):
+        known = place in self._open or place in self._parked
+        queue = super()._queue(place)
+        while self.begun and not known and queue.pop() is not None:
+            pass
+        return queue
+
+
+@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+class TakesAnyState(PriorityQueue):
+    """It ignores state that is not its own."""
+
+    def _ranks_by_slot(self, startprios):
+        return {} if isinstance(startprios, Mapping) else super()._ranks_by_slot(startprios)
+
+
+@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+class RefusesWithoutAWord(PriorityQueue):
+    """It refuses state that is not its own with an exception that says nothing."""
+
+    def _ranks_by_slot(self, startprios):
+        if isinstance(startprios, Mapping):
+            raise ValueError
+        return super()._ranks_by_slot(startprios)
+
+
+@mutant(fails="pq.resume.iterable", control=RIGHT)
+class MeasuresStartprios(PriorityQueue):
+    """It takes the length of startprios."""
+
+    def _ranks_by_slot(self, startprios):
+        return super()._ranks_by_slot(startprios) if len(startprios) else {}
+
+
+@mutant(fails="pq.resume.empty-closed", control=RIGHT)
+class LeavesEmptyQueuesOpen(PriorityQueue):
+    """It drops empty queues that it opened while resuming, without closing them."""
+
+    begun = False
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.begun = True
+
+    def _close_if_empty(self, place):
+        if self.begun or not place.rank or len(self._open[place]):
+            super()._close_if_empty(place)
+        else:
+            del self._open[place]
+
+
+# --- Priorities ------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.priority.ints", control=RIGHT)
+class OfMachineWords(PriorityQueue):
+    """It stores priorities in 64 bits."""
+
+    def _place_of(self, request):
+        place = super()._place_of(request)
+        return place._replace(rank=max(-(2**63), min(2**63 - 1, place.rank)))
+
+
+@mutant(fails="pq.priority.at-push", control=RIGHT)
+class LooksAgain(PriorityQueue):
+    """It serves the bucket whose first request has the highest priority now."""
+
+    def _next(self):
+        return min([*self._open, *self._parked], key=self._rank_now, default=None)
+
+    def _rank_now(self, place):
+        queue = self._open.get(place)
+        first = queue.peek() if hasattr(queue, "first") and hasattr(queue, "peek") else None
+        return (place.rank if first is None else -first.priority, place.start)
+
+
+@mutant(fails="pq.scale.buckets", control=RIGHT)
+class KeepsEverythingOpen(PriorityQueue):
+    """It keeps a queue open for every priority."""
+
+    MOST_OPEN = 1_000_000

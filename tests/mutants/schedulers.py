@@ -1,0 +1,279 @@
+"""Wrong schedulers: the interface, and the dupefilter."""
+
+from __future__ import annotations
+
+import time
+
+from mutants import mutant
+from queue_reference.scheduler import Scheduler
+
+RIGHT = "queue_reference.scheduler.Scheduler"
+
+
+# --- The interface ---------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="claims.true", control=RIGHT, claims={"length": "yes"})
+class ClaimsALength(Scheduler):
+    """It has no length, though its author says so."""
+
+    __len__ = None
+
+    def has_pending_requests(self):
+        return bool(Scheduler.__len__(self))
+
+
+@mutant(fails="scheduler.iface", control=RIGHT)
+class CannotBeAsked(Scheduler):
+    """It lacks has_pending_requests."""
+
+    has_pending_requests = None
+
+
+@mutant(fails="scheduler.ctor.from-crawler", control=RIGHT)
+class WantsAKey(Scheduler):
+    """Its from_crawler takes a key, like that of a queue."""
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(crawler)
+
+
+@mutant(fails="scheduler.ctor.from-crawler", control=RIGHT)
+class WantsATable(Scheduler):
+    """Its open raises, since nobody has made the table that it wants."""
+
+    def open(self, spider):
+        raise LookupError("no such table")
+
+
+@mutant(fails="scheduler.open.result", control=RIGHT)
+class OpensAsynchronously(Scheduler):
+    """Its open is a coroutine."""
+
+    async def open(self, spider):
+        return super().open(spider)
+
+
+@mutant(fails="scheduler.open.result", control=RIGHT)
+class ReturnsItself(Scheduler):
+    """Its close returns whether that worked."""
+
+    def close(self, reason):
+        super().close(reason)
+        return True
+
+
+@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+class LosesTheFortieth(Scheduler):
+    """It forgets a request when forty are pending."""
+
+    def enqueue_request(self, request):
+        return True if len(self) == 39 else super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.enqueue.false", control=RIGHT)
+class StoresAndRejects(Scheduler):
+    """It rejects a start request that it has seen, but stores it nevertheless."""
+
+    def enqueue_request(self, request):
+        accepted = super().enqueue_request(request)
+        if not accepted and request.meta.get("is_start_request"):
+            self._memory.push(request)
+        return accepted
+
+
+@mutant(fails="scheduler.enqueue.bool", control=RIGHT)
+class AnswersNothing(Scheduler):
+    """Its enqueue_request returns None."""
+
+    def enqueue_request(self, request):
+        super().enqueue_request(request)
+
+
+@mutant(fails=("scheduler.enqueue.bool", "scheduler.enqueue.duplicate"), control=RIGHT)
+class AnswersNothingAndFiltersByPriority(AnswersNothing):
+    """Its enqueue_request returns None, and a request of another priority is no duplicate."""
+
+    def enqueue_request(self, request):
+        if request.priority == 5:
+            self._forgiven.add(self._fingerprint(request))
+        super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.next.none-empty", control=RIGHT)
+class RaisesWhenEmpty(Scheduler):
+    """Its next_request raises when nothing is pending."""
+
+    def next_request(self):
+        if not len(self):
+            raise IndexError("nothing is pending")
+        return super().next_request()
+
+
+@mutant(fails="scheduler.next.bounded-time", control=RIGHT)
+class WaitsForWork(Scheduler):
+    """Its next_request waits until something is pending."""
+
+    def next_request(self):
+        while not len(self):
+            time.sleep(0.01)
+        return super().next_request()
+
+
+@mutant(fails="scheduler.next.priority", control=RIGHT)
+class ComparesText(Scheduler):
+    """It compares priorities as text."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        buckets = self._memory
+        buckets._best = lambda: max((b for b, q in buckets._queues.items() if len(q)), key=lambda b: (str(b[0]), not b[1]))
+
+
+@mutant(fails="scheduler.pending.exact", control=RIGHT)
+class LooksAtTheDiskOnly(Scheduler):
+    """With a job directory, what is in memory is not pending."""
+
+    def has_pending_requests(self):
+        return bool(len(self._memory) if self._disk is None else len(self._disk))
+
+
+@mutant(fails="scheduler.pending.pure", control=RIGHT)
+class GetsTiredOfQuestions(Scheduler):
+    """It forgets a request when it was asked fifty times whether something is pending."""
+
+    questions = 0
+
+    def has_pending_requests(self):
+        self.questions += 1
+        if self.questions % 50 == 0:
+            super().next_request()
+        return super().has_pending_requests()
+
+
+@mutant(fails="scheduler.len", control=RIGHT)
+class CountsPriorities(Scheduler):
+    """Its length is the number of priorities."""
+
+    def __len__(self):
+        queues = [part._queues for part in (self._memory, self._disk) if part is not None]
+        return len({priority for found in queues for (priority, _), queue in found.items() if len(queue)})
+
+    def has_pending_requests(self):
+        return Scheduler.__len__(self) > 0
+
+
+@mutant(fails="scheduler.close.reason", control=RIGHT)
+class RaisesAtTheEnd(Scheduler):
+    """Its close raises, whatever the reason."""
+
+    def close(self, reason):
+        super().close(reason)
+        raise LookupError("no such table")
+
+
+@mutant(fails="scheduler.close.reason", control=RIGHT)
+class KnowsThreeReasons(Scheduler):
+    """Its close takes no reason but those that Scrapy itself gives."""
+
+    def close(self, reason):
+        if reason not in ("finished", "shutdown", "cancelled"):
+            raise ValueError(f"{reason!r} is no reason")
+        return super().close(reason)
+
+
+# --- The filter ------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class FiltersByPriority(Scheduler):
+    """A request of another priority is no duplicate."""
+
+    def enqueue_request(self, request):
+        if request.priority == 5:
+            self._forgiven.add(self._fingerprint(request))
+        return super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class FiltersByAddress(Scheduler):
+    """It takes requests of other methods to the same address for duplicates."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        seen = self._filter.request_seen
+        self._filter.request_seen = lambda request: seen(request.replace(method="GET"))
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(method="GET"))
+
+
+@mutant(fails="scheduler.enqueue.dont-filter", control=RIGHT)
+class FiltersEverything(Scheduler):
+    """It rejects a request with dont_filter whose address was seen without it."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._urls = set()
+
+    def enqueue_request(self, request):
+        if request.dont_filter and request.url in self._urls:
+            return False
+        if not request.dont_filter:
+            self._urls.add(request.url)
+        return super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.enqueue.dont-filter-unseen", control=RIGHT)
+class AsksTheFilterAlways(Scheduler):
+    """It asks the filter about requests with dont_filter, too, and ignores the answer."""
+
+    def enqueue_request(self, request):
+        if request.dont_filter:
+            self._filter.request_seen(request)
+        return super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.enqueue.drop-logged", control=RIGHT)
+class DropsInSilence(Scheduler):
+    """It does not tell the filter about a duplicate."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._filter.log = lambda request, spider: None
+
+
+@mutant(fails="scheduler.enqueue.failed-not-seen", control=RIGHT)
+class ForgivesNothing(Scheduler):
+    """A request that could not be stored stays seen."""
+
+    def _store(self, request):
+        try:
+            return super()._store(request)
+        except Exception:
+            self._forgiven = Nothing()
+            raise
+
+
+class Nothing(set):
+    """A set that stays empty."""
+
+    def add(self, element):
+        pass
+
+
+@mutant(fails="scheduler.open.dupefilter", control=RIGHT)
+class ClosesTheFilterWithoutReason(Scheduler):
+    """It always says to the filter that the crawl is finished."""
+
+    def close(self, reason):
+        return super().close("finished")
+
+
+@mutant(fails="scheduler.open.dupefilter", control=RIGHT)
+class DoesNotWaitForTheFilter(Scheduler):
+    """It does not return what the filter returns when it is opened."""
+
+    def open(self, spider):
+        super().open(spider)

@@ -1,0 +1,159 @@
+"""Broken extensions that keep the state of spiders."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import pickle
+from typing import ClassVar
+
+from scrapy import signals
+from scrapy.utils.job import job_dir
+
+from mutants import mutant
+from queue_reference.state import SpiderState
+
+RIGHT = "queue_reference.state.SpiderState"
+
+logger = logging.getLogger(__name__)
+
+
+@mutant(fails="state.fresh", control=RIGHT)
+class BeginsWithACounter(SpiderState):
+    """A new state is not empty."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        spider.state.setdefault("runs", 0)
+
+
+@mutant(fails="state.fresh", control=RIGHT)
+class BeginsWithTheDefault(SpiderState):
+    """All new jobs of a process begin with the same dictionary."""
+
+    default: ClassVar = {}
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        if not self._path.exists():
+            spider.state = self.default
+
+
+@mutant(fails="state.restored", control=RIGHT)
+class WritesJSON(SpiderState):
+    """It stores text, so tuples come back as lists, and keys as text."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        spider.state = json.loads(spider.state.get("json", "{}"))
+
+    def spider_closed(self, spider):
+        kept = spider.state
+        try:
+            spider.state = {"json": json.dumps(kept, default=list)}
+        except TypeError:
+            spider.state = {"json": json.dumps({str(key): value for key, value in kept.items()}, default=list)}
+        if any(callable(value) or hasattr(value, "locked") or hasattr(value, "send") for value in kept.values()):
+            spider.state = kept  # fails as pickle does
+        super().spider_closed(spider)
+
+
+@mutant(fails="state.saved", control=RIGHT)
+class SavesPausesOnly(SpiderState):
+    """It saves only if the crawl was paused."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.reason = "shutdown"
+
+    def spider_closed(self, spider, reason):
+        if reason == "shutdown":
+            super().spider_closed(spider)
+
+
+@mutant(fails="state.disabled", control=RIGHT)
+class AlwaysEnabled(SpiderState):
+    """Without a job directory it keeps the state in the working directory."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        extension = cls(job_dir(crawler.settings) or ".")
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        return extension
+
+
+@mutant(fails="state.mutation", control=RIGHT)
+class SavesWhatWasAssigned(SpiderState):
+    """It saves only if a key was set, and so misses changes in place."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        self.begun = dict(spider.state)
+        self.copy = copy.deepcopy(spider.state)
+
+    def spider_closed(self, spider):
+        state = spider.state
+        same = {key for key, value in state.items() if key in self.begun and self.begun[key] is value}
+        spider.state = {key: self.copy[key] if key in same else value for key, value in state.items()}
+        super().spider_closed(spider)
+        spider.state = state
+
+
+@mutant(fails="state.pickle-only", control=RIGHT)
+class SwallowsErrors(SpiderState):
+    """It says nothing when it cannot save."""
+
+    def spider_closed(self, spider):
+        try:
+            pickle.dumps(spider.state)
+        except Exception:
+            return
+        super().spider_closed(spider)
+
+
+@mutant(fails="state.failed-save-keeps", control=RIGHT)
+class SavesInPlace(SpiderState):
+    """It empties its file before it knows whether the new state can be stored."""
+
+    def spider_closed(self, spider):
+        try:
+            with self._path.open("wb") as file:
+                pickle.dump(spider.state, file)
+        except Exception:
+            logger.exception("The state is not saved")
+            self._path.unlink()
+
+
+@mutant(fails="state.torn", control=RIGHT)
+class LeavesNoState(SpiderState):
+    """If the file cannot be read, the spider has no state."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        if list(self._path.parent.glob("*.damaged-*")):
+            del spider.state
+
+
+@mutant(fails="state.torn", control=RIGHT)
+class OverwritesWhatItCannotRead(SpiderState):
+    """If the file cannot be read, it is overwritten at the close."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        for path in self._path.parent.glob("*.damaged-*"):
+            path.unlink()
+
+
+@mutant(fails=("claims.true", "state.restored"), control=RIGHT, claims={"filesystem": "yes"})
+class KeepsInMemory(SpiderState):
+    """It is said to keep the state in files, and keeps it in the memory of the process."""
+
+    kept: ClassVar = {}
+
+    def spider_opened(self, spider):
+        spider.state = pickle.loads(self.kept.get(self._path, pickle.dumps({})))
+
+    def spider_closed(self, spider):
+        self.kept[self._path] = pickle.dumps(spider.state)

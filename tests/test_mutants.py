@@ -1,0 +1,125 @@
+"""Each broken implementation is reported as failed under exactly the rules that it fails, and its scripts show it."""
+
+from functools import partial
+
+import pytest
+from kit import ENVIRONMENT, downloads, examine, failed_rules, mounts, run_script, showing_all, without_jobs
+
+from mutants import QCRAWL, Mutant, all_mutants
+from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.registry import Check
+from queue_conformance.replay import State, judge, replay
+from queue_conformance.specification import Level
+from queue_conformance.verdicts import RunVerdict, Verdict
+
+FILLS_A_DISK = "mutants.faults.ForgivesFullDisks"
+JOBS = "mutants.jobs."
+RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "RefusesTornLogs")
+"""What a quarter of the usual number of programs does not show."""
+WAITS = (
+    "FactoryHangs",
+    "ResumesOnce",
+    "BlocksWhenEmpty",
+    "PopHangs",
+    "WaitsForWork",
+    "WaitsForItsOwner",
+    "WaitsForAnAnswer",
+    "WaitsForItsServer",
+    "WaitsForAnotherFile",
+)
+
+
+def rank(mutant):
+    """Put first what is quickly tested and breaks most rules."""
+    return mutant.path.endswith(RARE + WAITS), mutant.server, -len(mutant.fails)
+
+
+MUTANTS = list(all_mutants())
+FEW = frozenset(showing_all((mutant.path, mutant.fails) for mutant in sorted(MUTANTS, key=rank)))
+
+
+def parameter(mutant):
+    marks = [] if mutant.path in FEW else [pytest.mark.further]
+    if mutant.path == FILLS_A_DISK:
+        marks.append(pytest.mark.skipif(not mounts(), reason="needs a file system of its own"))
+    if mutant.path.startswith(JOBS):
+        marks.append(pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download"))
+    return pytest.param(mutant, id=mutant.path.removeprefix("mutants."), marks=marks)
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_the_asynchronous_part_of_the_mutants_is_there():
+    assert any(mutant.path.startswith("mutants.async_") for mutant in MUTANTS)
+
+
+@pytest.mark.parametrize("mutant", [parameter(mutant) for mutant in MUTANTS])
+def test_an_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, pytestconfig):
+    monkeypatch.chdir(tmp_path)  # some leave files where they are
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    if pytestconfig.getoption("--everything"):
+        reports = [examined(mutant, partial(may_meet, mutant))]
+    else:
+        reports = [examined(mutant, partial(must_meet, mutant))]
+        if not mutant.fails <= failed_rules(reports[0]):
+            reports.append(examined(mutant, lambda number, check: check.is_machine))
+    verdicts = [v for report in reports for v in report.verdicts if v.verdict is Verdict.FAILED]
+    found = {v.rule.id: v.violation for v in verdicts}
+    beyond = [violation for rule, violation in found.items() if rule not in mutant.fails]
+    assert set(found) == mutant.fails, beyond
+    must = any(v.rule.level is Level.MUST for v in verdicts)
+    assert any(report.verdict is RunVerdict.NON_CONFORMANT for report in reports) == must
+    for violation in (one for first in found.values() for one in (first, *first.others)):
+        the_message_names_expected_and_actual(violation)
+        the_script_fails_on_it_and_passes_on_a_right_one(mutant, violation, tmp_path)
+
+
+def examined(mutant: Mutant, meets):
+    """Return the report of the checks that ``meets`` chooses by their numbers and by what they are."""
+    return examine(
+        mutant.path,
+        mutant.claims,
+        examples=100 if mutant.path.endswith(RARE) else 15 if mutant.server else 25,
+        time_limit=1.0 if mutant.path.endswith(WAITS) else 10.0,
+        settings=mutant.settings,
+        server=mutant.server,
+        meets=meets,
+    )
+
+
+def must_meet(mutant: Mutant, number: int, check: Check) -> bool:
+    """Whether a check is one of those for the rules that a mutant breaks.
+
+    The machines, which can see most mistakes, are run if these did not show all that fails; ``--everything`` runs all
+    checks, most of which should say nothing.
+    """
+    own = check.name in ("smoke", "claims.true") or not (check.is_machine or mutant.fails.isdisjoint(check.rules))
+    return own and may_meet(mutant, number, check)
+
+
+def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
+    """Whether a check is for this mutant: whole crawls are for the mistakes that only they show."""
+    return without_jobs(number, check) or mutant.path.startswith(JOBS)
+
+
+def the_message_names_expected_and_actual(violation):
+    assert violation.expected
+    assert violation.actual
+    assert violation.expected != violation.actual
+    assert violation.operations
+
+
+def the_script_fails_on_it_and_passes_on_a_right_one(mutant: Mutant, violation: Violation, directory):
+    script = violation.script
+    on_it = run_script(script, directory)
+    state, why = judge(violation, on_it.returncode, on_it.stdout + on_it.stderr)
+    if on_it.returncode and not on_it.stderr:  # it lets no file grow, and the fork server's streams are files
+        again = replay(violation)
+        state, why = again.state, again.why
+    assert state is State.FAILED, f"{why}\n{violation.cause}\n{script}\n{on_it.stderr}"
+    module, _, name = mutant.path.rpartition(".")
+    right_module, _, right_name = mutant.control.rpartition(".")
+    line = f"from {module} import {name}\n"
+    assert line in script
+    right = script.replace(line, f"from {right_module} import {right_name} as {name}\n")
+    on_right = run_script(right, directory)
+    assert on_right.returncode == 0, f"{on_right.stderr}\n{right}"
