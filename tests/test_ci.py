@@ -70,7 +70,7 @@ def right(once, workspace):
 @pytest.fixture(scope="module")
 def failed(once, workspace):
     """The action, played on a broken queue."""
-    return once("broken-job", lambda: played(workspace("Failed"), args="-k machine"))
+    return once("broken-job", lambda: played(workspace("Failing"), args="-k machine"))
 
 
 def uses(runner, action):
@@ -101,7 +101,7 @@ def test_a_broken_queue_fails_the_job_and_its_report_is_kept(failed):
         "if-no-files-found": "ignore",
     }
     report = jsonl.read(failed.workspace / "queue-conformance" / "report.jsonl")
-    assert report.implementations[0].failed(Level.MUST)
+    assert report.implementations[0].failed_rules(Level.MUST)
 
 
 def test_what_failed_is_kept_for_the_next_run(failed):
@@ -386,7 +386,7 @@ def test_the_badge_is_published_on_a_branch_of_its_own_again_and_again(tmp_path)
         assert git("ls-tree", "--name-only", "badges", directory=origin) == "conformance.svg\n"
 
 
-@pytest.mark.parametrize(("name", "status"), [("Right", 0), ("Failed", 1)])
+@pytest.mark.parametrize(("name", "status"), [("Right", 0), ("Failing", 1)])
 def test_the_job_for_gitlab_runs(workspace, name, status):
     directory = workspace(name)
     job = GITLAB["conformance"]

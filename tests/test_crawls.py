@@ -18,7 +18,7 @@ from queue_conformance.faults.filesystem import obey_modes
 
 pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
-PAGES = {0: [1, 2, 3, 4], 1: [5, 0], 2: [6], 3: [7], 4: [], 5: [], 6: [2], 7: []}
+PAGES = {0: [1, 2, 3, 4], 1: [5, 0], 2: [6], 3: [7], 4: [7], 5: [], 6: [2], 7: []}
 ALL = sorted(PAGES)
 JOB = {"JOBDIR": "job"}
 BUFFERED = {"EXTENSIONS": '{"test_crawls.LeavesAFileOpen": 0}'}
@@ -50,7 +50,7 @@ def test_a_crawl_downloads_every_page_once(site):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("held", [1, 2, CONCURRENCY])
-def test_a_signal_comes_after_some_pages_while_others_are_in_watchdog(site, number, held):
+def test_a_signal_comes_after_some_pages_while_others_are_in_flight(site, number, held):
     run = site.crawl(sending=(number,), after=2, held=held, **JOB)
     assert len(run.sent) == 1
     assert len(run.hits) - len(run.waiting) == 2
@@ -63,7 +63,7 @@ def test_a_signal_comes_after_some_pages_while_others_are_in_watchdog(site, numb
     assert run.counts + rest.counts == [*range(1, len(ALL) + 1)]
 
 
-def test_fewer_are_in_watchdog_where_fewer_are_known(site):
+def test_fewer_are_in_flight_where_fewer_are_known(site):
     run = site.crawl(sending=(signal.SIGINT,), after=0, held=3, **JOB)
     assert run.hits == run.waiting == run.parsed == [0]
 
@@ -153,7 +153,7 @@ def toll_of(site, *runs):
     return site.toll()
 
 
-def test_what_was_in_watchdog_in_a_kill_may_come_again_or_get_lost(site):
+def test_what_was_in_flight_in_a_kill_may_come_again_or_get_lost(site):
     assert toll_of(site, crawled([0, 1], [0], signal.SIGKILL), crawled([0, 1, 2], [0, 1, 2])) == ([], [])
     assert toll_of(site, crawled([0, 1], [0, 1], signal.SIGKILL), crawled([], [])) == ([], [])
 

@@ -47,7 +47,7 @@ def test_an_exception_of_the_function_is_an_error_of_the_kit():
         (lambda: ctypes.string_at(0), "killed the process (SIGSEGV)"),
     ],
 )
-def test_the_end_of_the_process_is_told_with_the_operation_in_watchdog(end, how):
+def test_the_end_of_the_process_is_told_with_the_operation_in_flight(end, how):
     def fatal(watchdog):
         watchdog.enter("queue.push(1)", "queue.push.accept")
         watchdog.leave()
