@@ -32,7 +32,7 @@ class Host:
     Args:
         work: the function; what it gets and returns must be picklable.
         expected: an exception whose message is for the author; others are internal errors.
-        patience: seconds without any sign of life after which the process is given up.
+        timeout: seconds without any sign of life after which the process is given up.
     """
 
     def __init__(self, work: Callable[[Any], Any], expected: type[Exception], timeout: float) -> None:

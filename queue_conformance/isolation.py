@@ -217,7 +217,7 @@ def end_supervisor(status: int = 0) -> NoReturn:
 
 
 def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit: float) -> tuple[str, Any]:
-    """Run a function in a child of this process, and tell how it ended: an answer, a abort or an error."""
+    """Run a function in a child of this process, and tell how it ended: an answer, an abort or an error."""
     try:
         before = children()
         with tempfile.TemporaryFile() as stacks:

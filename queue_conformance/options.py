@@ -207,7 +207,7 @@ class Common:
         claims: what is claimed.
         server: the server, or ``""``.
         level: the level.
-        spoken: the options that the command line gives; these win over what is said of one implementation.
+        on_command_line: the options that the command line gives; these win over what is said of one implementation.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)

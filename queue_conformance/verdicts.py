@@ -112,7 +112,7 @@ def conclude(verdicts: Iterable[RuleVerdict], *, internal_error: bool = False) -
 
     Args:
         verdicts: one per rule.
-        mistaken: whether the kit failed in some check.
+        internal_error: whether the kit failed in some check.
     """
     must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST and verdict.rule.counts]
     if Verdict.FAILED in must:

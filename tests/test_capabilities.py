@@ -203,7 +203,7 @@ class LowestFirst(LastFirst):
 
 @pytest.mark.parametrize("name", ["LastFirst", "LowestFirst"])
 def test_another_order_is_not_taken_for_slots(name):
-    report = examine(f"test_capabilities.{name}", only="smoke check")
+    report = examine(f"test_capabilities.{name}", only="smoke")
     assert "slots" not in report.offers
 
 

@@ -24,7 +24,7 @@ class Implementation:
         capabilities: what was found, with the claims applied.
         errors: the exceptions that its author names, by the name of the claim.
         hooked: whether the author's function builds it; that function may decline.
-        opener: the author's function that builds queues, or ``None``.
+        factory: the author's function that builds queues, or ``None``.
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         importable: whether its path leads to it in every process, and not only in this one.

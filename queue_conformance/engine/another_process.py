@@ -28,8 +28,8 @@ def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[
         arguments: further arguments.
 
     Raises:
-        RuleBroken: if it finds something else, or does not end.
-        NotExercised: if it cannot import the class, or does not know how it is built.
+        RuleFailed: if it finds something else, or does not end.
+        NotCovered: if it cannot import the class, or does not know how it is built.
     """
     if missing := context.driver.missing:
         raise NotCovered(f"another process cannot import {', '.join(missing)}")
@@ -62,8 +62,8 @@ def expect_kept_for_another_process(
         before: lines that come first there; where these fail, it is not the class that fails.
 
     Raises:
-        RuleBroken: if something else is kept, or the process does not end.
-        NotExercised: if it cannot import the class, or does not know how it is built.
+        RuleFailed: if something else is kept, or the process does not end.
+        NotCovered: if it cannot import the class, or does not know how it is built.
     """
     steps = context.recorder.steps
     lines = [

@@ -18,7 +18,7 @@ Attempt = Callable[[Any], None]
 """Runs a case with a value that is no fault, and says nothing of rules.
 
 Raises:
-    NotExercised: if it fails, which says nothing of faults.
+    NotCovered: if it fails, which says nothing of faults.
 """
 
 
@@ -39,7 +39,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
         run: runs one case.
 
     Raises:
-        NotExercised: if none was covered.
+        NotCovered: if none was covered.
     """
     missed: list[NotCovered] = []
     tried, hits = Counter[str](), Counter[str]()

@@ -83,7 +83,7 @@ def _show(context: CheckContext, name: str) -> None:
     """Run another check.
 
     Raises:
-        RuleBroken: if it fails.
+        RuleFailed: if it fails.
     """
     function = next(check.function for check in registry.checks_of(context.implementation.kind) if check.name == name)
     with suppress(NotCovered), context.collecting():
@@ -131,7 +131,7 @@ def run_case(
         fixtures: those of this case alone.
 
     Raises:
-        RuleBroken: if something fails.
+        RuleFailed: if something fails.
     """
     function, source = check
     if context.recorder.steps:

@@ -45,7 +45,7 @@ class CheckContext:
         flight: where the operation in flight is noted.
         replay: a program that failed before, which a machine plays instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
-        patience: seconds that a queue gets to find out that its server is back.
+        timeout: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
         isolated: whether this process runs nothing but the check, and may be changed for good.
         moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a program.
@@ -154,7 +154,7 @@ class CheckContext:
             final: no ablation can attribute a failure to another rule.
 
         Raises:
-            RuleBroken: if it does not hold.
+            RuleFailed: if it does not hold.
         """
         if not ok:
             self.fail(rule, expected, actual, [f"assert {assertion}, {_message(expected, assertion)}"], final=final)
@@ -183,7 +183,7 @@ class CheckContext:
             body: lines of a script to use instead of those of the steps.
 
         Raises:
-            RuleBroken: always.
+            RuleFailed: always.
         """
         rule = self.attributed(rule)
         raise failure_class(rule)(
@@ -212,7 +212,7 @@ class CheckContext:
             What was raised.
 
         Raises:
-            RuleBroken: if it returned, or raised something else.
+            RuleFailed: if it returned, or raised something else.
         """
         self.covered[rule] += 1
         names = " or ".join(error.__name__ for error in errors)

@@ -44,7 +44,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         attempts: sequences that are run at most to find a shorter one for a finding.
 
     Raises:
-        NotExercised: if one of the needed commands was never run.
+        NotCovered: if one of the needed commands was never run.
     """
     context = runner.context
     if context.replay is not None:

@@ -63,7 +63,7 @@ class Lockstep:
         context: where the check works.
         number: which of the subjects that are open side by side this is.
 
-    Commands raise ``RuleBroken`` at a difference, and ``OperationRaised`` if the implementation raises.
+    Commands raise ``RuleFailed`` at a difference, and ``OperationRaised`` if the implementation raises.
 
     Attributes:
         ablations: how differences are attributed, tried in turn.
@@ -144,7 +144,7 @@ class Lockstep:
         """Compare a count, unless the contents are wrong: then the count may well be right.
 
         Raises:
-            RuleBroken: if it is wrong, for the count or for the contents.
+            RuleFailed: if it is wrong, for the count or for the contents.
         """
         self.contents_or(lambda: self.context.expect(rule, actual == expected, str(expected), actual, assertion))
 
@@ -152,7 +152,7 @@ class Lockstep:
         """Compare a count; if it is wrong, look first whether the contents are.
 
         Raises:
-            RuleBroken: if it is wrong, for the count or for the contents.
+            RuleFailed: if it is wrong, for the count or for the contents.
         """
         try:
             compare()
@@ -171,7 +171,7 @@ def run(context: CheckContext, sequence: str, **options: Any) -> None:
         options: further arguments of the kind.
 
     Raises:
-        RuleBroken: for a difference, attributed to a rule.
+        RuleFailed: for a difference, attributed to a rule.
     """
     runner_of(context, **options).show(commands(sequence))
 

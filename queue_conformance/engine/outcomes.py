@@ -31,7 +31,7 @@ class NotApplicable(Exception):
 class RuleFailed(Exception):
     """A rule failed.
 
-    Every rule has a subclass of its own (see :func:`rule_broken`), because Hypothesis tells failures apart by their type.
+    Every rule has a subclass of its own (see :func:`failure_class`), because Hypothesis tells failures apart by their type.
 
     Attributes:
         rule: its id.
@@ -123,8 +123,8 @@ def operation_of(source: str) -> str:
 
 @cache
 def failure_class(rule: str) -> type[RuleFailed]:
-    """Return the subclass of ``RuleBroken`` for a rule."""
-    return type(f"RuleBroken[{rule}]", (RuleFailed,), {})
+    """Return the subclass of ``RuleFailed`` for a rule."""
+    return type(f"RuleFailed[{rule}]", (RuleFailed,), {})
 
 
 @contextmanager

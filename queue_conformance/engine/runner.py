@@ -56,7 +56,7 @@ class Run:
         """Run one command.
 
         Raises:
-            RuleBroken: at a difference between implementation and model.
+            RuleFailed: at a difference between implementation and model.
         """
         self.at = command
         self.commands.append(command)
@@ -73,7 +73,7 @@ class Run:
         """Compare everything that is left in the subjects, and close them.
 
         Raises:
-            RuleBroken: at a difference between implementation and model.
+            RuleFailed: at a difference between implementation and model.
         """
         try:
             self._enter(self._waiting)
@@ -135,7 +135,7 @@ class Runner:
         """Run a sequence.
 
         Raises:
-            RuleBroken: for the first difference between implementation and model, attributed to a rule.
+            RuleFailed: for the first difference between implementation and model, attributed to a rule.
         """
         run = self.begin(sequence)
         try:
@@ -203,7 +203,7 @@ class Runner:
         A failure that the sequence survived is kept on the context.
 
         Raises:
-            RuleBroken: for any other, the first difference between implementation and model, attributed to a rule.
+            RuleFailed: for any other, the first difference between implementation and model, attributed to a rule.
         """
         try:
             self.run(sequence)

@@ -130,7 +130,7 @@ def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
 
 def _chosen(patterns: Sequence[str], implementation_run: ImplementationRun | Hosted) -> Sequence[Check]:
     """Return the checks of a run that some patterns select, or all if there are none."""
-    kind, asked = implementation_run.discover.kind, implementation_run.discover.rules()
+    kind, asked = implementation_run.discovery.kind, implementation_run.discovery.rules()
     known = {*asked, *(name for check in all_checks_of(kind) for name in (check.name, *check.rules))}
     for pattern in map(str, patterns):
         if not fnmatch.filter(known, pattern):

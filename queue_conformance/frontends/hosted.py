@@ -15,7 +15,7 @@ from queue_conformance.running.implementation_run import ImplementationRun, all_
 
 
 class Hosted:
-    """The checks of one implementation, run in a process of its own one at a time; as :class:`Examination` otherwise.
+    """The checks of one implementation, run in a process of its own one at a time; as :class:`ImplementationRun` otherwise.
 
     Args:
         path: the dotted path of the class.
@@ -45,18 +45,18 @@ class Hosted:
             nonlocal implementation_run
             if implementation_run is None or name is None:
                 implementation_run = begin()
-                return implementation_run.discover, implementation_run.rules, [check.name for check in implementation_run.checks]
+                return implementation_run.discovery, implementation_run.rules, [check.name for check in implementation_run.checks]
             return implementation_run.run(next(check for check in implementation_run.checks if check.name == name))
 
         self._host = Host(work, LoadError, 2 * SILENCE + 6 * time_limit)
         try:
-            self.discover, self.rules, names = self._host.ask(None, watch)
+            self.discovery, self.rules, names = self._host.ask(None, watch)
         except HostEnded as ended:
             raise LoadError(self._told(ended)) from None
         except BaseException:
             self._host.close()
             raise
-        known = {check.name: check for check in all_checks_of(self.discover.kind)}
+        known = {check.name: check for check in all_checks_of(self.discovery.kind)}
         self.checks: list[Check] = [known[name] for name in names]
         self._results: dict[str, CheckResult] = {}
 

@@ -23,7 +23,7 @@ class SuiteTarget:
     Attributes:
         target: the implementation; its name is the node id of the suite.
         cls: its class.
-        opener: the author's function that builds it, or ``None``.
+        factory: the author's function that builds it, or ``None``.
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
     """
 

@@ -76,7 +76,7 @@ class Run:
         Args:
             target: the implementation.
             cls: its class, or ``None`` to import it.
-            opener: the author's function that builds it, or ``None``.
+            factory: the author's function that builds it, or ``None``.
             prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
             may_decline: whether the function that builds it may leave the class to the kit.
             known: programs that failed before.
@@ -125,7 +125,7 @@ class Run:
             if line := trouble(self._directory, said.strip().splitlines()[-1], target.server):
                 raise LoadError(line) from None
             raise IsolatedError(said) from None
-        found = implementation_run.discover
+        found = implementation_run.discovery
         if line := _trouble_of(found, self._directory):
             raise LoadError(self.secrets.text(line))
         self._look_at(found.server)

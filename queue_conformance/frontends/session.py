@@ -155,7 +155,7 @@ class Session:
     def _begin(self, target: Target, **how: Any) -> ImplementationRun | Hosted:
         with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
             implementation_run = self._run.begin(target, known=self._known_programs(target.name), **how)
-        self.gate.hold(target.name, implementation_run.discover.rules())
+        self.gate.hold(target.name, implementation_run.discovery.rules())
         return implementation_run
 
     def _known_programs(self, name: str) -> list[Commands]:

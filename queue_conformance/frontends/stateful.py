@@ -64,7 +64,7 @@ class QueueMachine(RuleBasedStateMachine):
             item: the number of the item to push.
 
         Raises:
-            RuleBroken: at a difference, attributed to the rule that fails.
+            RuleFailed: at a difference, attributed to the rule that fails.
         """
         self._guarded(lambda: self._run.step(Command(name, queue, item)))
 

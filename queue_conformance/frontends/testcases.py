@@ -89,14 +89,14 @@ class ConformanceSuite:
     open_queue: Any = None
     kind: ClassVar[Kind]
     option: ClassVar[str]
-    _internal_error: ClassVar[str] = ""
+    _mistake: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if cls.__module__ == __name__:
             return
-        if internal_error := _mistake_of(cls):
-            cls._internal_error = internal_error
+        if mistake := _mistake_of(cls):
+            cls._mistake = mistake
             for name in ("test_conformance", "pytest_generate_tests"):  # let pytest come so far as to complain
                 setattr(cls, name, vars(ConformanceSuite)[name])
 
@@ -110,8 +110,8 @@ class ConformanceSuite:
         node = metafunc.definition.getparent(pytest.Class)
         assert node is not None
         try:
-            if internal_error := cls._internal_error or _incomplete(cls):
-                raise UsageError(internal_error)
+            if mistake := cls._mistake or _incomplete(cls):
+                raise UsageError(mistake)
             if not metafunc.config.pluginmanager.has_plugin("queue_conformance"):
                 raise UsageError("the suite needs the plugin queue_conformance, which -p no:queue_conformance switches off")
             session = session_of(metafunc.config)

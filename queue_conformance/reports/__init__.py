@@ -202,7 +202,7 @@ class Report:
 
 
 def report_on(
-    discover: Discovery, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
+    discovery: Discovery, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
 ) -> ImplementationReport:
     """Combine a discovery with what came of the checks.
 
@@ -214,42 +214,42 @@ def report_on(
         level: the level whose failed rules fail the run.
     """
     # A distributed run finishes its checks in any order.
-    results = {result.check: result for result in [*discover.smoke, *sorted(results, key=lambda result: result.check)]}.values()
-    capabilities = apply_claims(discover.found, discover.claims)
-    secrets = Secrets(discover.settings, said=discover.path)
+    results = {result.check: result for result in [*discovery.smoke, *sorted(results, key=lambda result: result.check)]}.values()
+    capabilities = apply_claims(discovery.found, discovery.claims)
+    secrets = Secrets(discovery.settings, said=discovery.path)
 
     def attributed(profile: Profile, observations: Iterable[Observation]) -> tuple[RuleVerdict, ...]:
-        verdicts = judge(discover.rules(profile), capabilities.names, releases, observations, discover.unusable)
+        verdicts = judge(discovery.rules(profile), capabilities.names, releases, observations, discovery.unusable)
         return tuple(map(secrets.verdict, verdicts))
 
     internal_error = any(result.internal_error or result.trouble for result in results)
-    verdicts = attributed(discover.profile, (observation for result in results for observation in result.observations))
-    notes = [*discover.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
+    verdicts = attributed(discovery.profile, (observation for result in results for observation in result.observations))
+    notes = [*discovery.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
     found = ImplementationReport(
-        name=name or discover.path,
-        path=discover.path,
-        version=discover.version,
-        kind=discover.kind,
-        profile=discover.profile,
+        name=name or discovery.path,
+        path=discovery.path,
+        version=discovery.version,
+        kind=discovery.kind,
+        profile=discovery.profile,
         level=level,
-        settings=secrets.settings(discover.settings),
-        claims=discover.claims,
-        server=discover.server,
-        found=discover.kind.describe(discover.found) if discover.usable else "",
-        offers=discover.found.names,
-        stores=discover.found.stores,
+        settings=secrets.settings(discovery.settings),
+        claims=discovery.claims,
+        server=discovery.server,
+        found=discovery.kind.describe(discovery.found) if discovery.usable else "",
+        offers=discovery.found.names,
+        stores=discovery.found.stores,
         checks=tuple(_record(result) for result in results),
         notes=tuple(dict.fromkeys(map(secrets.text, notes))),
         verdicts=verdicts,
         verdict=conclude(verdicts, internal_error=internal_error),
     )
-    if discover.also is None:
+    if discovery.also is None:
         return found
     said = (result.observations if result.second is None else result.second for result in results)
-    verdicts = attributed(discover.also, (observation for observations in said for observation in observations))
+    verdicts = attributed(discovery.also, (observation for observations in said for observation in observations))
     return replace(
         found,
-        also=replace(found, profile=discover.also, verdicts=verdicts, verdict=conclude(verdicts, internal_error=internal_error)),
+        also=replace(found, profile=discovery.also, verdicts=verdicts, verdict=conclude(verdicts, internal_error=internal_error)),
     )
 
 

@@ -69,7 +69,7 @@ class Discovery:
         claims: what its author claims.
         settings: what it is built with.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
-        smoke check: what came of using it once, and of its claims.
+        smoke: what came of using it once, and of its claims.
         notes: what else is worth reporting.
         hooked: whether the author's hook builds it, if there is one.
         lineage: the dotted paths of the class and of its base classes.
@@ -166,7 +166,7 @@ def discover(
         path: its dotted path.
         settings: crawler settings, or arguments of the constructor, as text.
         claims: what its author claims.
-        conditions: how checks are run.
+        config: how checks are run.
         option: the option that names the class, without dashes, if one does.
         cls: the class, or ``None`` to import it.
 

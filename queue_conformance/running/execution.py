@@ -58,7 +58,7 @@ class RunConfig:
         in_process: run in the calling process, without protection.
         known: programs that failed before, which the machines play again.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
-        opener: the author's function that builds a queue, or ``None``.
+        factory: the author's function that builds a queue, or ``None``.
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         may_decline: whether that function may leave a class to the kit, as a hook may.
         watch: called from time to time with what a running check says of itself, or ``None``.
@@ -86,7 +86,7 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
         check: the check.
         implementation: what it tests.
         rules: the rules that apply to the implementation, by id; the check says nothing of others.
-        conditions: how it is run.
+        config: how it is run.
 
     Returns:
         What it says of rules.
@@ -181,7 +181,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
 
     Args:
         implementation: what the context is for.
-        conditions: how it is run.
+        config: how it is run.
         function: what to call; its result must be picklable.
     """
     with tempfile.TemporaryDirectory(dir=config.directory, ignore_cleanup_errors=True) as directory:
@@ -215,7 +215,7 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
     Args:
         path: the dotted path of the class.
         function: what to run.
-        conditions: how it is run.
+        config: how it is run.
 
     Raises:
         LoadError: if the class did something so that it could not go on; the message is one line.

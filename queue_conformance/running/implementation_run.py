@@ -42,7 +42,7 @@ class ImplementationRun:
 
     Args:
         discovery: what is known of it.
-        conditions: how the checks are run.
+        config: how the checks are run.
         releases: the installed releases of libraries.
         cls: the class, or ``None`` to import it.
 
@@ -52,39 +52,41 @@ class ImplementationRun:
         checks: the checks to run, in order; those of the discovery itself come first, and only those if it is unusable.
     """
 
-    def __init__(self, discover: Discovery, config: RunConfig, releases: Mapping[str, str], cls: type[Any] | None = None) -> None:
-        self.discover = discover
+    def __init__(
+        self, discovery: Discovery, config: RunConfig, releases: Mapping[str, str], cls: type[Any] | None = None
+    ) -> None:
+        self.discovery = discovery
         self._config = config
         self._releases = releases
-        self._secrets = Secrets(discover.settings, said=discover.path)
-        self._results = {result.check: self._secrets.result(result) for result in discover.smoke}
+        self._secrets = Secrets(discovery.settings, said=discovery.path)
+        self._results = {result.check: self._secrets.result(result) for result in discovery.smoke}
         self._fatal: list[str] = []
-        self.rules = discover.rules()
-        self.checks: list[Check] = [check for check in first_of(discover.kind) if check.name in self._results]
+        self.rules = discovery.rules()
+        self.checks: list[Check] = [check for check in first_of(discovery.kind) if check.name in self._results]
         self._second: dict[str, Rule] = {}
-        if discover.usable:
-            self._implementation = discover.implementation(cls)
-            self.rules = self._applicable(discover.profile)
-            if discover.also:
-                self._second = self._applicable(discover.also)
+        if discovery.usable:
+            self._implementation = discovery.implementation(cls)
+            self.rules = self._applicable(discovery.profile)
+            if discovery.also:
+                self._second = self._applicable(discovery.also)
             asked = self.rules.keys() | self._second.keys()
-            self.checks += [check for check in checks_of(discover.kind) if asked & set(check.rules)]
+            self.checks += [check for check in checks_of(discovery.kind) if asked & set(check.rules)]
 
     def _applicable(self, profile: Profile) -> dict[str, Rule]:
         offered = self._implementation.capabilities.names
-        asked = self.discover.rules(profile)
+        asked = self.discovery.rules(profile)
         return {name: rule for name, rule in asked.items() if not why_not_applicable(rule, offered, self._releases)}
 
     def why_not(self, check: Check) -> str:
         """Tell why a check of the kind is not among those to run, or return ``""``."""
         if any(check.name == known.name for known in self.checks):
             return ""
-        if self.discover.unusable:
-            return self.discover.unusable
-        asked = self.discover.rules()
+        if self.discovery.unusable:
+            return self.discovery.unusable
+        asked = self.discovery.rules()
         offered = self._implementation.capabilities.names
         reasons = (why_not_applicable(asked[name], offered, self._releases) for name in check.rules if name in asked)
-        return "; ".join(dict.fromkeys(reasons)) or f"nothing that the profile {self.discover.profile} asks for"
+        return "; ".join(dict.fromkeys(reasons)) or f"nothing that the profile {self.discovery.profile} asks for"
 
     def _differs(self, check: Check) -> bool:
         """Whether the second contract asks a check for more than the first one, or for something else."""
@@ -110,8 +112,8 @@ class ImplementationRun:
             result = CheckResult(check.name, ())
             if self.rules.keys() & set(check.rules):
                 result = run(check, self._implementation, self.rules, self._config)
-            if self.discover.also and self._differs(check):
-                measured = replace(self._implementation, profile=self.discover.also)
+            if self.discovery.also and self._differs(check):
+                measured = replace(self._implementation, profile=self.discovery.also)
                 second = run(check, measured, self._second, self._config)
                 result = replace(result, second=second.observations, fatal=result.fatal or second.fatal)
                 if second.internal_error and not result.internal_error:

@@ -3,7 +3,7 @@
 The module ``smoke`` of each package of checks has:
 
 - ``RULES``: the ids of the rules that ``smoke`` tests;
-- ``smoke check(context)``: uses an implementation once, and raises ``RuleBroken`` for the first thing that fails;
+- ``smoke(context)``: uses an implementation once, and raises ``RuleFailed`` for the first thing that fails;
 - ``SHOWN``: the claims that probing can refute;
 - ``show_absence(context, rule, name)``: shows in a few operations that a claimed capability is not there.
 """
@@ -35,7 +35,7 @@ def claims(context: CheckContext) -> None:
     """Compare what the author claims with what was found.
 
     Raises:
-        RuleBroken: if something claimed is not there.
+        RuleFailed: if something claimed is not there.
         NotApplicable: if nothing is claimed that can be found by probing.
     """
     part = part_of(context.implementation.kind, "smoke")

@@ -279,8 +279,8 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     if rule.tested != bool(rule.how):
         found = "lacks how" if rule.tested else "is not tested, so there is no how"
         raise SpecificationError(f"{name}: {found}")
-    if internal_error := mistake_in(rule):
-        raise SpecificationError(f"{name}: {internal_error}")
+    if mistake := mistake_in(rule):
+        raise SpecificationError(f"{name}: {mistake}")
     return rule
 
 

@@ -85,7 +85,7 @@ class Known:
 class Base:
     """What is known of a class, from the module as it is."""
 
-    discover: Discovery
+    discovery: Discovery
     checks: tuple[Known, ...]
 
 
@@ -232,8 +232,8 @@ class Killer:
             classes = dict.fromkeys(name for name, _ in plan)
             say("importing 0")
             try:
-                together = {name: ImplementationRun(self.bases[name].discover, shared, self.releases) for name in classes}
-                apart = {name: ImplementationRun(self.bases[name].discover, alone, self.releases) for name in classes}
+                together = {name: ImplementationRun(self.bases[name].discovery, shared, self.releases) for name in classes}
+                apart = {name: ImplementationRun(self.bases[name].discovery, alone, self.releases) for name in classes}
             except Exception as error:  # the kit may be the first to import what needs the module
                 return next(iter(classes)), "import", str(error)
             assert sys.modules[self.subject.module].__file__ == str(self.file), "the copy is not what is imported"
@@ -245,7 +245,7 @@ class Killer:
                         say("discovery 1")
                         if how := self._discovered(other, shared):
                             return other, "discovery", how
-                if known.check in {result.check for result in self.bases[name].discover.smoke}:
+                if known.check in {result.check for result in self.bases[name].discovery.smoke}:
                     continue  # the discovery of the mutant tests them
                 check = next(check for check in together[name].checks if check.name == known.check)
                 say(f"{known.check} {known.seconds}")
@@ -262,7 +262,7 @@ class Killer:
 
     def _discovered(self, name: str, config: RunConfig) -> str:
         """Return what the kit finds out about the class that it did not find out about the module as it is."""
-        base = self.bases[name].discover
+        base = self.bases[name].discovery
         try:
             found = discover(base.path, self.subject.classes[name], self.subject.claims, config)
         except LoadError as error:

@@ -18,7 +18,7 @@ def smoke(context: CheckContext) -> None:
     """Use a queue once.
 
     Raises:
-        RuleBroken: for the first thing that fails.
+        RuleFailed: for the first thing that fails.
     """
     driver = context.driver
     run_case(context, "aqueue.iface", instrument(_its_methods_are_coroutines), {})

@@ -15,7 +15,7 @@ def smoke(context: CheckContext) -> None:
     """Pass one request through a scheduler.
 
     Raises:
-        RuleBroken: for the first thing that fails.
+        RuleFailed: for the first thing that fails.
     """
     context.restart()
     context.driver.choose_loop(lambda: context.driver.use(context.driver.directory))

@@ -20,7 +20,7 @@ def smoke(context: CheckContext) -> None:
     """Build a filter, open it, ask once and close it.
 
     Raises:
-        RuleBroken: for the first thing that fails.
+        RuleFailed: for the first thing that fails.
     """
     run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
 

@@ -39,7 +39,7 @@ class PriorityQueueLockstep(QueueLockstep):
     Args:
         context: where the check works.
         number: which of the queues that are open side by side this is; only one is used.
-        furnish: chooses the downstream queues.
+        configure: chooses the downstream queues.
         lifo: whether those for other than start requests are LIFO.
     """
 

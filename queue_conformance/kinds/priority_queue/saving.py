@@ -51,7 +51,7 @@ def save(context: CheckContext, queue: Any, used: Used, *, unsaved: bool = False
         The state after a trip through JSON; scripts call it ``state``.
 
     Raises:
-        RuleBroken: if JSON cannot store it, or it names something where nothing is left.
+        RuleFailed: if JSON cannot store it, or it names something where nothing is left.
     """
     left = close(context, queue, nothing_left=not used.left)
     try:
@@ -73,7 +73,7 @@ def close(context: CheckContext, queue: Any, *, nothing_left: bool) -> Any:
     """Close a priority queue, and return the state; it is false if nothing is left.
 
     Raises:
-        RuleBroken: if it is not.
+        RuleFailed: if it is not.
     """
     left = queue.close()
     if nothing_left:

@@ -16,7 +16,7 @@ def smoke(context: CheckContext) -> None:
     """Use a priority queue once as the scheduler does for queues in memory, and once as for queues on disk.
 
     Raises:
-        RuleBroken: for the first thing that fails.
+        RuleFailed: for the first thing that fails.
     """
     for keeps in (False, True):
         run_case(context, "pq.ctor.signature", instrument(_it_can_be_used), {"keeps": keeps})

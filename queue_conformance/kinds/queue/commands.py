@@ -285,7 +285,7 @@ class QueueLockstep(Lockstep):
         """Report an error of the wrong type once all else was judged.
 
         Raises:
-            RuleBroken: if there was one.
+            RuleFailed: if there was one.
         """
         if self._misnamed:
             raise self._misnamed

@@ -338,7 +338,7 @@ def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised)
     """Test a rule which says that a push raises the transient error.
 
     Raises:
-        RuleBroken: if it is another one.
+        RuleFailed: if it is another one.
     """
     context.covered[rule] += 1
     if is_transient(context, raised.error):

@@ -212,7 +212,7 @@ class SchedulerLockstep(Comparing):
         """Take out and compare everything that is left, and close.
 
         Raises:
-            RuleBroken: if everything came, but in a wrong order.
+            RuleFailed: if everything came, but in a wrong order.
         """
         if not self._lost_sight:
             self._no_trouble()

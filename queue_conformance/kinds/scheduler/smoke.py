@@ -29,7 +29,7 @@ def smoke(context: CheckContext) -> None:
     """Use a scheduler once.
 
     Raises:
-        RuleBroken: for the first thing that fails.
+        RuleFailed: for the first thing that fails.
     """
     run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
     with context.collecting():

@@ -16,7 +16,7 @@ def smoke(context: CheckContext) -> None:
     """Begin a run in a new job, look at the state, and end it.
 
     Raises:
-        RuleBroken: for the first thing that fails.
+        RuleFailed: for the first thing that fails.
     """
     run_case(context, "state.fresh", instrument(_it_can_be_used), {})
 
