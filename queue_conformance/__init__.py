@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from queue_conformance.discovery.loading import LoadError as LoadError
     from queue_conformance.frontends.api import examine as examine
     from queue_conformance.frontends.stateful import state_machine as state_machine
-    from queue_conformance.frontends.testcases import AsyncQueueSuite as AsyncQueueSuite
-    from queue_conformance.frontends.testcases import AsyncSchedulerSuite as AsyncSchedulerSuite
-    from queue_conformance.frontends.testcases import BytePriorityQueueSuite as BytePriorityQueueSuite
-    from queue_conformance.frontends.testcases import ByteQueueSuite as ByteQueueSuite
-    from queue_conformance.frontends.testcases import DownstreamQueueSuite as DownstreamQueueSuite
-    from queue_conformance.frontends.testcases import DupeFilterSuite as DupeFilterSuite
-    from queue_conformance.frontends.testcases import PriorityQueueSuite as PriorityQueueSuite
-    from queue_conformance.frontends.testcases import RoundRobinQueueSuite as RoundRobinQueueSuite
-    from queue_conformance.frontends.testcases import SchedulerSuite as SchedulerSuite
-    from queue_conformance.frontends.testcases import SpiderStateSuite as SpiderStateSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as AsyncQueueSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as AsyncSchedulerSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as BytePriorityQueueSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as ByteQueueSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as DownstreamQueueSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as DupefilterSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as PriorityQueueSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as RoundRobinQueueSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as SchedulerSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as SpiderStateSuite
     from queue_conformance.options import UsageError as UsageError
     from queue_conformance.reports import Report as Report
 
@@ -38,7 +38,7 @@ __all__ = [  # noqa: RUF022
     "BytePriorityQueueSuite",
     "ByteQueueSuite",
     "DownstreamQueueSuite",
-    "DupeFilterSuite",
+    "DupefilterSuite",
     "LoadError",
     "PriorityQueueSuite",
     "Report",
@@ -56,16 +56,19 @@ _MODULES = {
     "UsageError": "options",
     "examine": "frontends.api",
     "state_machine": "frontends.stateful",
-    **{name: "frontends.testcases" for name in __all__ if name.endswith("Suite")},
 }
-"""Where the other public names are; they are imported when they are used, because pytest imports this package in every run."""
+"""Where the other public names are; they are imported when they are used, because pytest imports this package in every run.
+
+There is a suite for each kind, also for those of other distributions.
+"""
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    module = "frontends.testcases" if name.endswith("Suite") else _MODULES.get(name)
+    if module:
+        return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

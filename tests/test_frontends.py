@@ -48,7 +48,7 @@ def through_pytest(directory, examined, *arguments):
     suites = [f"import pytest\nfrom queue_conformance import {', '.join(sorted(set(examined.values())))}\n"]
     table = []
     for path, suite in examined.items():
-        option = next(found.option for found in SUITES.values() if found.__name__ == suite)
+        option = next(found.kind.option for found in SUITES.values() if found.__name__ == suite)
         given = {"settings": SETTINGS.get(path, {}), "fixture": option.replace("-", "_"), "path": path}
         suites.append(SUITE.format(name=name_of(path), suite=suite, **given))
         settings = ", ".join(f'{name} = "{value}"' for name, value in SETTINGS.get(path, {}).items())

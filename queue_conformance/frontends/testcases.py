@@ -1,13 +1,5 @@
 """The entrance for one's own tests: a suite for each kind of implementation, to subclass.
 
-from queue_conformance.kinds.async_queue.kind import ASYNC_QUEUE
-from queue_conformance.kinds.async_scheduler.kind import ASYNC_SCHEDULER
-from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE, ROUND_ROBIN_QUEUE
-from queue_conformance.kinds.dupefilter.kind import DUPEFILTER
-from queue_conformance.kinds.priority_queue.kind import PRIORITY_QUEUE
-from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
-from queue_conformance.kinds.scheduler.kind import SCHEDULER
-from queue_conformance.kinds.spider_state.kind import SPIDER_STATE
 from queue_conformance import DownstreamQueueSuite
 
 class TestMyQueue(DownstreamQueueSuite):
@@ -32,25 +24,14 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.items import run_check
 from queue_conformance.frontends.joining import SuiteTarget
 from queue_conformance.frontends.session import session_of
-from queue_conformance.kinds import (
-    ASYNC_QUEUE,
-    ASYNC_SCHEDULER,
-    BYTE_PRIORITY_QUEUE,
-    BYTE_QUEUE,
-    DOWNSTREAM_QUEUE,
-    DUPEFILTER,
-    PRIORITY_QUEUE,
-    ROUND_ROBIN_QUEUE,
-    SCHEDULER,
-    SPIDER_STATE,
-)
+from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE, UsageError
 from queue_conformance.running.implementation_run import all_checks_of
-from queue_conformance.specification.kinds import Kind, kind_named
+from queue_conformance.specification.kinds import Kind, all_kinds, kind_named
 from queue_conformance.suggestion import did_you_mean
 from queue_conformance.targets import describe
 
-_RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "option", "rules", "only", "skip", "exclude")
+_RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "rules", "only", "skip", "exclude")
 """What no subclass may say, lest checks be gone and nobody notice."""
 
 _DESCRIBING = ("settings", "claims", "server", "level", "profile", "prepare_spider", "open_queue")
@@ -77,7 +58,6 @@ class ConformanceSuite:
         open_queue: a function of ``crawler`` and ``key``, or of those that it needs, that builds one, where the constructor
             is not the one that Scrapy calls; see the hook ``pytest_open_queue``.
         kind: what the suite tests; only the suites themselves set it.
-        option: the option that names classes for it, without dashes.
     """
 
     settings: Any = None
@@ -88,7 +68,6 @@ class ConformanceSuite:
     prepare_spider: Any = None
     open_queue: Any = None
     kind: ClassVar[Kind]
-    option: ClassVar[str]
     _mistake: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -139,7 +118,7 @@ class ConformanceSuite:
             UsageError: if something makes no sense.
             LoadError: if the class is not of the kind of the suite.
         """
-        names = (*_DESCRIBING, fixture_of(type(self)))
+        names = (*_DESCRIBING, fixture_named(self.kind.option))
         *values, prepare, factory, cls = (self._value(name, request) for name in names)
         if isinstance(cls, str):
             path, cls = cls, load_class(cls)
@@ -156,7 +135,7 @@ class ConformanceSuite:
         evident = evident_kind(cls)
         if factory is not None and self.kind is DOWNSTREAM_QUEUE and evident is BYTE_QUEUE:
             said["kind"] = self.kind  # what builds it takes a crawler, whatever its constructor looks like
-        target = describe(name, self.option, path, said, common)
+        target = describe(name, self.kind.option, path, said, common)
         kind = target.claims.get("kind") or evident or self.kind
         if kind != self.kind:
             raise LoadError(f"{path} is a {kind_named(kind).words}: subclass {SUITES[kind_named(kind)].__name__}")
@@ -171,9 +150,9 @@ class ConformanceSuite:
         return getattr(self, name)
 
 
-def fixture_of(suite: type[ConformanceSuite]) -> str:
-    """Return the name of the attribute or fixture that says which class a suite tests."""
-    return suite.option.replace("-", "_")
+def fixture_named(option: str) -> str:
+    """Return the name of the attribute or fixture that says what an option says on the command line."""
+    return option.replace("-", "_")
 
 
 def _instead(wanted: str, found: object) -> str:
@@ -199,7 +178,7 @@ def _mistake_of(cls: type[ConformanceSuite]) -> str:
 
 def _mistake_in(name: str, value: object, suite: type[ConformanceSuite]) -> str:
     """Tell what is wrong with one attribute of a subclass, lest it be ignored and nobody notice; or return ``""``."""
-    known = [*_DESCRIBING, fixture_of(suite)]
+    known = [*_DESCRIBING, fixture_named(suite.kind.option)]
     marker = getattr(value, "_fixture_function_marker", None) or getattr(value, "_pytestfixturefunction", None)
     if name in known:
         several = getattr(marker, "params", None)
@@ -213,133 +192,32 @@ def _mistake_in(name: str, value: object, suite: type[ConformanceSuite]) -> str:
 
 
 def _incomplete(cls: type[ConformanceSuite]) -> str:
-    name = fixture_of(cls)
+    name = fixture_named(cls.kind.option)
     if getattr(cls, name, None) is not None:
         return ""
-    others = [other for option in CLASS_OPTIONS if hasattr(cls, other := option.replace("-", "_")) and other != name]
+    others = [other for option in CLASS_OPTIONS if hasattr(cls, other := fixture_named(option)) and other != name]
     meant = f", not {others[0]}" if others else ""
     return f"write a fixture {name} that returns the class to test{meant} (a base of other suites must not be called Test...)"
 
 
-class DownstreamQueueSuite(ConformanceSuite):
-    """Tests a downstream queue of Scrapy, or one behind a server.
+def _suite_for(kind: Kind) -> type[ConformanceSuite]:
+    """Make the suite of a kind."""
+    name = fixture_named(kind.option)
+    text = f"""Tests {kind.plural}.
 
     Attributes:
-        queue_class: the class, or its dotted path; or a fixture that returns it.
+        {name}: the class, or its dotted path; or a fixture that returns it.
     """
-
-    kind = DOWNSTREAM_QUEUE
-    option = "queue-class"
-    queue_class: Any = None
+    described = {"__module__": __name__, "__doc__": text, "kind": kind, name: None}
+    return type(kind.suite, (ConformanceSuite,), described)
 
 
-class ByteQueueSuite(ConformanceSuite):
-    """Tests a byte queue of queuelib.
-
-    Attributes:
-        queue_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = BYTE_QUEUE
-    option = "queue-class"
-    queue_class: Any = None
-
-
-class BytePriorityQueueSuite(ConformanceSuite):
-    """Tests a priority queue of queuelib.
-
-    Attributes:
-        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = BYTE_PRIORITY_QUEUE
-    option = "priority-queue-class"
-    priority_queue_class: Any = None
-
-
-class RoundRobinQueueSuite(ConformanceSuite):
-    """Tests a round-robin queue of queuelib.
-
-    Attributes:
-        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = ROUND_ROBIN_QUEUE
-    option = "priority-queue-class"
-    priority_queue_class: Any = None
-
-
-class PriorityQueueSuite(ConformanceSuite):
-    """Tests a priority queue of Scrapy.
-
-    Attributes:
-        priority_queue_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = PRIORITY_QUEUE
-    option = "priority-queue-class"
-    priority_queue_class: Any = None
-
-
-class SchedulerSuite(ConformanceSuite):
-    """Tests a scheduler of Scrapy, and the jobs that are crawled with it.
-
-    Attributes:
-        scheduler_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = SCHEDULER
-    option = "scheduler-class"
-    scheduler_class: Any = None
-
-
-class DupeFilterSuite(ConformanceSuite):
-    """Tests a dupefilter of Scrapy.
-
-    Attributes:
-        dupefilter_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = DUPEFILTER
-    option = "dupefilter-class"
-    dupefilter_class: Any = None
-
-
-class SpiderStateSuite(ConformanceSuite):
-    """Tests an extension of Scrapy that keeps the state of spiders.
-
-    Attributes:
-        spider_state_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = SPIDER_STATE
-    option = "spider-state-class"
-    spider_state_class: Any = None
-
-
-class AsyncQueueSuite(ConformanceSuite):
-    """Tests an asynchronous queue of qCrawl.
-
-    Attributes:
-        queue_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = ASYNC_QUEUE
-    option = "queue-class"
-    queue_class: Any = None
-
-
-class AsyncSchedulerSuite(ConformanceSuite):
-    """Tests an asynchronous scheduler of qCrawl.
-
-    Attributes:
-        scheduler_class: the class, or its dotted path; or a fixture that returns it.
-    """
-
-    kind = ASYNC_SCHEDULER
-    option = "scheduler-class"
-    scheduler_class: Any = None
-
-
-SUITES: Mapping[Kind, type[ConformanceSuite]] = {suite.kind: suite for suite in ConformanceSuite.__subclasses__()}
+SUITES: Mapping[Kind, type[ConformanceSuite]] = {kind: _suite_for(kind) for kind in all_kinds()}
 """The suite of each kind."""
+
+
+def __getattr__(name: str) -> type[ConformanceSuite]:
+    for suite in SUITES.values():
+        if suite.__name__ == name:
+            return suite
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -87,6 +87,11 @@ class Kind(str):
         """Its name as a sentence has it."""
         return self.replace("-", " ")
 
+    @property
+    def suite(self) -> str:
+        """The name of the class to subclass in tests."""
+        return f"{self.words.title().replace(' ', '')}Suite"
+
 
 @cache
 def all_kinds() -> tuple[Kind, ...]:
