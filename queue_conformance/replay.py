@@ -111,7 +111,7 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
         return State.UNKNOWN, f"{raised}; run this where it can be imported"
     if not raised:
         return State.OTHER, f"the script ended with status {status}"
-    asserted = (name == "AssertionError" and _in_script(frames[-1:])) or _compares(violation, frames)
+    asserted = (name == "AssertionError" and _in_script(frames[-1:])) or (name != "NameError" and _compares(violation, frames))
     if asserted or any(_is_meant(violation, _name(error), where) for error, where in told):
         return State.FAILED, raised
     return State.OTHER, f"{raised}; what was reported is: {violation.actual}"

@@ -2,12 +2,13 @@
 
 import asyncio
 import re
+import time
 from contextlib import closing
 
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import ASYNC_DISK, ASYNC_MEMORY, context, examine, failed_rules, further, run_script
+from kit import ASYNC_DISK, ASYNC_MEMORY, context, examine, failed_rules, further, implementation, run_script
 
 from queue_conformance.discovery.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.engine.lockstep import run
@@ -181,6 +182,19 @@ def test_what_is_found_can_be_confirmed_on_the_stock_loop(path, rule, tmp_path):
     ended = run_script(script.replace("= SimulatedLoop()", "= RealLoop(must_come=1)"), tmp_path)
     assert ended.returncode == 1
     assert re.match(r"AssertionError: |[\w.]+\.NeverReturns: ", ended.stderr.strip().splitlines()[-1])
+
+
+class SlowlyThrottled(async_controls.Throttled):
+    """A throttled queue on a machine that is so busy that what it waits for is over."""
+
+    async def get(self):
+        time.sleep(0.06)
+        return await super().get()
+
+
+def test_what_goes_by_the_clock_of_the_machine_is_not_tested_on_a_simulated_loop():
+    found = implementation(f"{__name__}.SlowlyThrottled")
+    assert "real-loop" in found.capabilities.names
 
 
 # --- The model -------------------------------------------------------------------------------------------------------

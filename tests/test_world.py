@@ -8,6 +8,8 @@ from kit import SCHEDULER, examine, failed_rules, run_script, without_jobs
 import queue_conformance
 from mutants.controls_worlds import prepare
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.running.confirmation import confirmed
 from queue_conformance.verdicts import Verdict
 
 WORLDS = "mutants.controls_worlds"
@@ -36,6 +38,23 @@ def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed)
     assert report.offers == {"filters"}
     assert "scheduler.enqueue.refused-not-seen" in blocked(report)
     assert any("alone in a fresh process: not judged" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [
+        ("assert 1 == 2", Outcome.FAILED),
+        ("assert 1 == 1", Outcome.NOT_COVERED),
+        ("assert unknown == 2", Outcome.NOT_COVERED),
+        ("import unknown\nassert 1 == 2", Outcome.NOT_COVERED),
+        ("raise SystemExit(3)", Outcome.NOT_COVERED),
+    ],
+)
+def test_a_script_confirms_a_failure_only_if_it_fails_in_the_same_way(script, outcome, tmp_path):
+    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), script)
+    found = CheckResult("queue.len.exact", (Observation(shown.rule, Outcome.FAILED, shown.rule, violation=shown),))
+    (observation,) = confirmed(found, None, tmp_path).observations
+    assert observation.outcome is outcome
 
 
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
-from collections.abc import Callable, Coroutine
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -49,6 +53,36 @@ def _works(attempt: Callable[[], Any]) -> bool:
     except (OperationRaised, NeedsRealLoop, NeverAtRest):
         return False
     return True
+
+
+_CLOCKS = {"time": 1e-6, "monotonic": 1e-6, "perf_counter": 1e-6, "time_ns": 1000, "monotonic_ns": 1000, "perf_counter_ns": 1000}
+"""The clocks of the machine, and how far each goes on when it is looked at, where they are slowed."""
+
+
+_CLOCK = type(time.time)
+
+
+@contextlib.contextmanager
+def _slowed_clocks(cls: type[Any]) -> Iterator[None]:
+    """Let the clocks of the machine, as a class sees them, all but stand still.
+
+    Else a class that goes by them would seem to work on a simulated loop where a busy machine lets enough time pass.
+    """
+    slowed = {clock: count(clock(), step).__next__ for name, step in _CLOCKS.items() for clock in [getattr(time, name)]}
+    modules = {"time", *(base.__module__ for base in cls.__mro__)} & sys.modules.keys()
+    bound = [
+        (names, name, value)
+        for names in map(vars, map(sys.modules.get, modules))
+        for name, value in names.items()
+        if type(value) is _CLOCK and value in slowed
+    ]
+    for names, name, clock in bound:
+        names[name] = slowed[clock]
+    try:
+        yield
+    finally:
+        for names, name, clock in bound:
+            names[name] = clock
 
 
 class AsyncDriver(Driver):
@@ -100,7 +134,9 @@ class AsyncDriver(Driver):
         if not self.simulated:
             return
         self._choosing = True
-        if not _works(attempt) or getattr(self.loop, "foreign", False):
+        with _slowed_clocks(self.implementation.cls):
+            works = _works(attempt)
+        if not works or getattr(self.loop, "foreign", False):
             self.real = True
             self.real = _works(attempt)
         self._choosing = False

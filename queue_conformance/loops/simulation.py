@@ -20,10 +20,10 @@ import contextlib
 import contextvars
 import heapq
 import threading
-import time
 from asyncio import events
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from time import monotonic  # now: clocks are slowed where a loop is chosen
 from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.loops.tasks import Task, place_of
@@ -292,11 +292,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         raise NeverAtRest(f"it is still busy after {BUSY} turns of the loop{f', in {places}' if places else ''}")
 
     def _run_warily(self, job: Job) -> None:
-        started = time.monotonic()
+        started = monotonic()
         thread = threading.Thread(target=job.run, daemon=True)
         thread.start()
         thread.join(self._work)
-        self._work -= time.monotonic() - started
+        self._work -= monotonic() - started
         if thread.is_alive() or self._work <= 0:
             raise NeedsRealLoop("threads wait for something")
 

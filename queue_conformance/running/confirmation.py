@@ -10,11 +10,12 @@ import os
 import runpy
 import sys
 import tempfile
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from queue_conformance import isolation
+from queue_conformance import isolation, replay
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
 from queue_conformance.isolation import Answer, Watchdog
 
@@ -74,25 +75,29 @@ def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Obse
 
 
 def _fails_alone(violation: Violation, directory: Path) -> bool:
-    return any(_fails(violation.script, directory) for _ in range(TIMES))
+    return any(_fails(violation, directory) for _ in range(TIMES))
 
 
-def _fails(script: str, directory: Path) -> bool:
-    """Whether a script ends in anything but success."""
+def _fails(violation: Violation, directory: Path) -> bool:
+    """Whether the script of a failed rule fails as it is said to; a name that it does not define is no evidence."""
     with tempfile.TemporaryDirectory(dir=directory, ignore_cleanup_errors=True) as scratch:
-        file = Path(scratch) / "script.py"
-        file.write_text(script, "utf-8")
+        file = Path(scratch) / replay.SCRIPT
+        file.write_text(violation.script, "utf-8")
+        output = Path(scratch) / "output"
 
-        def run(watchdog: Watchdog) -> bool:
+        def run(watchdog: Watchdog) -> int:
             watchdog.enter("the script", "")
-            return _status(file) != 0
+            return _status(file, output)
 
         ended = isolation.run(run, time_limit=TIME_LIMIT)
-        return ended.value if isinstance(ended, Answer) else True
+        if not isinstance(ended, Answer):
+            return True
+        said = output.read_text("utf-8", errors="replace")
+        return replay.judge(violation, ended.value, said)[0] is replay.State.FAILED
 
 
-def _status(file: Path) -> object:
-    """Run a script in this process as Python would; return its exit status."""
+def _status(file: Path, output: Path) -> int:
+    """Run a script in this process as Python would, with what it prints in a file; return its exit status."""
     work = file.with_name("work")
     work.mkdir()
     sys.path[:] = [str(work), *map(os.path.abspath, sys.path)]
@@ -100,13 +105,15 @@ def _status(file: Path) -> object:
     sys.argv = [str(file)]
     os.chdir(work)
     tempfile.tempdir = os.environ["TMPDIR"] = str(file.parent)
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(null, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdout = sys.stderr = output.open("w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    for number in (1, 2):
+        os.dup2(sys.stdout.fileno(), number)
     try:
         runpy.run_path(str(file), run_name="__main__")
     except SystemExit as ended:
-        return ended.code or 0
+        return ended.code if isinstance(ended.code, int) else int(bool(ended.code))
     except BaseException:
+        traceback.print_exc()
         return 1
     return 0

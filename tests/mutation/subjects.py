@@ -36,8 +36,8 @@ def _plain(*names: str) -> dict[str, Mapping[str, str]]:
     return {name: {} for name in names}
 
 
-_CRASH_SAFE = {"crash-safe": "true"}
-_SHARED = {"shared": "true"}
+_CRASH_SAFE = {"crash-safe": "yes"}
+_SHARED = {"shared": "yes"}
 _REDIS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.3"}
 _ASYNC_REDIS = {"host": "{host}", "port": "{port}"}
 _JOB = {
