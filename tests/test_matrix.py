@@ -30,7 +30,10 @@ def test_it_names_no_rule_that_is_gone():
 @pytest.mark.parametrize("name", QUICK)
 def test_it_shows_what_a_run_reports(name):
     (found,) = CONDENSE["condense"](Report((examine(name),)))["implementations"]
-    assert found == next(shown for shown in VERDICTS["implementations"] if shown["name"] == name)
+    shown = next(shown for shown in VERDICTS["implementations"] if shown["name"] == name)
+    known = {rule for rules in shown["rules"].values() for rule in rules}
+    rules = {verdict: [rule for rule in rules if rule in known] for verdict, rules in found["rules"].items()}
+    assert found | {"rules": rules} == shown, "what is newer than the matrix comes with the next `make matrix`"
 
 
 def test_what_is_written_is_the_same_again(tmp_path):
