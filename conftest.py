@@ -26,11 +26,12 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out further tests, unless everything or something by its name is asked for, and let whole crawls come first.
+    """Leave out further tests, unless everything or something by its name is asked for, and let what takes long come first.
 
-    In a process in which another test has imported a reactor each crawl takes a new interpreter.
+    That is whole crawls, each of which takes a new interpreter in a process in which another test has imported a reactor, and
+    the pages of the documentation, one of which can take as long as a hundred tests.
     """
-    items.sort(key=lambda item: "jobs" not in item.nodeid)
+    items.sort(key=lambda item: ("jobs" not in item.nodeid, "what_a_page_shows" not in item.nodeid))
     named = config.getoption("keyword") or any("::" in argument for argument in config.args)
     if not (named or config.getoption("--everything")):
         further = set(further_of(items))
