@@ -90,6 +90,8 @@ def test_a_broken_rule_carries_its_evidence(report, found):
     text = section(markdown.render(report), "#### Failed, and failing this run")
     assert f"**`queue.peek.equals-pop`** (MUST): {verdict.rule.sentence}" in text
     assert f"- expected: `{verdict.violation.expected}`\n- actual: `{verdict.violation.actual}`\n" in text
+    assert verdict.rule.hints
+    assert all(f"\n- hint: {hint}\n" in text for hint in verdict.rule.hints)
     details = re.search(r"<details><summary>(.*?)</summary>\n\n```python\n(.*?)\n```\n\n</details>", text, re.DOTALL)
     assert details[2] == verdict.violation.script.rstrip()
 

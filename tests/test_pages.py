@@ -109,6 +109,12 @@ def test_every_rule_is_there_with_its_verdict_sentence_and_source():
             assert " ".join(said.replace("`", "").split()) in found.words
 
 
+def test_what_failed_comes_first_and_then_what_was_not_tested():
+    states = [rule["data-verdict"] for rule in page(ONE).all("details") if "data-rule" in rule]
+    assert states[:4] == ["failed", "known", "failed", "blocked"]
+    assert not {"failed", "known", "blocked"} & set(states[4:])
+
+
 def test_a_broken_rule_has_its_evidence():
     (failed_rules,) = [verdict.violation for verdict in ONE.verdicts if verdict.rule.id == "queue.pop.empty-none"]
     text = page(ONE).text

@@ -131,7 +131,8 @@ def _short(found: Sequence[ImplementationReport]) -> list[str]:
     return [text(name) if short.count(name) == 1 else dotted(one.name) for one, name in zip(found, short, strict=True)]
 
 
-_OFFERED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED, Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_NOT_TESTED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED)
+_OFFERED = (*_NOT_TESTED, Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _STATES = (
     (str(Verdict.FAILED), SYMBOLS[Verdict.FAILED], "failed"),
     (KNOWN, SYMBOLS[Verdict.FAILED], "failed, known"),
@@ -144,13 +145,16 @@ _STATES = (
 
 
 def _implementation(found: ImplementationReport, name: str, several: bool) -> str:
-    """Return the rules of an implementation; of one of several also what is known of it."""
+    """Return the rules of an implementation, those that failed first; of one of several also what is known of it."""
     prefix = f"{name}/" if several else ""
-    groups = grouped(found.verdicts, lambda verdict: verdict.rule.id)
+    failed = [v for level in Level for v in found.verdicts if v.verdict is Verdict.FAILED and v.rule.level is level]
+    unknown = [verdict for verdict in found.verdicts if verdict.verdict in _NOT_TESTED]
+    rest = [verdict for verdict in found.verdicts if verdict.verdict not in (Verdict.FAILED, *_NOT_TESTED)]
+    groups = {"Failed": failed, "Not tested": unknown} | grouped(rest, lambda verdict: verdict.rule.id)
     head = f'<h2 id="{name}/name" class="{"" if several else "unseen"}">{dotted(found.name)}</h2>'
     if several:
         head += f'<p class="verdict">{pill(found.verdict)} {text(why(found))}</p>{_what(found)}{_about(found, name)}'
-    rules = "".join(_group(title, verdicts, name, prefix) for title, verdicts in groups.items())
+    rules = "".join(_group(title, verdicts, name, prefix) for title, verdicts in groups.items() if verdicts)
     return f'<section class="implementation" id="{name}" aria-labelledby="{name}/name" data-group>{head}{rules}</section>'
 
 
@@ -227,10 +231,8 @@ def _notes(found: ImplementationReport) -> str:
 
 
 def _group(title: str, verdicts: Sequence[RuleVerdict], name: str, prefix: str) -> str:
-    failed = sum(verdict.verdict is Verdict.FAILED for verdict in verdicts)
-    said = plural(len(verdicts), "rule") + (f", {failed} failed" if failed else "")
     return (
-        f'<section class="group" data-group><h3>{text(title)} <small>{said}</small></h3>'
+        f'<section class="group" data-group><h3>{text(title)} <small>{plural(len(verdicts), "rule")}</small></h3>'
         f"{''.join(_rule(verdict, name, prefix) for verdict in verdicts)}</section>"
     )
 

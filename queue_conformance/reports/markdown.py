@@ -164,6 +164,7 @@ def _failed(verdict: RuleVerdict, rank: int) -> _Piece:
         return _Piece((f"{title}\n", said), rank)
     said += f"- expected: {code(verdict.violation.expected)}\n- actual: {code(verdict.violation.actual)}\n"
     said += "".join(f"- also: {code(other.actual)}\n" for other in verdict.violation.others)
+    said += "".join(f"- hint: {hint}\n" for hint in rule.hints)
     return _Piece(
         (
             f"{title}\n",
