@@ -101,7 +101,7 @@ def ran(check):
     fixtures = {
         "queue": Subject(stack, "queue", record, {"push": "rule.push"}),
         "fault": sources.give(OneAtATime(stack), "OneAtATime(stack, 1)"),
-        "uncertain": partial(Uncertain, SimpleNamespace(held=lambda rule: None)),
+        "uncertain": partial(Uncertain, SimpleNamespace(held=lambda rule: None, record=record)),
         "item": lambda number: sources.give(b"item %d" % number, f"b'item {number}'"),
         "open_queue": lambda key: record.construct(f"Stack(directory + '/{key}')", "rule.ctor", Stack, {}),
         "directory": "/scratch",
@@ -488,6 +488,46 @@ def test_a_check_is_covered_if_one_of_its_cases_is(covered, count):
             with pytest.raises(NotCovered, match="not in this case"):
                 found.function(made)
         assert made.covered["queue.push.accept"] == count
+
+
+def lets_happen_what_may(queue, item, tolerated):
+    with tolerated():
+        queue.push(item(1))
+    queue.pop()
+
+
+def lets_nothing_raise(queue, item, about, rule):
+    with about(rule):
+        queue.pop()
+
+
+def compares(queue):
+    assert queue.pop() is None
+
+
+@pytest.mark.parametrize(("check", "covered"), [(lets_happen_what_may, False), (lets_nothing_raise, True), (compares, True)])
+def test_only_what_can_fail_a_rule_covers_it(check, covered):
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
+    with context(FIFO_MEMORY) as made:
+        run_case(made, "queue.push.accept", instrument(check), {})
+    assert bool(made.covered["queue.push.accept"]) is covered
+
+
+def numbers(context, attempt):
+    yield from range(3)
+
+
+def covers_the_last(queue, number):
+    if number < 2:
+        raise NotCovered("not with this number")
+    assert queue.pop() is None
+
+
+def test_a_generated_case_that_is_not_covered_ends_itself_alone():
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
+    with context(FIFO_MEMORY) as made:
+        play_cases(made, covers_the_last, number=[numbers])
+    assert made.covered["queue.push.accept"] == 1
 
 
 def tolerates(queue, tolerated, arguments):

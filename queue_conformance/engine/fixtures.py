@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, NoReturn, Self
 
+from queue_conformance.engine.accidents import ACCIDENTS, is_accident
 from queue_conformance.engine.case import Case, SoftBlock, failure_of, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
@@ -213,9 +214,11 @@ def tolerated(case: Case) -> Callable[..., Block]:
             return self.raised is not None
 
         def __enter__(self) -> Tolerated:
+            case.record.excused += bool(self.errors)
             return self
 
         def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+            case.record.excused -= bool(self.errors)
             if isinstance(error, OperationRaised) and isinstance(error.error, self.errors):
                 self.raised = error.error
             wrong = getattr(error, "error", error)
@@ -270,20 +273,24 @@ class Uncertain(SoftBlock):
         self._consequence = consequence
         self.rule = rule
         self.only, self.never = only, never
+        self._excuses = not (only or never)
         self.expected = expected or " or ".join(only)
 
     def __bool__(self) -> bool:
         return self.raised is not None
 
     def __enter__(self) -> Self:
+        self._context.record.excused += self._excuses
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        self._context.record.excused -= self._excuses
+        if error is None and not self._excuses:
+            self._context.record.returned.add(self.rule or self._context.rule)
         if not isinstance(error, OperationRaised) or not isinstance(error.error, Exception):
             return False
         self.raised = error.error
-        names = {cls.__name__ for cls in type(error.error).__mro__}
-        if (self.only and names.isdisjoint(self.only)) or not names.isdisjoint(self.never):
+        if not self.accepts(error.error):
             self.failed = Failed(self.expected, f"{describe(error.error)} raised{self._consequence(error.error)}")
             self.failed.rule = self.rule
             if self._ends:
@@ -293,6 +300,16 @@ class Uncertain(SoftBlock):
         else:
             self._context.held(self.rule)
         return True
+
+    def accepts(self, error: Exception) -> bool:
+        """Whether this may be raised."""
+        names = {cls.__name__ for cls in type(error).__mro__}
+        return not (self.only and names.isdisjoint(self.only)) and names.isdisjoint(self.never)
+
+    def asserted(self) -> str:
+        """Return the lines of a script that fail unless ``error`` may be raised."""
+        wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
+        return f"names = {{cls.__name__ for cls in type(error).__mro__}}\nassert names {wanted}, repr(error)"
 
     def failure(self) -> RuleFailed:
         """Return how the block failed, if the check went on after it."""
@@ -306,15 +323,39 @@ class Uncertain(SoftBlock):
     def written(self, body: str, named: bool) -> str:
         """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
         if self.failed and self._ends:
-            wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
-            ends = f"names = {{cls.__name__ for cls in type(error).__mro__}}\n    assert names {wanted}, repr(error)"
-            return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n    {ends}"
+            asserted = textwrap.indent(self.asserted(), INDENT)
+            return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
         if not named:
             return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}"
         if not self:
             return f"with or_exit():\n{textwrap.indent(body, INDENT)}"
         ends = "pass\nelse:\n    sys.exit()  # it was done, which is right too"
         return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"
+
+
+@fixture
+def refusable(case: Case) -> Callable[..., Uncertain]:
+    """``with refusable() as refused``: what is inside may raise, but not by accident, as a dict that lacks a key does."""
+    return partial(Refusable, case)
+
+
+class Refusable(Uncertain):
+    """A block in which an operation may raise on purpose, with a text.
+
+    Args:
+        context: of the check.
+        expected: what is expected of it, in words.
+    """
+
+    def __init__(self, case: Case, expected: str = "an exception that explains what is wrong") -> None:
+        super().__init__(case, expected=expected)
+
+    def accepts(self, error: Exception) -> bool:
+        return bool(str(error)) and not is_accident(error)
+
+    def asserted(self) -> str:
+        accidents = ", ".join(cls.__name__ for cls in ACCIDENTS)
+        return f"assert str(error) and not isinstance(error, ({accidents})), repr(error)"
 
 
 def timeout_of(context: CheckContext) -> float:

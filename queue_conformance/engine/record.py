@@ -75,6 +75,10 @@ class Record:
         key: what tells items apart that are not equal to themselves, such as requests: an item's key, and how it is written of
             a variable; ``None`` for everything else.
         held: called after each comparison that holds.
+
+    Attributes:
+        returned: the rules that an operation would have failed if it had raised.
+        excused: how many blocks are open in which an operation may raise.
     """
 
     def __init__(
@@ -89,6 +93,8 @@ class Record:
         self.operations = 0
         self.key = key
         self.held = held
+        self.returned: set[str] = set()
+        self.excused = 0
         self.silent: set[int] = set()  # ids of fixtures, whose calls are no lines of scripts
         self._frames: list[Frame] = []
         self._entries: list[Entry] = []
@@ -119,7 +125,10 @@ class Record:
         self.operations += 1
         if not self._frames:
             self._entries.append(Line(normal(source)))
-        return self.recorder.call(source, rule, function)
+        result = self.recorder.call(source, rule, function)
+        if not self.excused:
+            self.returned.add(self.recorder.attributed or rule)
+        return result
 
     def run(self, source: str, function: Callable[[], Any]) -> Any:
         """Run what takes longer than an operation may, and has a time limit of its own."""

@@ -107,7 +107,7 @@ class Recorder:
     def __init__(self, watchdog: Watchdog) -> None:
         self.watchdog = watchdog
         self.steps: list[Step] = []
-        self._attributed: str | None = None
+        self.attributed: str | None = None
         self._indent = ""
         self._raised: BaseException | None = None
 
@@ -138,7 +138,7 @@ class Recorder:
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
-        owner = self._attributed or owner
+        owner = self.attributed or owner
         source = self._indent + source
         step = Step(source)
         self.steps.append(step)
@@ -196,11 +196,11 @@ class Recorder:
     @contextmanager
     def attribute(self, rule: str) -> Iterator[None]:
         """While this is open, an operation that raises or hangs fails this rule and no other."""
-        previous, self._attributed = self._attributed, rule
+        previous, self.attributed = self.attributed, rule
         try:
             yield
         finally:
-            self._attributed = previous
+            self.attributed = previous
 
 
 def _release_frames(error: BaseException | None) -> None:

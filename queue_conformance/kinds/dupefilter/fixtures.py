@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,11 +11,10 @@ from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import ScrapyDeprecationWarning
 
 from queue_conformance.engine import process
-from queue_conformance.engine.accidents import ACCIDENTS, is_accident
 from queue_conformance.engine.case import Case, fixture
-from queue_conformance.engine.fixtures import Uncertain, operation
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.recording import OperationRaised, TakesTooLong
+from queue_conformance.engine.recording import TakesTooLong
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
 from queue_conformance.environments import runs as running
@@ -148,29 +147,6 @@ def logs_itself(case: Case) -> None:
     """The class has a ``log`` of its own."""
     if getattr(case.context.implementation.cls, "log", None) is BaseDupeFilter.log:
         raise NotApplicable("it inherits the log of BaseDupeFilter, which says nothing but that it is deprecated")
-
-
-@fixture
-def refusable(case: Case) -> Callable[[str], Uncertain]:
-    """``with refusable(expected) as refused``: what is inside may raise, but not by accident, as a dict that lacks a key does."""
-    return partial(Refusable, case)
-
-
-class Refusable(Uncertain):
-    """A block in which an operation may raise on purpose.
-
-    Args:
-        context: of the check.
-        expected: what is expected of it, in words.
-    """
-
-    def __init__(self, case: Case, expected: str) -> None:
-        super().__init__(case, expected=expected)
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        by_accident = isinstance(error, OperationRaised) and is_accident(error.error)
-        self.never: Sequence[str] = [cls.__name__ for cls in ACCIDENTS] if by_accident else []
-        return super().__exit__(kind, error, trace)
 
 
 @fixture

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from queue_conformance.engine.accidents import ACCIDENTS, is_accident
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.record import Failed
-from queue_conformance.engine.recording import OperationRaised, describe
-from queue_conformance.engine.writing import INDENT, Block
 from queue_conformance.environments import fixtures as components  # noqa: F401  registers those of components
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
@@ -95,35 +90,3 @@ def resumable(case: Case) -> None:
     if sorted(downstreams.pop_urls(queue, len(NUMBERS))) != sorted(context.driver.item(each).value.url for each in NUMBERS):
         raise NotCovered("requests are lost when it is resumed")
     context.recorder.restart()
-
-
-@fixture
-def explained(case: Case) -> Callable[[], Block]:
-    """``with explained() as refused``: the operation inside may raise, not by accident, with a text; then ``refused`` is true."""
-
-    class Explained(Block):
-        refused = False
-
-        def __bool__(self) -> bool:
-            return self.refused
-
-        def __enter__(self) -> Explained:
-            return self
-
-        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-            self.refused = isinstance(error, OperationRaised) and isinstance(error.error, Exception)
-            if self.refused and (is_accident(error.error) or not str(error.error)):
-                raise Failed("an exception that explains what is wrong", f"{describe(error.error)} raised") from None
-            if self.refused:
-                case.held()
-            return self.refused
-
-        def written(self, body: str, named: bool) -> str:
-            body = textwrap.indent(body, INDENT)
-            if not self.refused:
-                return f"with or_exit():\n{body}"
-            names = ", ".join(error.__name__ for error in ACCIDENTS)
-            wrong = f"except ({names}) as error:\n    raise AssertionError(repr(error))"
-            return f"try:\n{body}\n{wrong}\nexcept Exception as error:\n    assert str(error), repr(error)"
-
-    return Explained

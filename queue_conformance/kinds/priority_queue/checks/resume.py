@@ -55,7 +55,7 @@ def what_the_state_does_not_name_is_found_again(use_queues, open_queue, request,
 
 @check("pq.resume.foreign-state", cls=(ScrapyPriorityQueue, DownloaderAwarePriorityQueue))
 def state_of_another_class_is_refused_or_served(
-    own_state, open_queue, request, through_json, explained, pop_urls, about, rule, cls
+    own_state, open_queue, request, through_json, refusable, pop_urls, about, rule, cls
 ):
     other = open_queue(cls=cls)
     for host in ("a.example", "b.example"):
@@ -64,7 +64,7 @@ def state_of_another_class_is_refused_or_served(
     if isinstance(state, Mapping) == isinstance(own_state, Mapping):
         raise NotCovered("this released class writes state of the same form")
     with about(rule):
-        with explained() as refused:
+        with refusable() as refused:
             queue = open_queue(state=state)
         if not refused:
             urls = ["https://a.example/1", "https://b.example/2"]

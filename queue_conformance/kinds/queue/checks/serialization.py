@@ -86,8 +86,8 @@ def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider, tol
 
 
 @check("queue.push.rebuildable", kinds=REQUESTS_ONLY, cause=NOT_REBUILDABLE)
-def what_is_accepted_can_be_rebuilt(queue, made, cause, tolerated, about, rule):
-    with tolerated() as refused:
+def what_is_accepted_can_be_rebuilt(queue, made, cause, uncertain, about, rule):
+    with uncertain() as refused:
         queue.push(made(cause))
     if not refused:
         with about(rule):

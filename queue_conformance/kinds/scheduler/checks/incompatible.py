@@ -24,12 +24,12 @@ from queue_conformance.kinds.scheduler.script_support import NotedFilter, ShelfQ
         {"SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue"},
     ),
 )
-def other_settings_hide_nothing(open_scheduler, default_queues, fresh, close, remaining, urls, tolerated, change):
+def other_settings_hide_nothing(open_scheduler, default_queues, fresh, close, remaining, urls, uncertain, change):
     scheduler = open_scheduler("job", **default_queues)
     for number in (0, 3, 8, 11):
         scheduler.enqueue_request(fresh(number))
     close(scheduler)
-    with tolerated() as refused:
+    with uncertain() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **change})
         left = remaining(scheduler)
     if not refused:
@@ -80,7 +80,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
 
 @check("scheduler.open.incompatible", presupposes=RESUMABLE, damage=[damages])
 def state_that_cannot_be_used_is_not_ignored(
-    open_scheduler, default_queues, fresh, close, remaining, urls, directory, tolerated, damage
+    open_scheduler, default_queues, fresh, close, remaining, urls, directory, uncertain, damage
 ):
     scheduler = open_scheduler("job", **{**default_queues, **damage.before})
     for number in (0, 3, 20):
@@ -88,7 +88,7 @@ def state_that_cannot_be_used_is_not_ignored(
     close(scheduler)
     if damage.file:
         damage_file(f"{directory}/{damage.file}", damage.size)
-    with tolerated() as refused:
+    with uncertain() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **damage.after})
         left = remaining(scheduler)
     if not refused:
