@@ -1,14 +1,18 @@
 """Programs are read, played and attributed; the machine draws, shrinks and counts them."""
 
+from types import SimpleNamespace
+
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, context, examine, failed_rules, run_script
 
 from mutants import QCRAWL, all_mutants, memory
 from queue_conformance.discovery.loading import path_of
+from queue_conformance.engine.assertion import Assertion
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import Command, commands, decode, encode
+from queue_conformance.engine.sources import Sources
 
 EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 reopen pop pop pop pop push:3"
 
@@ -253,3 +257,25 @@ def test_the_same_seed_draws_the_same_programs(seed):
             return found.notes
 
     assert notes() == notes()
+
+
+LIMITS = ("a", "b")
+TASK = SimpleNamespace(name="c", done=lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("holds", "line", "expected"),
+    [
+        (lambda size: size == 0, "assert size == 0, f'got {size!r}'", "0"),
+        (lambda size: size <= len(LIMITS), "assert size <= 2, f'got {size!r}'", "at most 2"),
+        (lambda left: [each for each in left if each not in LIMITS] == [], None, "[]"),
+        (lambda: TASK.done(), "assert task.done()", "task.done()"),
+        (lambda: TASK.name in LIMITS, "assert task.name in ('a', 'b')", "('a', 'b')"),
+    ],
+)
+def test_what_a_lambda_says_is_said_in_scripts(holds, line, expected):
+    sources = Sources("/scratch")
+    sources.give(TASK, "task")
+    said = Assertion(holds, sources)
+    assert said.line == (line or "assert [each for each in left if each not in ('a', 'b')] == [], f'got {left!r}'")
+    assert said.expected == expected

@@ -21,7 +21,6 @@ from queue_conformance.engine.scripts import lines_of, with_loops
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
-from queue_conformance.faults.fault import Fault
 from queue_conformance.isolation import Watchdog
 from queue_conformance.loops import Endless
 from queue_conformance.specification import Specification, load
@@ -29,7 +28,6 @@ from queue_conformance.specification import Specification, load
 if TYPE_CHECKING:
     from queue_conformance.engine.sequences import Commands
 
-F = TypeVar("F", bound=Fault)
 T = TypeVar("T")
 
 
@@ -112,12 +110,6 @@ class CheckContext:
             yield thing
             self.watchdog.count()
 
-    @contextmanager
-    def under(self, fault: F) -> Iterator[F]:
-        """Record a block with a fault, and let it happen meanwhile."""
-        with self.recorder.block(f"with {fault.source}:"), fault:
-            yield fault
-
     def open(self, *arguments: Any, **options: Any) -> Any:
         """Build a queue; see the driver."""
         return self.driver.open(*arguments, **options)
@@ -141,24 +133,6 @@ class CheckContext:
         return shortened(describe(value, 1000).replace(f"{self.driver.directory}/", ""))
 
     # --- Expectations ------------------------------------------------------------------------------------------------
-
-    def expect(self, rule: str, ok: bool, expected: str, actual: object, assertion: str, *, final: bool = False) -> None:
-        """Test a rule.
-
-        Args:
-            rule: its id.
-            ok: whether it holds here.
-            expected: what it asks for, short.
-            actual: what came instead; shown with ``repr`` unless it is a ``str``.
-            assertion: a Python expression over the variables of the steps, true where the rule passes.
-            final: no ablation can attribute a failure to another rule.
-
-        Raises:
-            RuleFailed: if it does not hold.
-        """
-        if not ok:
-            self.fail(rule, expected, actual, [f"assert {assertion}, {_message(expected, assertion)}"], final=final)
-        self.covered[rule] += 1
 
     def fail(
         self,
@@ -381,21 +355,3 @@ def show(step: Step) -> str:
 
 
 _OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed", "store", "spider")
-
-
-def _message(expected: str, assertion: str) -> str:
-    """Return the source of the message of an assertion, which shows the value that it is about."""
-    variable = assertion.split()[0].partition("(")[0].partition(".")[0]
-    if variable in _SHOWN:
-        return f'f"expected {_escaped(expected)}, got {{{variable}!r}}"'
-    return repr(f"expected {expected}")
-
-
-_SHOWN = frozenset(
-    ["popped", "peeked", "length", "truth", "left", "accepted", "pending", "got", "size", "limit", "outcome", "result"]
-)
-"""Variables whose values say more than the assertion."""
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("{", "{{").replace("}", "}}")

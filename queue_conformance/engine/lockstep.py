@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
+from queue_conformance.engine.assertion import Assertion
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed, shown_by
+from queue_conformance.engine.recording import describe
 from queue_conformance.engine.registry import check, kinds_at, runner_of
 from queue_conformance.engine.runner import ATTEMPTS, Runner
 from queue_conformance.engine.sequences import Command, commands
+from queue_conformance.engine.sources import Sources
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import Kind
 
-T = TypeVar("T", bound=Callable[..., Any])
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,10 @@ def command(
     arguments: Iterable[int] | Callable[[CheckContext], Iterable[int]] = (0,),
     weight: int = 1,
     needs: Sequence[str] = (),
-) -> Callable[[T], T]:
+) -> Callable[[F], F]:
     """Make a method a command; see :class:`Row`. Simple commands come first: sequences shrink towards them."""
 
-    def enter(method: T) -> T:
+    def enter(method: F) -> F:
         method.row = Row(rules, arguments, weight, tuple(needs))  # type: ignore[attr-defined]
         return method
 
@@ -82,6 +87,7 @@ class Lockstep:
         self.number = number
         self.covered = context.covered
         self.events: set[str] = set()
+        self.sources = Sources(str(context.driver.directory))
 
     @classmethod
     def rows(cls) -> dict[str, Row]:
@@ -126,13 +132,11 @@ class Lockstep:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Do what is no part of the sequence: it leaves no steps behind."""
+        """Do what is no part of the sequence: it leaves no steps behind, unless it fails."""
         steps = self.context.recorder.steps
         before = len(steps)
-        try:
-            yield
-        finally:
-            del steps[before:]
+        yield
+        del steps[before:]
 
     def drain(self) -> None:
         """Take out everything that is left, and compare."""
@@ -140,13 +144,51 @@ class Lockstep:
     def finish(self) -> None:
         """Compare everything that is left, and close."""
 
-    def expect_count(self, rule: str, actual: object, expected: object, assertion: str) -> None:
-        """Compare a count, unless the contents are wrong: then the count may well be right.
+    def expect(
+        self,
+        rule: str,
+        holds: Callable[..., object],
+        *values: Any,
+        expected: str = "",
+        actual: object = None,
+        final: bool = False,
+    ) -> None:
+        """Test a rule.
+
+        Args:
+            rule: its id.
+            holds: a lambda that is true where it passes; its parameters are variables of the script.
+            values: those of its parameters.
+            expected: what it asks for, short, if the lambda does not say it well.
+            actual: what came instead, if not the first of the values; shown with ``repr`` unless it is a ``str``.
+            final: no ablation can attribute a failure to another rule.
+
+        Raises:
+            RuleFailed: if it does not hold.
+        """
+        if not holds(*values):
+            said = Assertion(holds, self.sources)
+            shown = values[0] if actual is None else actual
+            self.fail(rule, expected or said.expected, shown, [said.line], final=final)
+        self.covered[rule] += 1
+
+    def fail(self, rule: str, expected: str, actual: object, tail: Sequence[str], *, final: bool = False) -> NoReturn:
+        """Report a rule as failed; see :meth:`CheckContext.fail`."""
+        self.context.fail(rule, expected, actual, tail, final=final)
+
+    def perform(self, function: Callable[..., T], *arguments: Any, name: str = "") -> T:
+        """Call a function that scripts quote, as a step; its result has that name there."""
+        written = ", ".join(self.sources.of(argument) or describe(argument) for argument in arguments)
+        self.context.recorder.note(f"{f'{name} = ' if name else ''}{function.__qualname__}({written})")
+        return function(*arguments)
+
+    def expect_count(self, rule: str, holds: Callable[..., object], count: object, expected: str = "") -> None:
+        """Test a rule on a count as :meth:`expect` does, unless the contents are wrong: then the count may well be right.
 
         Raises:
             RuleFailed: if it is wrong, for the count or for the contents.
         """
-        self.contents_or(lambda: self.context.expect(rule, actual == expected, str(expected), actual, assertion))
+        self.contents_or(partial(self.expect, rule, holds, count, expected=expected))
 
     def contents_or(self, compare: Callable[[], object]) -> None:
         """Compare a count; if it is wrong, look first whether the contents are.

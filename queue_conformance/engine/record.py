@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from queue_conformance.engine.instrument import SCOPES, Source
-from queue_conformance.engine.recording import NOTHING, Recorder, describe
+from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import normal
@@ -194,7 +194,7 @@ class Record:
         name = self.target or name
         made = self.operate(f"{name} = {source}" if name else source, rule, function)
         if not shown:
-            self.recorder.steps[-1].result = NOTHING
+            self.recorder.remark()
         if frame is not None:
             frame.constructed = made
         return made

@@ -170,6 +170,10 @@ class Recorder:
         self.steps.append(Step(self._indent + source))
         self.watchdog.note(self._indent + source)
 
+    def remark(self, text: str = "") -> None:
+        """Show this of the last step, and not its result; nothing if there is no text."""
+        self.steps[-1].result = Remark(text) if text else NOTHING
+
     def amend(self, source: str) -> None:
         """Change how the last step is written, but for its target."""
         step = self.steps[-1]

@@ -24,6 +24,7 @@ _IMPORTS: Mapping[str, str] = {
     "Backend": "from queue_conformance.faults.backend import Backend",
     "BaseDupeFilter": "from scrapy.dupefilters import BaseDupeFilter",
     "BaseHTTPRequestHandler": "from http.server import BaseHTTPRequestHandler",
+    "Collection": "from collections.abc import Collection",
     "Counter": "from collections import Counter",
     "Decimal": "from decimal import Decimal",
     "Deferred": "from twisted.internet.defer import Deferred",

@@ -52,7 +52,7 @@ class Sources:
             pairs = [(self.of(name), self.of(found)) for name, found in value.items()]
             known = [f"{name}: {found}" for name, found in pairs if name is not None and found is not None]
             return f"{{{', '.join(known)}}}" if len(known) == len(pairs) else None
-        if isinstance(value, (type, BuiltinFunctionType)) and value.__module__.endswith(("builtins", ".script_support")):
+        if isinstance(value, (type, BuiltinFunctionType)) and str(value.__module__).endswith(("builtins", ".script_support")):
             return value.__name__
         return None
 

@@ -5,13 +5,15 @@ The module ``smoke`` of each package of checks has:
 - ``RULES``: the ids of the rules that ``smoke`` tests;
 - ``smoke(context)``: uses an implementation once, and raises ``RuleFailed`` for the first thing that fails;
 - ``SHOWN``: the claims that probing can refute;
-- ``show_absence(context, rule, name)``: shows in a few operations that a claimed capability is not there.
+- ``it_is_there``: a check that fails where a claimed capability, its case ``name``, is not there.
 """
 
 from __future__ import annotations
 
 from queue_conformance.discovery.capabilities import contradictions
+from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.registry import Check, part_of
 from queue_conformance.specification.kinds import Kind
@@ -48,5 +50,5 @@ def claims(context: CheckContext) -> None:
     for name in absent:
         with context.collecting():
             context.restart()
-            part.show_absence(context, CLAIMS, name)
+            run_case(context, CLAIMS, instrument(part.it_is_there), {"name": name})
     context.covered[CLAIMS] += 1

@@ -48,10 +48,14 @@ class RequestQueueLockstep(Lockstep):
         variable = f"fetched{self.fetched}"
         fetched = self.queue.call("fetch_next_request()", target=f"{variable} = ")
         number = None if fetched is None else self.context.driver.identify(fetched)
-        right = number in self.model.waiting if self.model.waiting else fetched is None
-        expected = " or ".join(self.context.driver.item(n).value for n in sorted(self.model.waiting)) or "None"
-        test = self.context.driver.among_source(variable, map(self.context.driver.item, sorted(self.model.waiting)))
-        self.context.expect("rq.fetch", right, expected, getattr(fetched, "url", fetched), test)
+        urls = [self.context.driver.item(n).value for n in sorted(self.model.waiting)] or [None]
+        self.sources.give(fetched, variable)
+        self.expect(
+            "rq.fetch",
+            lambda: getattr(fetched, "url", None) in urls,
+            expected=" or ".join(map(str, urls)),
+            actual=str(getattr(fetched, "url", fetched)),
+        )
         if fetched is not None:
             self.model.waiting.discard(number)
             self.model.progress[number] = (variable, fetched)
@@ -65,8 +69,7 @@ class RequestQueueLockstep(Lockstep):
             number = self._done("mark_request_as_handled")
             self.model.handled.add(number)
         result = self.queue.call("get_handled_count()", "rq.count", "result = ")
-        right = len(self.model.handled)
-        self.context.expect("rq.count", result == right, str(right), result, f"result == {right}")
+        self.expect("rq.count", lambda result: result == len(self.model.handled), result)
 
     @command()
     def reclaim(self, _argument=0):

@@ -1,5 +1,7 @@
 """The first use of a request queue."""
 
+from queue_kind_crawlee.commands import RequestQueueLockstep
+
 RULES = ("rq.interface",)
 SHOWN = ()
 
@@ -8,16 +10,14 @@ METHODS = ("add_request", "fetch_next_request", "mark_request_as_handled", "recl
 
 def smoke(context):
     """Look for the methods, and ask a new queue whether it is empty."""
-    queue = context.open()
-    missing = [name for name in METHODS if not hasattr(queue.raw, name)]
-    left = f"left = [name for name in {METHODS} if not hasattr(queue, name)]"
-    context.recorder.call(left, RULES[0], lambda: missing)
-    context.expect(
-        RULES[0], not missing, "every method of the interface", f"without {', '.join(missing)}", "left == []", final=True
+    lockstep = RequestQueueLockstep(context, 0)
+    queue = lockstep.sources.give(lockstep.queue.raw, "queue")
+    lockstep.expect(
+        RULES[0],
+        lambda: [name for name in METHODS if not hasattr(queue, name)] == [],
+        expected="every method of the interface",
+        actual=f"without {', '.join(name for name in METHODS if not hasattr(queue, name))}",
+        final=True,
     )
-    result = queue.call("is_empty()", RULES[0], "result = ")
-    context.expect(RULES[0], result is True, "an empty queue", result, "result is True", final=True)
-
-
-def show_absence(context, rule, name):
-    """Nothing is claimed of request queues."""
+    result = lockstep.queue.call("is_empty()", RULES[0], "result = ")
+    lockstep.expect(RULES[0], lambda result: result is True, result, expected="an empty queue", final=True)

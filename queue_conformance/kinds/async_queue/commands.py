@@ -8,7 +8,7 @@ from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
-from queue_conformance.engine.recording import NOTHING, OperationRaised, Remark
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
 from queue_conformance.kinds.async_queue.common import REAL
 from queue_conformance.kinds.async_queue.comparison import MOMENT, Judge
@@ -94,28 +94,24 @@ class AsyncQueueLockstep(Judge):
         if self.model.closed:
             return
         size, least, most = self.queue.size(), self.model.least, self.model.most
-        self.context.covered["aqueue.size"] += 1
         self.context.covered["aqueue.bound.limit"] += "full" in self.events
-        if type(size) is int and least <= size <= most:
-            return
-        expected = f"{least}" if least == most else f"{least} to {most}"
         if type(size) is int:
             self._expect_stored(size)
-        self._fail("aqueue.size", expected, size, f"{least} <= size <= {most}", "size")
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        self.expect("aqueue.size", lambda size: type(size) is int and least <= size <= most, size, expected=expected)
 
     @command("aqueue.clear")
     def clear(self, _argument: int = 0) -> None:
         """Clear."""
         self._quiesce()
         if not self.model.closed:
-            self.size()
-            if self.context.recorder.steps[-1].source.startswith("size = "):
-                self.context.recorder.steps.pop()
+            with self.aside():
+                self.size()
             self.queue.clear()
             self.model.clear()
             self.events.add("clear")
             size = self.queue.size()
-            self.context.expect("aqueue.clear", size == 0, "size 0", size, "size == 0", final=True)
+            self.expect("aqueue.clear", lambda size: size == 0, size, final=True)
 
     @command("aqueue.get.close-wakes", "aqueue.get.closed-drains", "aqueue.put.closed")
     def close(self, _argument: int = 0) -> None:
@@ -202,7 +198,7 @@ class AsyncQueueLockstep(Judge):
         if tasks:
             chosen = tasks[number % len(tasks)]
             self.context.recorder.note(f"{chosen.variable}.cancel()")
-            self.context.recorder.steps[-1].result = Remark(table_of([(chosen.variable, chosen.task)]))
+            self.context.recorder.remark(table_of([(chosen.variable, chosen.task)]))
             self.driver.loop.call(chosen.task.cancel)
             chosen.cancelled = True
             if chosen.number is None:
@@ -220,7 +216,7 @@ class AsyncQueueLockstep(Judge):
         if self._tasks and needed:
             going = [(task.variable, task.task) for task in self._waiting()]
             self.context.recorder.call(source, "aqueue.get.blocks", function)
-            self.context.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
+            self.context.recorder.remark(table_of(going))
 
     @command(arguments=simulated(0))
     def settle(self, _argument: int = 0) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import shown_by
-from queue_conformance.engine.recording import OperationRaised, Remark
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.scripts import lines_of, quoted
 from queue_conformance.kinds.async_queue.attribution import GET_ENDS, LOST, PUT_RETURNS
 from queue_conformance.kinds.async_queue.driver import PRIORITIES, Pending
@@ -84,8 +84,7 @@ class Judge(Lockstep):
             if self.driver.simulated:
                 if self.context.recorder.steps[-1].source != "loop.settle()":
                     self.context.recorder.call("loop.settle()", "aqueue.get.blocks", loop.settle)
-                    left = table_of([(task.variable, task.task) for task in self._waiting()])
-                    self.context.recorder.steps[-1].result = Remark(left) if left else None
+                    self.context.recorder.remark(table_of([(task.variable, task.task) for task in self._waiting()]))
             elif waiting:
                 if sure:
                     names = ", ".join(task.variable for task in sure)
@@ -202,9 +201,7 @@ class Judge(Lockstep):
             theirs = self.driver.priority_of(other)
             if theirs != mine and (theirs > mine) == self.model.higher_first:
                 self._check_lost()
-                expected = self.driver.describe_item(other)
-                assertion = self.driver.among_source("got", [self.driver.item(other)])
-                self._fail("aqueue.order.priority", expected, task.outcome[1], assertion, "got")
+                self._fail_among("aqueue.order.priority", {other}, task.outcome[1], "got")
         self.context.covered["aqueue.get.concurrent"] += 1
 
     def _check_bound(self) -> None:
@@ -213,7 +210,7 @@ class Judge(Lockstep):
             return
         size = self.queue.size()
         if size > limit:
-            self._fail("aqueue.bound.limit", f"at most {limit}", size, f"size <= {limit}", "size", final=True)
+            self.expect("aqueue.bound.limit", lambda size: size <= limit, size, final=True)
         refused = f"any(outcome_of(task)[0] == 'raised' for task in [{', '.join(self._puts)}])"
         tail = [f"assert size >= {self.model.least} or {refused}, f'no put raised, but size is {{size}}'"]
         self.context.fail("aqueue.bound.full-signal", "QueueFull from a full queue", "put returned", tail)
@@ -294,8 +291,8 @@ class Judge(Lockstep):
         """Report a size that says that a request is lost."""
         if size < self.model.least:
             ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
-            expected, assertion = f"{self.model.least} stored", f"size{ended} >= {self.model.least}"
-            self._fail(LOST, expected, f"{size} left", assertion, "size")
+            tail = [f"assert size{ended} >= {self.model.least}, f'got {{size!r}}'"]
+            self.fail(LOST, f"{self.model.least} stored", f"{size} left", tail)
 
     def _lost_or(self, otherwise: Callable[[], NoReturn]) -> NoReturn:
         """Report a failure, unless a request is lost: then that is the reason."""
@@ -311,12 +308,7 @@ class Judge(Lockstep):
             steps.pop()
         self.context.fail(raised.owner, "a request", actual, [])
 
-    def _fail(self, rule: str, expected: str, actual: object, assertion: str, variable: str, *, final: bool = False) -> NoReturn:
-        shown = expected.replace("{", "{{").replace("}", "}}")
-        tail = [f"assert {assertion}, f{f'expected {shown}, got {{{variable}!r}}'!r}"]
-        self._report(rule, expected, actual, tail, final=final)
-
-    def _report(self, rule: str, expected: str, actual: object, tail: list[str], *, final: bool = False) -> NoReturn:
+    def fail(self, rule: str, expected: str, actual: object, tail: Sequence[str], *, final: bool = False) -> NoReturn:
         """Report a failure with a script which ends well if a task ended before it was cancelled, as it may elsewhere."""
         if not self._cancelled:
             self.context.fail(rule, expected, actual, tail, final=final)
@@ -334,7 +326,8 @@ class Judge(Lockstep):
     def _fail_among(self, rule: str, numbers: set[int], value: Any, variable: str) -> NoReturn:
         items = [self.driver.item(number) for number in sorted(numbers)]
         expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
-        self._fail(rule, expected or "nothing", value, self.driver.among_source(variable, items), variable)
+        tail = [f"assert {self.driver.among_source(variable, items)}, f'got {{{variable}!r}}'"]
+        self.fail(rule, expected or "nothing", value, tail)
 
     def _fail_task(self, rule: str, task: Pending, expected: str, *right: str) -> NoReturn:
         """Report what became of a task."""
@@ -350,4 +343,4 @@ class Judge(Lockstep):
         self.context.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
         tail = f"assert {test}, {quoted(f'expected: {expected}; the task: ')} + outcome"
-        self._report(rule, expected, actual, [tail])
+        self.fail(rule, expected, actual, [tail])

@@ -14,7 +14,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, says_memory, stored_files
 from queue_conformance.engine.driver import Item
-from queue_conformance.engine.recording import NOTHING, Recorder
+from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import quoted, source_of_backend, source_of_setting
 from queue_conformance.environments.asynchronous import SIMULATED, AsyncDriver
 from queue_conformance.kinds.async_queue import script_support as consumers
@@ -123,7 +123,7 @@ class OpenAsyncQueue:
     ) -> Pending:
         variable = self._driver.new_name(name)
         task = self._recorder.call(f"{variable} = loop.start({call})", owner, lambda: self.loop.start(make(), variable))
-        self._recorder.steps[-1].result = NOTHING  # a task is of no interest to readers
+        self._recorder.remark()  # a task is of no interest to readers
         return Pending(variable, task, number)
 
 

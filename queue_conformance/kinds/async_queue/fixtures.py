@@ -12,7 +12,6 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Record
-from queue_conformance.engine.recording import NOTHING, Remark
 from queue_conformance.engine.subject import Subject
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
@@ -117,7 +116,7 @@ class RecordedLoop:
         going = [(task.get_name(), task) for task in self._tasks if not task.done()]
         source = f"loop.{method}({self._record.written(arguments, {})})"
         self._record.operate(source, self._rule(), lambda: getattr(self._driver.loop, method)(*arguments))
-        self._record.recorder.steps[-1].result = Remark(table_of(going)) if going else NOTHING
+        self._record.recorder.remark(table_of(going))
 
 
 @fixture

@@ -32,13 +32,6 @@ def smoke(context: CheckContext) -> None:
     run_case(context, driver.constructor_rule, instrument(_it_can_be_used), {})
 
 
-def show_absence(context: CheckContext, rule: str, name: str) -> None:
-    """Show in a few operations what probing found: that a claimed capability is not there."""
-    parameter = {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}.get(name)
-    shown = {"parameter": parameter} if parameter else {"name": name}
-    run_case(context, rule, instrument(_the_constructor_takes if parameter else _it_is_there), shown)
-
-
 def _its_methods_are_coroutines(tested_class, undefined, not_coroutines):
     assert undefined(tested_class, [*COROUTINES, "maxsize"]) == [], f"{', '.join(COROUTINES)} and maxsize"
     assert not_coroutines(tested_class, COROUTINES) == [], "coroutine functions"
@@ -54,12 +47,10 @@ def _it_can_be_used(open_async_queue, put, loop, prioritized, about):
     loop.run(queue.close())
 
 
-def _the_constructor_takes(builder, parameters_of, parameter):
-    assert set(parameters_of(builder)) >= {parameter}, f"{parameter} among the arguments of the constructor, as claimed"
-
-
-def _it_is_there(open_async_queue, requested, loop, directory, about, rule, name):
+def it_is_there(builder, parameters_of, open_async_queue, requested, loop, directory, about, rule, name):
     claimed = f"{name}, as claimed"
+    if parameter := {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}.get(name):
+        assert set(parameters_of(builder)) >= {parameter}, f"{parameter} among the arguments of the constructor, as claimed"
     queue = open_async_queue()
     request = requested()
     loop.run(queue.put(request, priority=request.priority))

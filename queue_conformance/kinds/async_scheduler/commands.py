@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,7 @@ class AsyncSchedulerLockstep(Lockstep):
             raise NotCovered(ON_STOCK_LOOP)
         super().__init__(context, number)
         self.case = Case(context, JOIN)
-        self.record = self.case.record
+        self.record, self.sources = self.case.record, self.case.sources
         self.loop = RecordedLoop(context.driver, self.record, lambda: JOIN)
         self.request = page(self.case)
         self._started = 0
@@ -71,7 +72,8 @@ class AsyncSchedulerLockstep(Lockstep):
 
     def _begin(self, kind: str) -> None:
         driver = self.context.driver
-        self.queue = self.record.make(f"{kind}()", JOIN, driver.named(kind), "queue", shown=False)
+        queue = self.record.make(f"{kind}()", JOIN, driver.named(kind), "queue", shown=False)
+        self.queue = self.sources.give(queue, "queue")
         source, build = driver.construction("0", queue=("queue", self.queue))
         self.scheduler: Any = self.record.construct(source, driver.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
         self.model = AsyncSchedulerModel(PRIORITIES)
@@ -112,11 +114,14 @@ class AsyncSchedulerLockstep(Lockstep):
         self._add(self.case.sources.give(again, "again"), item, True)
         self.loop.settle()
         self._look()
-        stored, expected = len(self.queue.items), self.model.queued
         if right and not self.model.unsure:
-            assertion = f"len(queue.items) >= {expected}"
-            self.context.expect(
-                "ascheduler.retry", stored >= expected, f"{expected} queued", f"{stored} queued", assertion, final=True
+            queue, expected = self.queue, f"{self.model.queued} queued"
+            self.expect(
+                "ascheduler.retry",
+                lambda: len(queue.items) >= self.model.queued,
+                expected=expected,
+                actual=f"{len(queue.items)} queued",
+                final=True,
             )
         self.settle()
 
@@ -203,23 +208,30 @@ class AsyncSchedulerLockstep(Lockstep):
     def qsize(self, _argument: int = 0) -> None:
         """Compare ``qsize`` when all is at rest."""
         self.settle()
-        self._expect_size("ascheduler.qsize", "size", self.loop.run(self.scheduler.qsize(), "size"))
+        size = self.loop.run(self.scheduler.qsize(), "size")
+        least, most = self.model.queued, self.model.most
+        self._expect_size("ascheduler.qsize", lambda size: isinstance(size, int) and least <= size <= most, size, size)
 
     @command(KEYS, "ascheduler.stats.pending", weight=2)
     def stats(self, _argument: int = 0) -> None:
         """Compare the statistics when all is at rest."""
         self.settle()
         stats = self.loop.run(self.scheduler.stats(), "stats")
-        numbers = isinstance(stats, dict) and all(isinstance(stats.get(name), int) for name in NUMBERS)
-        assertion = f"all(isinstance(stats.get(name), int) for name in {NUMBERS!r})"
-        self.context.expect(KEYS, numbers, f"numbers for {', '.join(NUMBERS)}", stats, assertion)
-        self._expect_size("ascheduler.stats.pending", "stats['queued']", stats["queued"])
+        self.expect(
+            KEYS,
+            lambda stats: isinstance(stats, dict) and all(isinstance(stats.get(name), int) for name in NUMBERS),
+            stats,
+            expected=f"numbers for {', '.join(NUMBERS)}",
+        )
+        least, most = self.model.queued, self.model.most
+        self._expect_size("ascheduler.stats.pending", lambda stats: least <= stats["queued"] <= most, stats, stats["queued"])
         expected = [("pending", "ascheduler.stats.pending", self.model.processing)]
         expected += [("waiting_consumers", KEYS, len(self.gets)), ("closed", KEYS, int(self.model.closed))]
         if not self.model.unsure:
             expected.append(("seen", "ascheduler.add.closed" if self.model.ignored else KEYS, len(self.model.seen)))
         for name, rule, number in expected:
-            self.context.expect(rule, stats[name] == number, f"{name} {number}", stats[name], f"stats[{name!r}] == {number}")
+            said = describe(stats[name])
+            self.expect(rule, lambda stats: stats[name] == number, stats, expected=f"{name} {number}", actual=said)  # noqa: B023
 
     @command(arguments=range(len(QUEUES)))
     def reopen(self, number: int) -> None:
@@ -246,7 +258,7 @@ class AsyncSchedulerLockstep(Lockstep):
         self._started += 1
         self._interfere()
         name = f"{kind}{self._started}"
-        return Running(name, self._started, self.loop.start(call, name))
+        return Running(name, self._started, self.sources.give(self.loop.start(call, name), name))
 
     def _interfere(self) -> None:
         """Note that something is under way, so that nothing is alone any more."""
@@ -276,8 +288,8 @@ class AsyncSchedulerLockstep(Lockstep):
         for joining in [running for running in self.joins if running.task.done()]:
             self.joins.remove(joining)
             if not joining.may_end and not self._may_be_idle():
-                left = f"{self.model.queued} queued, {self.model.processing} being processed"
-                self.context.expect(JOIN, False, f"it waits, {left}", "it has ended", f"not {joining.name}.done()")
+                waits = f"it waits, {self.model.queued} queued, {self.model.processing} being processed"
+                self.expect(JOIN, lambda: not joining.task.done(), expected=waits, actual="it has ended")  # noqa: B023
             self.covered[JOIN] += 1
         for closing in [running for running in self.closing if running.task.done()]:
             self.closing.remove(closing)
@@ -286,53 +298,50 @@ class AsyncSchedulerLockstep(Lockstep):
 
     def _judge(self, getting: Running) -> None:
         """Judge what a consumer ended with."""
-        kind, value = outcome_of(getting.task)
-        name = getting.name
+        task = getting.task
+        kind, value = outcome_of(task)
         if kind == "cancelled":
             if not getting.cancelled and not self.model.closed:
-                self.context.expect("ascheduler.get.waits", False, "it waits", "CancelledError", f"not {name}.cancelled()")
+                waits = "ascheduler.get.waits"
+                self.expect(waits, lambda: not task.cancelled(), expected="it waits", actual="CancelledError")
             if getting.alone and getting.after:
                 size = self.loop.run(self.scheduler.qsize(), "size")
                 rule = "ascheduler.get.closed" if size >= self.model.queued else LOST
-                self._expect_one_of(rule, name, getting.after, "CancelledError")
+                self._expect_one_of(rule, task, getting.after, "CancelledError")
             self.covered["ascheduler.get.closed"] += not getting.cancelled
             return
         if kind == "raised":
-            self.context.expect(FORMS, False, "a request", f"{describe(value)} raised", f"{name}.exception() is None")
+            raised = f"{describe(value)} raised"
+            self.expect(FORMS, lambda: task.exception() is None, expected="a request", actual=raised)
         item = self.context.driver.identify(value)
         if not self.model.can_deliver(item):
             rule = "ascheduler.add.closed" if item in self.model.ignored else "ascheduler.add.dedupe"
             expected = (
                 "none that was added after close" if item in self.model.ignored else "a request that was not handed out before"
             )
-            self.context.fail(rule, expected, value, [f"raise AssertionError({name}.result())"])
+            self.context.fail(rule, expected, value, [f"raise AssertionError({getting.name}.result())"])
         if getting.alone and getting.after and item not in getting.after:
-            self._expect_one_of("ascheduler.get.order", name, getting.after, value)
+            self._expect_one_of("ascheduler.get.order", task, getting.after, value)
         self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
         assert item is not None
         self.model.deliver(item)
         self.handed.append(getting)
         self.last = getting
 
-    def _expect_one_of(self, rule: str, name: str, items: frozenset[int], actual: object) -> None:
+    def _expect_one_of(self, rule: str, task: Any, items: frozenset[int], actual: object) -> None:
         urls = [f"https://example.com/{item}" for item in sorted(items)]
-        assertion = f"not {name}.cancelled() and {name}.result().url in {urls}"
-        self.context.expect(rule, False, f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})", actual, assertion)
+        expected = f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})"
+        self.expect(rule, lambda: not task.cancelled() and task.result().url in urls, expected=expected, actual=actual)
 
     def _judge_direct(self, adding: Running) -> None:
         """Judge who got a request that was added while all else was at rest."""
         if self.model.waiting[adding.item] or self.last is None:
             return  # nobody has got it yet
-        puts = len(self.queue.puts)
-        rule, assertion = "ascheduler.add.direct", f"len(queue.puts) == {self.puts}"
-        self.context.expect(
-            rule, puts == self.puts, "nothing put into the queue", f"{puts - self.puts} put", assertion, final=True
-        )
-        passed = [getting.name for getting in self.gets if getting.number < self.last.number]
-        actual = f"{self.last.name} gets it"
-        for name in passed[:1]:
-            rule = "ascheduler.add.direct-fifo"
-            self.context.expect(rule, False, f"{name} gets the request", actual, f"{name}.done()", final=True)
+        queue, put = self.queue, f"{len(self.queue.puts) - self.puts} put"
+        nothing = "nothing put into the queue"
+        self.expect("ascheduler.add.direct", lambda: len(queue.puts) == self.puts, expected=nothing, actual=put, final=True)
+        if passed := [getting for getting in self.gets if getting.number < self.last.number]:
+            self._expect_done("ascheduler.add.direct-fifo", passed[0], f"{passed[0].name} gets the request", final=True)
         self.covered["ascheduler.add.direct-fifo"] += 1
 
     def _compare_tasks(self) -> None:
@@ -354,23 +363,23 @@ class AsyncSchedulerLockstep(Lockstep):
     def _why(self) -> str:
         return "the scheduler is closed" if self.model.closed else f"{self.model.queued} were added and not handed out"
 
-    def _expect_done(self, rule: str, running: Running, expected: str) -> None:
-        self.context.expect(rule, running.task.done(), expected, ", ".join(stuck(running.task)), f"{running.name}.done()")
+    def _expect_done(self, rule: str, running: Running, expected: str, *, final: bool = False) -> None:
+        actual = ", ".join(stuck(running.task))
+        self.expect(rule, lambda: running.task.done(), expected=expected, actual=actual, final=final)
 
     def _expect_returned(self, rule: str, running: Running, operation: str) -> None:
         how, value = outcome_of(running.task)
         actual = f"{describe(value)} raised" if how == "raised" else f"{how} {describe(value)}"
-        returned = how == "returned" and value is None
-        self.context.expect(rule, returned, f"{operation} returns", actual, f"{running.name}.result() is None")
+        returned = f"{operation} returns"
+        self.expect(rule, lambda: outcome_of(running.task) == ("returned", None), expected=returned, actual=actual)
 
-    def _expect_size(self, rule: str, source: str, size: Any) -> None:
+    def _expect_size(self, rule: str, holds: Callable[..., bool], value: Any, size: object) -> None:
         """Test a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
         least, most, stored = self.model.queued, self.model.most, len(self.queue.items)
         if self.model.ignored and stored > most:
             rule = "ascheduler.add.closed"
         expected = f"{least} queued" if least == most else f"{least} to {most} queued"
-        right = isinstance(size, int) and least <= size <= most
-        self.context.expect(rule, right, expected, size, f"{least} <= {source} <= {most}", final=least <= stored <= most)
+        self.expect(rule, holds, value, expected=expected, actual=describe(size), final=least <= stored <= most)
 
 
 LOCKSTEP = AsyncSchedulerLockstep

@@ -33,7 +33,3 @@ def _it_can_be_used(new_scheduler, page, loop, about):
         assert loop.run(scheduler.get()) == page(1)
     loop.call(scheduler.task_done)
     loop.run(scheduler.close())
-
-
-def show_absence(context: CheckContext, rule: str, name: str) -> None:
-    """Show that a claimed capability is not there; no capability of schedulers is claimed."""

@@ -80,11 +80,13 @@ class CollectionLockstep(QueueLockstep):
         """Close, and compare what that returns with what holds items."""
         left = self.queue.close(owner=self.close_rule)
         expected = sorted(self.model.active(), key=str)
-        named = list(left) if isinstance(left, Collection) else [left]
-        places = [place for place in named if place in self.driver.places]
-        matches = len(places) == len(named) and sorted(places, key=str) == expected
-        assertion = f"sorted(left, key=str) == {expected!r}"
-        self.context.expect(self.close_rule, matches, repr(expected), left, assertion, final=True)
+        self.expect(
+            self.close_rule,
+            lambda left: isinstance(left, Collection) and sorted(left, key=str) == expected,
+            left,
+            expected=repr(expected),
+            final=True,
+        )
         return expected
 
     def cover(self, number: int) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scrapy.dupefilters import BaseDupeFilter
 
 from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import RuleFailed
-from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.environments import runs as running
@@ -138,13 +136,11 @@ class FilterLockstep(Lockstep):
                 self.refused = True
                 return
             raise
-        if bool(seen) not in allowed:
-            expected = True in allowed
-            rule = self._rule(item, expected)
-            what = f"{expected} for {self.context.driver.item(item).source}"
-            assertion = "seen" if expected else "not seen"
-            self.context.fail(rule, what, seen, [f"assert {assertion}, {'expected ' + what!r}"])
-        self._credit(item, allowed)
+        if len(allowed) == 1:
+            (right,) = allowed
+            expected = f"{right} for {self.context.driver.item(item).source}"
+            self.expect(self._rule(item, right), lambda seen: bool(seen) is right, seen, expected=expected)
+            self._credit(item, right)
         self.model.see(item, bool(seen))
 
     @command("dupefilter.log.stat", arguments=(0, 1))
@@ -156,11 +152,9 @@ class FilterLockstep(Lockstep):
         self.seen(item)
         self.dupefilter.log(self.context.driver.item(item))
         self._logged += 1
-        stats: Any = self.dupefilter.crawler.stats
-        left = stats.get_value(STAT)
-        self.context.recorder.note(f'left = spider.crawler.stats.get_value("{STAT}")')
-        rule = "dupefilter.log.stat"
-        self.context.expect(rule, left == self._logged, str(self._logged), left, f"left == {self._logged}", final=True)
+        stats = self.sources.give(self.dupefilter.crawler.stats, "spider.crawler.stats")
+        count = stats.get_value(STAT)
+        self.expect("dupefilter.log.stat", lambda: stats.get_value(STAT) == self._logged, actual=describe(count), final=True)
 
     @command(RESUME, weight=3)
     def reopen(self, _argument: int = 0) -> None:
@@ -180,8 +174,8 @@ class FilterLockstep(Lockstep):
         if self.refused:
             return
         self.dupefilter.close()
-        self.context.recorder.note(f"cut_files({self.context.driver.job_source(self.job)}, {number})")
-        running.cut_files(self.context.driver.job(self.job), number)
+        job = self.sources.give(self.context.driver.job(self.job), self.context.driver.job_source(self.job))
+        self.perform(running.cut_files, job, number)
         self.model.forget()
         self._torn = True
         try:
@@ -215,11 +209,7 @@ class FilterLockstep(Lockstep):
             return "dupefilter.seen.no-false-positive"
         return RESUME if self.model.runs_since(item) else FIRST
 
-    def _credit(self, item: int, allowed: set[bool]) -> None:
-        if len(allowed) > 1:
-            return
-        expected = True in allowed
-        self.covered[self._rule(item, expected)] += 1
+    def _credit(self, item: int, expected: bool) -> None:
         self.covered[APPEND] += expected and self.model.runs_since(item) > 1
         self.covered[DAMAGED] += not expected and self._torn
         self.covered["dupefilter.crash.then-clean"] += expected and self._torn and self.model.runs_since(item) > 0

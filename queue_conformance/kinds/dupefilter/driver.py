@@ -15,7 +15,7 @@ from scrapy.utils.misc import build_from_crawler
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine.driver import Item
-from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
+from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.environments.component import ComponentDriver, files_in
 
 _OPENED = re.compile(r"\bopened\(")
@@ -146,7 +146,7 @@ class DupeFilterDriver(ComponentDriver):
         """
         source, build = self.construction(name)
         raw, crawler = self.recorder.call(f"{variable}, spider = {source}", self.constructor_rule, build)
-        self.recorder.steps[-1].result = NOTHING
+        self.recorder.remark()
         return OpenFilter(raw, crawler, variable, self)
 
     def store_one(self, count: Callable[[], int]) -> bool:

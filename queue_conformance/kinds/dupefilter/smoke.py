@@ -25,11 +25,6 @@ def smoke(context: CheckContext) -> None:
     run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
 
 
-def show_absence(context: CheckContext, rule: str, name: str) -> None:
-    """Show in a few operations what probing found: that a claimed capability is not there."""
-    run_case(context, rule, instrument(_it_is_there), {"name": name})
-
-
 def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait, about):
     dupefilter = build_filter()
     assert missing_methods(dupefilter, ["request_seen", "open", "close"]) == []
@@ -50,7 +45,7 @@ def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait, abou
     wait(result)
 
 
-def _it_is_there(open_filter, request_of, job, about, rule, name):
+def it_is_there(open_filter, request_of, job, about, rule, name):
     claimed = f"{name}, as claimed"
     with about(rule):
         dupefilter = open_filter()

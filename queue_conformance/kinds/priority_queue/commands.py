@@ -128,11 +128,9 @@ class PriorityQueueLockstep(QueueLockstep):
             self.events.add("none")
             if not self._keeps:
                 self._nothing_is_given_up()
-        else:
-            self.context.recorder.note("unasked = bool(waiting)")
         if value is None and said_none:
             return None
-        number = self.compare(value, self.model.heads(), unless=f"{'' if said_none else 'not unasked and '}popped is None")
+        number = self.compare(value, self.model.heads(), unless="not waiting and popped is None")
         if number is not None:
             self.take(value, number)
         return number
@@ -141,8 +139,7 @@ class PriorityQueueLockstep(QueueLockstep):
     def activity(self, item: int) -> None:
         """Let the downloader be busy with more or fewer requests of a slot."""
         slot, count = SLOTS[item % len(SLOTS)], item // len(SLOTS) % 3
-        occupy(self.driver.crawler, slot, count)
-        self.context.recorder.note(f"occupy(crawler, {slot!r}, {count})")
+        self.perform(occupy, self.sources.give(self.driver.crawler, "crawler"), slot, count)
         self.model.active[slot] = count
         self._peeked = NOTHING
 
@@ -167,7 +164,7 @@ class PriorityQueueLockstep(QueueLockstep):
         self.events.add("stale")
 
     def end(self) -> None:
-        close(self.context, self.queue, nothing_left=True)
+        close(self, nothing_left=True)
 
     # --- Comparisons ---------------------------------------------------------------------------------------------------
 
@@ -195,12 +192,11 @@ class PriorityQueueLockstep(QueueLockstep):
         if not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
-        state = save(self.context, self.queue, Used(places, self._used, self._suspects), unsaved=unsaved)
+        state = save(self, Used(places, self._used, self._suspects), unsaved=unsaved)
         self._suspects = {rule: set() for rule in self._suspects}
         self._used = self.model.places
         if marker is not None:
-            discard(self.driver.store, marker.value.url)
-            self.context.recorder.note(f"discard(store, {marker.value.url!r})")
+            self.perform(discard, self.sources.give(self.driver.store, "store"), marker.value.url)
             self._suspects["pq.resume.stale"].add(self._place(marker.number))
         self.queue = self.context.open(state=state, owner="pq.resume.all")
         self._peeked = NOTHING
@@ -253,13 +249,14 @@ class PriorityQueueLockstep(QueueLockstep):
 
     def _nothing_is_given_up(self) -> None:
         """No downstream queue in memory was closed while it holds requests."""
-        assert self.driver.store is not None
-        rule = "pq.pop.never-close-nonempty"
-        given_up = [queue.key for queue in self.driver.store.built if queue.closed and queue.items]
-        self.covered[rule] += 1
-        if given_up:
-            self.context.recorder.note("left = [queue.key for queue in store.built if queue.closed and queue.items]")
-            self.context.expect(rule, False, "only empty queues closed", f"closed: {given_up}", "not left", final=True)
+        store = self.sources.give(self.driver.store, "store")
+        self.expect(
+            "pq.pop.never-close-nonempty",
+            lambda: [queue.key for queue in store.built if queue.closed and queue.items] == [],
+            expected="only empty queues closed",
+            actual=f"closed: {[queue.key for queue in store.built if queue.closed and queue.items]}",
+            final=True,
+        )
 
 
 LOCKSTEP = PriorityQueueLockstep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.kinds.priority_queue.driver import MARKERS, PLACES
 from queue_conformance.kinds.priority_queue.model import Place
 from queue_conformance.kinds.priority_queue.script_support import through_json
+from queue_conformance.kinds.queue.commands import QueueLockstep
 
 KNOWN = {place.slot for place in (*PLACES, *MARKERS)}
 """The slots of all requests; what else a state may contain is not known."""
@@ -38,12 +40,11 @@ class Used:
         return Used(mine(self.left), mine(self.before), {rule: mine(places) for rule, places in self.suspects.items()})
 
 
-def save(context: CheckContext, queue: Any, used: Used, *, unsaved: bool = False) -> Any:
+def save(lockstep: QueueLockstep, used: Used, *, unsaved: bool = False) -> Any:
     """Close a priority queue, and judge the state that it returns.
 
     Args:
-        context: where the check works.
-        queue: the open queue.
+        lockstep: the open queue.
         used: where requests are left, and were.
         unsaved: return the state as it is.
 
@@ -53,11 +54,13 @@ def save(context: CheckContext, queue: Any, used: Used, *, unsaved: bool = False
     Raises:
         RuleFailed: if JSON cannot store it, or it names something where nothing is left.
     """
-    left = close(context, queue, nothing_left=not used.left)
-    try:
-        state = left if unsaved else through_json(left)
-    except (TypeError, ValueError):
-        context.expect("pq.close.state", False, "state that JSON can store", left, "json.dumps(left)", final=True)
+    left = close(lockstep, nothing_left=not used.left)
+    context = lockstep.context
+    if not unsaved:
+        try:
+            json.dumps(left)
+        except (TypeError, ValueError):
+            context.fail("pq.close.state", "state that JSON can store", left, ["json.dumps(left)"], final=True)
     if used.left and isinstance(left, Mapping):
         named = left.keys() & KNOWN
         _expect_only(context, left, named, used, _slots, "set(left)")
@@ -65,20 +68,22 @@ def save(context: CheckContext, queue: Any, used: Used, *, unsaved: bool = False
             _judge_numbers(context, left, left[slot], used.of(slot), f"set(left[{slot!r}])")
     elif used.left:
         _judge_numbers(context, left, left, used, "set(left)")
-    context.recorder.note("state = left" if unsaved else "state = through_json(left)")
-    return state
+    if unsaved:
+        context.recorder.note("state = left")
+        return left
+    return lockstep.perform(through_json, lockstep.sources.give(left, "left"), name="state")
 
 
-def close(context: CheckContext, queue: Any, *, nothing_left: bool) -> Any:
+def close(lockstep: QueueLockstep, *, nothing_left: bool) -> Any:
     """Close a priority queue, and return the state; it is false if nothing is left.
 
     Raises:
         RuleFailed: if it is not.
     """
-    left = queue.close()
+    state = lockstep.queue.close()
     if nothing_left:
-        context.expect("pq.close.empty-falsy", not left, "empty state, nothing is left", left, "not left")
-    return left
+        lockstep.expect("pq.close.empty-falsy", lambda left: not left, state, expected="empty state, nothing is left")
+    return state
 
 
 def _judge_numbers(context: CheckContext, left: Any, named: Any, used: Used, source: str) -> None:
@@ -101,8 +106,10 @@ def _expect_only(
     theirs = {rule: names(places) - names(used.before) for rule, places in used.suspects.items()}
     usual = "pq.close.state-nonempty"
     rule = next((rule for rule, places in theirs.items() if unknown and unknown <= places), usual)
-    expected = f"nothing but {', '.join(map(str, sorted(mine)))}"
-    context.expect(rule, not unknown, expected, left, f"{source} <= {mine!r}", final=rule != usual)
+    if unknown:
+        expected = f"nothing but {', '.join(map(str, sorted(mine)))}"
+        context.fail(rule, expected, left, [f"assert {source} <= {mine!r}, left"], final=rule != usual)
+    context.covered[rule] += 1
 
 
 def _slots(places: Iterable[Place]) -> set[Any]:

@@ -22,11 +22,6 @@ def smoke(context: CheckContext) -> None:
         run_case(context, "pq.ctor.signature", instrument(_it_can_be_used), {"keeps": keeps})
 
 
-def show_absence(context: CheckContext, rule: str, name: str) -> None:
-    """Show in a few operations what probing found: that a claimed capability is not there."""
-    run_case(context, rule, instrument(_it_is_there), {"name": name})
-
-
 def _it_can_be_used(use_queues, open_queue, request, missing_methods, about, keeps):
     use_queues(keeps=keeps)
     queue = open_queue()
@@ -38,7 +33,7 @@ def _it_can_be_used(use_queues, open_queue, request, missing_methods, about, kee
         queue.close()
 
 
-def _it_is_there(crawler, open_queue, request, through_json, occupy, name, about, rule):
+def it_is_there(crawler, open_queue, request, through_json, occupy, name, about, rule):
     claimed = f"{name}, as claimed"
     pushed = request(host="a.example")
     with about(rule):

@@ -185,7 +185,7 @@ class QueueLockstep(Lockstep):
         rule, expected = self.queue.rule_of_truth(self.truth_rule, self.length_rule), len(self.model) > 0
         truth = self.queue.truth(rule)
         if not self._is_near(truth, len(self.model)):
-            self.contents_or(lambda: self.context.expect(rule, truth == expected, str(expected), truth, f"truth is {expected}"))
+            self.expect_count(rule, lambda truth: truth is expected, truth)
         self.covered[self.truth_rule] += 1
 
     @command(needs=["peek"])
@@ -254,7 +254,7 @@ class QueueLockstep(Lockstep):
         self.events.add("clear")
         length = self.queue.length()
         if self.context.applies(self.clear_rule):
-            self.context.expect(self.clear_rule, length == 0, "len 0", length, "length == 0")
+            self.expect(self.clear_rule, lambda length: length == 0, length)
 
     @command("queue.push.bytes-only", "queue.push.callback-foreign", "queue.push.serialization-error", arguments=causes)
     def push_refused(self, cause: int) -> None:
@@ -304,12 +304,13 @@ class QueueLockstep(Lockstep):
 
     def compare_length(self, length: int, rule: str, least: int, most: int) -> None:
         """Compare a length with what is possible."""
-        expected = f"{least}" if least == most else f"{least} to {most}"
-        condition = f"length == {least}" if least == most else f"{least} <= length <= {most}"
         if self.context.offers("shared"):
-            expected, condition = f"above 0, {least} items remain", "length != 0"
-        right = least <= length <= most or self._is_near(length, least)
-        self.contents_or(lambda: self.context.expect(rule, right, expected, length, condition))
+            if least:
+                self.expect_count(rule, lambda length: length != 0, length, f"above 0, {least} items remain")
+        elif least == most:
+            self.expect_count(rule, lambda length: length == least, length)
+        else:
+            self.expect_count(rule, lambda length: least <= length <= most, length, f"{least} to {most}")
 
     def _is_near(self, length: int, least: int) -> bool:
         """Whether a length or truth is right enough where others use the queue too: not 0 while something is there."""
@@ -332,8 +333,7 @@ class QueueLockstep(Lockstep):
         items = [self.driver.item(n) for n in dict.fromkeys(allowed)]
         expected = " or ".join(item.source for item in items[:3]) or "None"
         accepted = " or ".join(filter(None, (unless, self.driver.among_source("popped", items))))
-        self.context.expect(self.rule_of(value, number, allowed), False, expected, value, accepted)
-        return None
+        self.context.fail(self.rule_of(value, number, allowed), expected, value, [f"assert {accepted}, f'got {{popped!r}}'"])
 
     def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
         """Return the rule that fails by what must not come."""

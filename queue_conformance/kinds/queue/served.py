@@ -268,7 +268,7 @@ class ServedQueueLockstep(QueueLockstep):
             self.contents_or(partial(_throw, failure))
         least, most = self.model.least, len(self.model)
         if faulty and least:
-            self.context.expect("queue.len.transient-nonzero", length != 0, f"{least}", length, "length != 0", final=True)
+            self.expect("queue.len.transient-nonzero", lambda length: length != 0, length, expected=f"{least}", final=True)
         if "pop of nothing" in self.events:
             self.covered["queue.len.pop-none"] += 1
         if faulty:  # a push that failed may be there: the queue may know it, or go on counting without it

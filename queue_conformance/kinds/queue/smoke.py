@@ -26,11 +26,6 @@ def smoke(context: CheckContext) -> None:
     run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
 
 
-def show_absence(context: CheckContext, rule: str, name: str) -> None:
-    """Show in a few operations what probing found: that a claimed capability is not there."""
-    run_case(context, rule, instrument(_it_is_there), {"name": name})
-
-
 def _it_can_be_used(context, open_queue, item, place, missing_methods, about):
     queue = open_queue()
     assert queue is not None, "a queue"
@@ -45,7 +40,7 @@ def _it_can_be_used(context, open_queue, item, place, missing_methods, about):
     queue.close()
 
 
-def _it_is_there(open_queue, item, place, directory, name, about, rule):
+def it_is_there(open_queue, item, place, directory, name, about, rule):
     claimed = f"{name}, as claimed"
     with about(rule):
         if name == "chunked":

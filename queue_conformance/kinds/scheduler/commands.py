@@ -143,7 +143,7 @@ class SchedulerLockstep(Comparing):
             pending, expected = bool(self.scheduler.pending()), bool(self.model.items)
             if self._uncertain and not expected:
                 return
-            self.expect_count("scheduler.pending.exact", pending, expected, f"bool(pending) is {expected}")
+            self.expect_count("scheduler.pending.exact", lambda pending: bool(pending) is expected, pending)
 
     @command("scheduler.len")
     def length(self, _argument: int = 0) -> None:
@@ -152,7 +152,7 @@ class SchedulerLockstep(Comparing):
             length, expected = self.scheduler.length(), len(self.model)
             if self._uncertain and expected < length <= expected + self._uncertain:
                 return
-            self.expect_count("scheduler.len", length, expected, f"length == {expected}")
+            self.expect_count("scheduler.len", lambda length: length == expected, length)
 
     @command("scheduler.enqueue.other-propagates", needs=["persistent", "configurable"])
     def breakage(self, _argument: int = 0) -> None:
@@ -167,8 +167,7 @@ class SchedulerLockstep(Comparing):
     @command("scheduler.next.outage", needs=["persistent", "configurable"])
     def silence(self, _argument: int = 0) -> None:
         """Let the next pop of the disk queue return nothing although it holds something."""
-        self.context.recorder.note("Trouble.silences += 1")
-        Trouble.silences += 1
+        self.perform(Trouble.says_nothing)
 
     @command(weight=0)
     def calm(self, _argument: int = 0) -> None:
@@ -201,7 +200,7 @@ class SchedulerLockstep(Comparing):
         self._before |= self.model.seen | set(in_memory)
         if self.context.offers("length") and not self._uncertain:
             length, expected = self.scheduler.length("scheduler.resume.all"), len(self.model)
-            self.expect_count("scheduler.resume.all", length, expected, f"length == {expected}")
+            self.expect_count("scheduler.resume.all", lambda length: length == expected, length)
         self.covered["scheduler.resume.all"] += 1
 
     def drain(self) -> None:
@@ -227,14 +226,11 @@ class SchedulerLockstep(Comparing):
     # --- Trouble -----------------------------------------------------------------------------------------------------
 
     def _trouble(self, source: str) -> None:
-        error = eval(source, self.context.driver.names)
-        self.context.recorder.note(f"Trouble.pushes.append({source})")
-        Trouble.pushes.append(error)
+        self.perform(Trouble.raises, self.sources.give(eval(source, self.context.driver.names), source))
 
     def _no_trouble(self) -> None:
         if Trouble.pushes or Trouble.silences:
-            self.context.recorder.note("Trouble.pushes, Trouble.silences = [], 0")
-            Trouble.pushes, Trouble.silences = [], 0
+            self.perform(Trouble.ends)
 
     def _falls_back(self, error: BaseException) -> bool:
         return isinstance(error, ValueError) or type(error) is type(self.context.driver.error("transient-error")[1])

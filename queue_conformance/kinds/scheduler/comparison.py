@@ -8,6 +8,7 @@ from typing import Any
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.recording import describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.driver import OpenScheduler
 from queue_conformance.kinds.scheduler.faulty import Trouble
@@ -29,7 +30,6 @@ class Comparing(Lockstep):
 
     Attributes:
         on_disk: the scheduler uses queues in memory and on disk, which the settings name.
-        keeps_all: it stores everything in one place that outlives it, whatever the settings say.
     """
 
     needed = ("enqueue", "next")
@@ -41,7 +41,6 @@ class Comparing(Lockstep):
         self.configurable = context.offers("configurable")
         persistent = bool(self.job) and context.offers("persistent")
         self.on_disk = persistent and self.configurable
-        self.keeps_all = persistent and not self.configurable
         self.model = SchedulerModel(traits, layout_of(context))
         self.settings = settings_of(context) if self.on_disk else {}
         self._rejected: set[int] = set()
@@ -61,9 +60,10 @@ class Comparing(Lockstep):
         if accepted and not result and traits(number).volatile:
             return  # it says that it cannot store this one
         if accepted and not result:
-            self.context.fail(self._rule_of_rejection(number, error), "a true result", result, ["assert accepted, accepted"])
+            rule = self._rule_of_rejection(number, error)
+            self.expect(rule, lambda accepted: bool(accepted), result, expected="a true result", actual=describe(result))
         if not accepted and result:
-            self.context.fail("scheduler.enqueue.duplicate", "a false result", result, ["assert not accepted, accepted"])
+            self.expect("scheduler.enqueue.duplicate", lambda accepted: not accepted, result, expected="a false result")
         for rule, ok in {
             "scheduler.enqueue.bool": True,
             "scheduler.enqueue.duplicate": again,
@@ -103,8 +103,10 @@ class Comparing(Lockstep):
         source = self.context.driver.item(number).source
         names = self.context.driver.changes(value, number)
         own = ' - {"callback", "meta", "cb_kwargs"}' if traits(number).volatile else ""
-        assertion = f"not set(changed({source}, popped)){own}"
-        self.context.expect(rule, not names, f"{source} as it was", f"another {', '.join(names)}", assertion, final=True)
+        if names:
+            tail = [f"assert not set(changed({source}, popped)){own}"]
+            self.context.fail(rule, f"{source} as it was", f"another {', '.join(names)}", tail, final=True)
+        self.covered[rule] += 1
 
     def _judge_none(self, *, silent: bool) -> None:
         """Decide what it means that nothing came."""
@@ -122,9 +124,8 @@ class Comparing(Lockstep):
         if not expected - Counter(left) and not Counter(left) - expected - uncertain:
             self.context.recorder.steps[:] = steps
             if self.configurable:
-                tail = ["assert popped is not None, popped"]
-                rule = "scheduler.next.no-spurious-none"
-                self.context.fail(rule, f"one of {len(left)} pending requests", "None", tail, final=True)
+                rule, wanted = "scheduler.next.no-spurious-none", f"one of {len(left)} pending requests"
+                self.expect(rule, lambda popped: popped is not None, None, expected=wanted, final=True)
             self._lost_sight = True  # that is permitted, and everything was taken out now
             return
         del self.context.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
@@ -191,23 +192,26 @@ class Comparing(Lockstep):
         """Compare the statistics of this run."""
         if not self.configurable:
             return
-        stats = self.scheduler.crawler.stats
         if self.on_disk:
             rule, name = "scheduler.enqueue.unserializable-stat", "scheduler/unserializable"
-            self._expect_stat(rule, name, stats.get_value(name, 0), Trouble.refusals)
+            self._expect_stat(rule, name, Trouble.refusals)
             self._expect_on_disk()
         for rule, names in {"scheduler.enqueue.stats": ENQUEUED, "scheduler.next.stats": DEQUEUED}.items():
             for name in names:
-                self._expect_stat(rule, name, stats.get_value(name, 0), self.model.stats[name])
+                self._expect_stat(rule, name, self.model.stats[name])
 
     def _expect_on_disk(self) -> None:
         """Compare how many requests went to disk in this run."""
         if self.on_disk:
-            rule = "scheduler.enqueue.disk-first"
-            pushed, expected = len(Trouble.stored), self.model.stats["scheduler/enqueued/disk"]
-            assertion = f"len(Trouble.stored) == {expected}"
-            self.context.expect(rule, pushed == expected, f"{expected} requests on disk", str(pushed), assertion)
+            said, number = self.sources.give(Trouble, "Trouble"), self.model.stats["scheduler/enqueued/disk"]
+            self.expect(
+                "scheduler.enqueue.disk-first",
+                lambda: len(said.stored) == number,
+                expected=f"{number} requests on disk",
+                actual=str(len(said.stored)),
+            )
 
-    def _expect_stat(self, rule: str, name: str, actual: Any, expected: int) -> None:
-        text = f"{name} {expected}"
-        self.context.expect(rule, actual == expected, text, actual, f'crawler.stats.get_value("{name}", 0) == {expected}')
+    def _expect_stat(self, rule: str, name: str, number: int) -> None:
+        stats = self.sources.give(self.scheduler.crawler.stats, "crawler.stats")
+        actual = describe(stats.get_value(name, 0))
+        self.expect(rule, lambda: stats.get_value(name, 0) == number, expected=f"{name} {number}", actual=actual)

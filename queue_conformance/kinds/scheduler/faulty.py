@@ -17,6 +17,18 @@ class Trouble:
     refusals = 0  # how many requests could not be serialized
     errors = []  # what the queues themselves raised
 
+    @classmethod
+    def raises(cls, error):
+        cls.pushes.append(error)
+
+    @classmethod
+    def says_nothing(cls):
+        cls.silences += 1
+
+    @classmethod
+    def ends(cls):
+        cls.pushes, cls.silences = [], 0
+
 
 def misbehaving(path):
     """Return a queue class like the one of that path, which does what Trouble says."""

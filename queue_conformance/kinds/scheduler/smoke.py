@@ -36,11 +36,6 @@ def smoke(context: CheckContext) -> None:
         run_case(context, "scheduler.enqueue.bool", instrument(_it_says_what_it_stored), {})
 
 
-def show_absence(context: CheckContext, rule: str, name: str) -> None:
-    """Show in a few operations what probing found: that a claimed capability is not there."""
-    run_case(context, rule, instrument(_it_is_there), {"name": name})
-
-
 def _it_can_be_used(build_scheduler, call_open, call_close, missing_methods, fresh, remaining, urls, about):
     scheduler = build_scheduler()
     assert scheduler is not None, "a scheduler"
@@ -73,7 +68,7 @@ def _it_says_what_it_stored(open_scheduler, fresh, close):
     close(scheduler)
 
 
-def _it_is_there(context, open_scheduler, fresh, close, remaining, directory, about, rule, name):
+def it_is_there(context, open_scheduler, fresh, close, remaining, directory, about, rule, name):
     claimed = f"{name}, as claimed"
     noted = {"SCHEDULER_MEMORY_QUEUE": context.driver.value('misbehaving("scrapy.squeues.FifoMemoryQueue")')}
     scheduler = open_scheduler(

@@ -85,9 +85,8 @@ class StateLockstep(Lockstep):
     def tear(self, number: int) -> None:
         """End the run, cut the end of the files, and begin the next run, which may be refused."""
         self._close(REASONS[0])
-        job = self.context.driver.job()
-        self.context.recorder.note(f"cut_files({self.context.driver.job_source()}, {number})")
-        running.cut_files(job, number)
+        job = self.sources.give(self.context.driver.job(), self.context.driver.job_source())
+        self.perform(running.cut_files, job, number)
         self.events.add("tear")
         self.model.damaged()
         try:
@@ -129,21 +128,18 @@ class StateLockstep(Lockstep):
 
     def _look(self, *, torn: bool = False) -> None:
         """Compare the state that a run begins with."""
-        state = running.state_of(self.run.spider)
-        self.context.recorder.note("left = state_of(spider)")
+        state = self.perform(running.state_of, self.sources.give(self.run.spider, "spider"), name="left")
         if torn:
-            assertion = "isinstance(left, dict)"
-            self.context.expect(TORN, isinstance(state, dict), "a dictionary", state, assertion, final=True)
+            self.expect(TORN, lambda left: isinstance(left, dict), state, expected="a dictionary", final=True)
             self.model.adopt(state)  # whatever could be read
             return
         if "poison" in self.events and isinstance(state, dict) and callable(state.get("poison")):
             # It can store what pickle cannot.
             self._lost_track = True
             return
-        expected = self.model.current
+        expected = self.sources.give(self.model.current, repr(self.model.current))
         rule = KEEPS if "poison" in self.events else RESTORED
-        assertion = f"same(left, {expected!r})" if state == expected else f"left == {expected!r}"
-        self.context.expect(rule, same(state, expected), repr(expected), state, assertion)
+        self.expect(rule, lambda left: same(left, expected), state, expected=repr(expected))
 
 
 LOCKSTEP = StateLockstep

@@ -11,7 +11,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
-from queue_conformance.engine.recording import NOTHING, OperationRaised
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.environments import runs as running
 from queue_conformance.environments.component import ComponentDriver, files_in
 
@@ -89,7 +89,7 @@ class SpiderStateDriver(ComponentDriver):
         """
         source, start = self.construction(name, **options)
         spider = self.recorder.call(f"spider = {source}", owner or self.constructor_rule, start)
-        self.recorder.steps[-1].result = NOTHING
+        self.recorder.remark()
         return Run(spider, self)
 
     def store_one(self, count: Callable[[], int]) -> bool:

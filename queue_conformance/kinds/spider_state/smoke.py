@@ -21,11 +21,6 @@ def smoke(context: CheckContext) -> None:
     run_case(context, "state.fresh", instrument(_it_can_be_used), {})
 
 
-def show_absence(context: CheckContext, rule: str, name: str) -> None:
-    """Show in a few operations what probing found: that a claimed capability is not there."""
-    run_case(context, rule, instrument(_it_is_there), {"name": name})
-
-
 def _it_can_be_used(start, change, finish, state_of):
     spider = start()
     assert state_of(spider) == {}, "an empty dictionary after spider_opened"
@@ -33,7 +28,7 @@ def _it_can_be_used(start, change, finish, state_of):
     finish(spider)
 
 
-def _it_is_there(start, change, finish, state_of, job, name, about, rule):
+def it_is_there(start, change, finish, state_of, job, name, about, rule):
     claimed = f"{name}, as claimed"
     with about(rule):
         spider = start()

@@ -1,0 +1,65 @@
+"""What a lambda says of variables of a script, as that script says it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from queue_conformance.engine.record import COMPARISONS
+from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.syntax import body_of, expression, names_in
+
+
+class Assertion:
+    """A lambda that is true where a rule passes.
+
+    Args:
+        holds: the lambda; its parameters are variables of the script, and everything else in it is known.
+        sources: how values are written; those that were given an expression stay what they are.
+
+    Attributes:
+        expected: what it asks for, in words.
+        line: the line of a script that fails where it is not true.
+    """
+
+    def __init__(self, holds: Callable[..., object], sources: Sources) -> None:
+        code = holds.__code__
+        closure = zip(code.co_freevars, (cell.cell_contents for cell in holds.__closure__ or ()), strict=True)
+        names = {**vars(builtins), **holds.__globals__, **dict(closure)}
+        variables = code.co_varnames[: code.co_argcount]
+        body = expression(body_of(holds))
+        test = _Literals(names, sources, {*variables, *names_in(body, ast.Store)}).visit(body)
+        self.expected = ast.unparse(test)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            self.expected = COMPARISONS[type(test.ops[0]).__name__].expected.format(ast.unparse(test.comparators[0]))
+        message = f", f'got {{{variables[0]}!r}}'" if variables else ""
+        self.line = f"assert {ast.unparse(test)}{message}"
+
+
+class _Literals(ast.NodeTransformer):
+    """Puts literals in the places of what is known."""
+
+    def __init__(self, names: Mapping[str, Any], sources: Sources, variables: set[str]) -> None:
+        self._names = dict(names)
+        self._sources = sources
+        self._variables = variables
+
+    def visit(self, node: ast.AST) -> Any:
+        if _has_value(node) and self._variables.isdisjoint(names_in(node)):
+            source = self._sources.of(self._value(node))
+            if source is not None and not self._mentions(node):
+                return expression(source)
+        return self.generic_visit(node)
+
+    def _mentions(self, node: ast.AST) -> bool:
+        """Whether a part of an expression was given one of its own."""
+        return any(self._sources.has(self._value(each)) for each in ast.walk(node) if _has_value(each) and each is not node)
+
+    def _value(self, node: ast.AST) -> Any:
+        return eval(compile(ast.Expression(node), "<assertion>", "eval"), self._names)  # type: ignore[arg-type]
+
+
+def _has_value(node: ast.AST) -> bool:
+    return isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
