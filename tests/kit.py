@@ -28,8 +28,8 @@ from queue_conformance.frontends.runs import Run
 from queue_conformance.isolation import Watchdog
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import ImplementationReport
+from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import discover
-from queue_conformance.running.execution import RunConfig
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.verdicts import Verdict

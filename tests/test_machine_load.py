@@ -17,7 +17,8 @@ from queue_conformance.engine.outcomes import Outcome, TooSlow
 from queue_conformance.engine.process import fork
 from queue_conformance.engine.registry import Check, runner_of
 from queue_conformance.isolation import Answer, Watchdog
-from queue_conformance.running.execution import RunConfig, execute
+from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.execution import execute
 from queue_conformance.specification import load
 from queue_conformance.stopwatch import Stopwatch
 from queue_conformance.verdicts import Verdict

@@ -11,8 +11,9 @@ from mutants import QCRAWL
 from queue_conformance.engine.outcomes import Outcome
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.sequences import commands
+from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.discovery import discover
-from queue_conformance.running.execution import RunConfig, execute, in_context
+from queue_conformance.running.execution import execute
 from queue_conformance.specification.applicability import why_not_applicable
 
 RARE = commands(" ".join(f"push:{number % 4}" for number in range(9)))

@@ -31,8 +31,8 @@ from queue_conformance.frontends.printing import WithoutSecrets, told
 from queue_conformance.options import settings_of
 from queue_conformance.replay import ReplayError, State, replay
 from queue_conformance.reports import Report, files, jsonl, report_on
+from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery, discover
-from queue_conformance.running.execution import RunConfig
 from queue_conformance.secrets import Secrets
 from queue_conformance.secrets.values import is_ordinary, is_secret
 

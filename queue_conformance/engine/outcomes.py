@@ -224,6 +224,11 @@ class Observation:
         return len(self.violation.operations) if self.violation else 0
 
 
+def blocked(rule: str, check: str, by: Iterable[str]) -> Observation:
+    """Return the observation that a check could not test a rule because of other ones."""
+    return Observation(rule, Outcome.BLOCKED, check, f"blocked by {', '.join(by)}")
+
+
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """All that came of one check.

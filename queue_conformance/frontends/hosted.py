@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check
 from queue_conformance.host import Host, HostEnded
 from queue_conformance.isolation import SILENCE, IsolatedError, Watchdog
-from queue_conformance.running.execution import blocked, internal_error
+from queue_conformance.running.execution import internal_error
 from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
 
 
@@ -77,7 +77,9 @@ class Hosted:
             self.ended = self._told(ended)
         except IsolatedError as error:
             return internal_error(check, self.rules, str(error).strip().splitlines()[-1], str(error))
-        return CheckResult(check.name, tuple(blocked(name, check, [self.ended]) for name in check.rules if name in self.rules))
+        return CheckResult(
+            check.name, tuple(blocked(name, check.name, [self.ended]) for name in check.rules if name in self.rules)
+        )
 
     def _told(self, ended: HostEnded) -> str:
         return f"{self._path}, once imported, {ended} while nothing was done with it; does its module start a thread or a timer?"

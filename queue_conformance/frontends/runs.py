@@ -17,8 +17,8 @@ from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.isolation import IsolatedError, Watchdog
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
+from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery, discover
-from queue_conformance.running.execution import RunConfig
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets

@@ -31,8 +31,8 @@ from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import Command
 from queue_conformance.isolation import Watchdog
 from queue_conformance.options import Common, UsageError
+from queue_conformance.running.contexts import RunConfig, served
 from queue_conformance.running.discovery import discover
-from queue_conformance.running.execution import RunConfig, served
 from queue_conformance.secrets import Secrets
 from queue_conformance.targets import describe
 

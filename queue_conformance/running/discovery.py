@@ -38,16 +38,10 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.network import connected
 from queue_conformance.faults.redirection import redirected
 from queue_conformance.isolation import Watchdog
+from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
-from queue_conformance.running.execution import (
-    RunConfig,
-    fatal_result,
-    in_context,
-    left_note,
-    needs_confirmation,
-    observe,
-    run_blaming,
-)
+from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
+from queue_conformance.running.execution import needs_confirmation, observe
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.specification import Rule, load

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
-import sys
-import tempfile
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from hypothesis.errors import Flaky
 
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.engine import process
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import (
     CheckResult,
@@ -29,52 +22,21 @@ from queue_conformance.engine.outcomes import (
     RuleFailed,
     TooSlow,
     Violation,
+    blocked,
     combined,
-    operation_of,
 )
-from queue_conformance.engine.recording import OperationRaised, Recorder, TakesTooLong, describe
-from queue_conformance.engine.registry import Check, make_driver, runner_of
-from queue_conformance.engine.sequences import Commands, decode
-from queue_conformance.faults import filesystem
-from queue_conformance.faults.backend import Backend
-from queue_conformance.isolation import Abort, Answer, IsolatedError, Watchdog
+from queue_conformance.engine.recording import OperationRaised, TakesTooLong, describe
+from queue_conformance.engine.registry import Check
+from queue_conformance.engine.sequences import Commands
+from queue_conformance.isolation import Abort, Answer, IsolatedError
+from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
-from queue_conformance.running.faults import AtFault, blaming, fault_in
+from queue_conformance.running.contexts import RunConfig, in_context
+from queue_conformance.running.faults import AtFault, fault_in
 from queue_conformance.running.surroundings import trouble
-from queue_conformance.specification import Rule, load
+from queue_conformance.specification import Rule
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """How checks are run.
-
-    Attributes:
-        directory: where scratch directories are made.
-        seed: seeds everything that is drawn.
-        examples: programs or requests to draw in a check that draws.
-        time_limit: seconds that one operation may take.
-        in_process: run in the calling process, without protection.
-        known: programs that failed before, which the machines play again.
-        server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
-        factory: the author's function that builds a queue, or ``None``.
-        prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
-        may_decline: whether that function may leave a class to the kit, as a hook may.
-        watch: called from time to time with what a running check says of itself, or ``None``.
-    """
-
-    directory: Path
-    seed: int = 0
-    examples: int = 100
-    time_limit: float = 10.0
-    in_process: bool = False
-    known: Sequence[Commands] = ()
-    server: str = ""
-    factory: Callable[..., Any] | None = None
-    prepare: Callable[[Any], object] | None = None
-    may_decline: bool = True
-    watch: Callable[[Watchdog], None] | None = None
 
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], config: RunConfig) -> CheckResult:
@@ -176,84 +138,6 @@ def needs_confirmation(context: CheckContext, result: CheckResult) -> bool:
     return context.earlier > 0 and context.isolated and bool(result.failed) and not context.driver.missing
 
 
-def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
-    """Call a function with a context, in a process and a directory of its own.
-
-    Args:
-        implementation: what the context is for.
-        config: how it is run.
-        function: what to call; its result must be picklable.
-    """
-    with tempfile.TemporaryDirectory(dir=config.directory, ignore_cleanup_errors=True) as directory:
-
-        def alone(watchdog: Watchdog) -> T:
-            # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
-            os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
-            factory = config.factory if implementation.hooked else None
-            opened = replace(implementation, factory=factory, prepare=config.prepare)
-            sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
-            with chdir(directory), served(opened, Path(directory)) as (reached, backend):
-                context = CheckContext(
-                    reached,
-                    Path(directory),
-                    watchdog,
-                    config.seed,
-                    config.examples,
-                    backend=backend,
-                    isolated=process.AVAILABLE and not config.in_process,
-                    time_limit=config.time_limit,
-                    moves=True,
-                )
-                return function(context)
-
-        return run_blaming(implementation.path, alone, config)
-
-
-def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig) -> Answer[T] | Abort:
-    """Run a function in a process of its own.
-
-    Args:
-        path: the dotted path of the class.
-        function: what to run.
-        config: how it is run.
-
-    Raises:
-        LoadError: if the class did something so that it could not go on; the message is one line.
-        IsolatedError: if the function raised otherwise.
-    """
-
-    def attributed(watchdog: Watchdog) -> T | AtFault:
-        try:
-            with blaming(path):
-                return function(watchdog)
-        except AtFault as fault:
-            return fault
-
-    how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch}
-    ended = isolation.run(attributed, **how)  # type: ignore[arg-type]
-    if isinstance(ended, Answer) and isinstance(ended.value, AtFault):
-        raise LoadError(f"{path} cannot be tested: it {ended.value}")
-    return ended  # type: ignore[return-value]
-
-
-@contextmanager
-def served(implementation: Implementation, directory: Path) -> Iterator[tuple[Implementation, Backend | None]]:
-    """Give an implementation the server that it stores in, if it needs one.
-
-    Args:
-        implementation: what to serve.
-        directory: where a server of the kit's own may store.
-
-    Yields:
-        The implementation with the address of the server filled in, and the server.
-    """
-    if not implementation.server:
-        yield implementation, None
-        return
-    with Backend(implementation.server, directory / "server") as backend:
-        yield replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)}), backend
-
-
 def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> CheckResult:
     """Run a check on a context and collect what it says of rules."""
     finished, silent, reason = False, Outcome.NOT_COVERED, "the check never came to the point"
@@ -295,7 +179,7 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         if name not in rules or name in context.failed:
             continue
         if not finished:
-            observations.append(blocked(name, check, context.failed))
+            observations.append(blocked(name, check.name, context.failed))
         elif context.covered[name]:
             observations.append(Observation(name, Outcome.PASSED, check.name))
         else:
@@ -319,143 +203,5 @@ def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: st
 
 def faulty(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult:
     """Return what is known when an implementation leaves nothing in order: nothing of any of the rules of a check."""
-    observations = tuple(blocked(name, check, [line]) for name in check.rules if name in rules)
+    observations = tuple(blocked(name, check.name, [line]) for name in check.rules if name in rules)
     return CheckResult(check.name, observations, finished=False, fault=line)
-
-
-def blocked(rule: str, check: Check, by: Iterable[str]) -> Observation:
-    """Return the observation that a check could not test a rule because of other ones."""
-    return Observation(rule, Outcome.BLOCKED, check.name, f"blocked by {', '.join(by)}")
-
-
-# --- What nobody survived --------------------------------------------------------------------------------------------
-
-REPLAY_LIMIT = 0.3
-"""Seconds that an operation may take when a hang is played again to shorten it."""
-
-REPLAYS = 60
-"""Times that a program is played again at most."""
-
-
-def fatal_result(
-    check: Check,
-    implementation: Implementation,
-    rules: Mapping[str, Rule],
-    config: RunConfig,
-    abort: Abort,
-    *,
-    shorten: bool = True,
-) -> CheckResult:
-    """Turn a hang, an exit or a crash into the failed rule of the operation that was in flight."""
-    if shorten and not abort.between and abort.program and abort.program != "[]":
-        abort = _shorten(implementation, config, abort)
-    rule = abort.owner if abort.owner in rules else next(name for name in check.rules if name in rules)
-    violation = fatal_violation(implementation, config, rule, abort)
-    observations = [Observation(rule, Outcome.FAILED, check.name, violation=violation)]
-    for name in check.rules:
-        if name in rules and name != rule:
-            # What a machine could not finish may have been tested by a check of its own.
-            lost = Observation(name, Outcome.NOT_COVERED, check.name, f"the check came no further than {rule}")
-            observations.append(blocked(name, check, [rule]) if check.name in rules else lost)
-    return CheckResult(check.name, tuple(observations), fatal=True, finished=False)
-
-
-_LIMIT = re.compile(r" (within|for) [\d.e+]+ s$")
-"""What is another one where other limits are given."""
-
-
-def fatal_violation(implementation: Implementation, config: RunConfig, rule: str, abort: Abort) -> Violation:
-    """Return the evidence of a hang, an exit or a crash."""
-    steps = list(abort.steps)
-    operation = steps[-1] if steps else "the check"
-    with tempfile.TemporaryDirectory(dir=config.directory) as directory:
-        driver = make_driver(implementation, Path(directory), Recorder(Watchdog()))
-        sentence = load()[rule].sentence
-        block = operation[: len(operation) - len(operation.lstrip())]  # in which it was in flight
-        guarded = (f"{block}{line}" for line in _guarded(operation.lstrip(), abort))
-        lines = [*steps[:-1], *guarded] if steps else []
-        script = driver.script(f"{rule}: {sentence}", lines, filesystem)
-    return Violation(
-        rule=rule,
-        expected="an answer",
-        actual=f"{operation.partition(' = ')[2] or operation.strip()} {abort.how}",
-        operations=tuple(steps),
-        script=script,
-        program=tuple(decode(abort.program)) if abort.program else None,
-        stacks=own_frames(abort.stacks),
-        cause=f"{operation_of(operation) or 'the check'} {_LIMIT.sub('', abort.how)}",
-    )
-
-
-def left_note(ended: Answer[Any]) -> list[str]:
-    """Return a note on processes that were left behind, if there are any."""
-    names = ", ".join(dict.fromkeys(ended.left))
-    return [f"it leaves processes behind, which nothing but the end of the check ends: {names}"] if names else []
-
-
-def _guarded(operation: str, abort: Abort) -> list[str]:
-    """Return lines of a script that fail if an operation hangs, ends the interpreter, or comes back in two processes."""
-    if abort.twice:
-        return [
-            "process = os.getpid()",
-            "with suppress(Exception):",
-            f"    {operation}",
-            "if os.getpid() != process:",
-            "    os._exit(77)  # a copy of the process, which came back too",
-            "with suppress(ChildProcessError):",
-            "    assert os.waitstatus_to_exitcode(os.wait()[1]) != 77, 'the operation came back in two processes'",
-        ]
-    if abort.hung:
-        return [
-            "faulthandler.dump_traceback_later(5, exit=True)  # ends a hang with status 1",
-            "with suppress(Exception):",
-            f"    {operation}",
-        ]
-    return [
-        "child = os.fork()",
-        "if child == 0:",
-        f"    {operation}",
-        "    os._exit(77)  # right: it returned",
-        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77, 'the operation ended the process'",
-    ]
-
-
-def own_frames(stacks: str) -> str:
-    """Return the stacks that the fault handler wrote, without the frames of the kit, Hypothesis and pytest."""
-    lines = []
-    for line in stacks.splitlines():
-        if line.startswith("  File "):
-            if not any(part in line for part in ("/queue_conformance/", "/hypothesis/", "/_pytest/", "/pluggy/")):
-                lines.append(line)
-        elif line.startswith(("Thread ", "Current thread ")):
-            lines.append(line)
-    return "\n".join(lines)
-
-
-def _shorten(implementation: Implementation, config: RunConfig, abort: Abort) -> Abort:
-    """Leave out operations of a program as long as it still ends in the same way."""
-    time_limit = min(REPLAY_LIMIT, config.time_limit)
-    limited = RunConfig(config.directory, config.seed, time_limit=time_limit, watch=config.watch)
-    best, how = abort, abort
-    replays = REPLAYS
-
-    def ends(program: Commands) -> bool:
-        nonlocal best, replays
-        replays -= 1
-        ended = in_context(implementation, limited, lambda context: runner_of(context).passes(program))
-        if isinstance(ended, Answer) or ended.owner != how.owner:
-            return False
-        best = ended
-        return True
-
-    operations = decode(abort.program)
-    size = max(1, len(operations) // 2)
-    while size and replays > 0:
-        start = len(operations)
-        while start > 0 and replays > 0:
-            shorter = operations[: max(0, start - size)] + operations[start:]
-            if ends(shorter):
-                operations = shorter
-            start -= size
-        size //= 2
-    return Abort(abort.how, best.hung, best.stacks, best.owner, best.steps, best.program)

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from queue_conformance.engine import process
-from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check, checks_of
+from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
-from queue_conformance.running.execution import RunConfig, blocked, execute
+from queue_conformance.running.execution import execute
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.running.spawning import execute_in_spawned
 from queue_conformance.secrets import Secrets
@@ -106,7 +107,9 @@ class ImplementationRun:
         if check.name not in self._results:
             if len(self._fatal) >= ABORTS:
                 by = f"{ABORTS} checks that hung or died: {', '.join(self._fatal)}"
-                return CheckResult(check.name, tuple(blocked(name, check, [by]) for name in check.rules if name in self.rules))
+                return CheckResult(
+                    check.name, tuple(blocked(name, check.name, [by]) for name in check.rules if name in self.rules)
+                )
             run = execute if process.AVAILABLE or self._config.in_process else execute_in_spawned
             start = time.perf_counter()
             result = CheckResult(check.name, ())

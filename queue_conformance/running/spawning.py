@@ -16,7 +16,9 @@ from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.process import TICK
 from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.isolation import FIRST, Abort
-from queue_conformance.running.execution import RunConfig, execute, fatal_result
+from queue_conformance.running.aborts import fatal_result
+from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.execution import execute
 from queue_conformance.specification import Rule
 from queue_conformance.stopwatch import Stopwatch
 from queue_conformance.watchdog import Watchdog

@@ -31,8 +31,8 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.process import fork
 from queue_conformance.engine.registry import Check
+from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery, discover
-from queue_conformance.running.execution import RunConfig
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
 

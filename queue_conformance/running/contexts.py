@@ -1,0 +1,133 @@
+"""Where a check runs: in a process and a directory of its own, with the server that an implementation stores in."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from queue_conformance import isolation
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine import process
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.sequences import Commands
+from queue_conformance.faults.backend import Backend
+from queue_conformance.isolation import Abort, Answer, Watchdog
+from queue_conformance.running.faults import AtFault, blaming
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """How checks are run.
+
+    Attributes:
+        directory: where scratch directories are made.
+        seed: seeds everything that is drawn.
+        examples: programs or requests to draw in a check that draws.
+        time_limit: seconds that one operation may take.
+        in_process: run in the calling process, without protection.
+        known: programs that failed before, which the machines play again.
+        server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
+        factory: the author's function that builds a queue, or ``None``.
+        prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
+        may_decline: whether that function may leave a class to the kit, as a hook may.
+        watch: called from time to time with what a running check says of itself, or ``None``.
+    """
+
+    directory: Path
+    seed: int = 0
+    examples: int = 100
+    time_limit: float = 10.0
+    in_process: bool = False
+    known: Sequence[Commands] = ()
+    server: str = ""
+    factory: Callable[..., Any] | None = None
+    prepare: Callable[[Any], object] | None = None
+    may_decline: bool = True
+    watch: Callable[[Watchdog], None] | None = None
+
+
+def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
+    """Call a function with a context, in a process and a directory of its own.
+
+    Args:
+        implementation: what the context is for.
+        config: how it is run.
+        function: what to call; its result must be picklable.
+    """
+    with tempfile.TemporaryDirectory(dir=config.directory, ignore_cleanup_errors=True) as directory:
+
+        def alone(watchdog: Watchdog) -> T:
+            # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
+            os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
+            factory = config.factory if implementation.hooked else None
+            opened = replace(implementation, factory=factory, prepare=config.prepare)
+            sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
+            with chdir(directory), served(opened, Path(directory)) as (reached, backend):
+                context = CheckContext(
+                    reached,
+                    Path(directory),
+                    watchdog,
+                    config.seed,
+                    config.examples,
+                    backend=backend,
+                    isolated=process.AVAILABLE and not config.in_process,
+                    time_limit=config.time_limit,
+                    moves=True,
+                )
+                return function(context)
+
+        return run_blaming(implementation.path, alone, config)
+
+
+def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig) -> Answer[T] | Abort:
+    """Run a function in a process of its own.
+
+    Args:
+        path: the dotted path of the class.
+        function: what to run.
+        config: how it is run.
+
+    Raises:
+        LoadError: if the class did something so that it could not go on; the message is one line.
+        IsolatedError: if the function raised otherwise.
+    """
+
+    def attributed(watchdog: Watchdog) -> T | AtFault:
+        try:
+            with blaming(path):
+                return function(watchdog)
+        except AtFault as fault:
+            return fault
+
+    how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch}
+    ended = isolation.run(attributed, **how)  # type: ignore[arg-type]
+    if isinstance(ended, Answer) and isinstance(ended.value, AtFault):
+        raise LoadError(f"{path} cannot be tested: it {ended.value}")
+    return ended  # type: ignore[return-value]
+
+
+@contextmanager
+def served(implementation: Implementation, directory: Path) -> Iterator[tuple[Implementation, Backend | None]]:
+    """Give an implementation the server that it stores in, if it needs one.
+
+    Args:
+        implementation: what to serve.
+        directory: where a server of the kit's own may store.
+
+    Yields:
+        The implementation with the address of the server filled in, and the server.
+    """
+    if not implementation.server:
+        yield implementation, None
+        return
+    with Backend(implementation.server, directory / "server") as backend:
+        yield replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)}), backend
