@@ -269,8 +269,8 @@ TASK = SimpleNamespace(name="c", done=lambda: False)
         (lambda size: size == 0, "assert size == 0, f'got {size!r}'", "0"),
         (lambda size: size <= len(LIMITS), "assert size <= 2, f'got {size!r}'", "at most 2"),
         (lambda left: [each for each in left if each not in LIMITS] == [], None, "[]"),
-        (lambda: TASK.done(), "assert task.done()", "task.done()"),
-        (lambda: TASK.name in LIMITS, "assert task.name in ('a', 'b')", "('a', 'b')"),
+        (lambda: TASK.done(), "assert task.done(), 'expected task.done()'", "task.done()"),
+        (lambda: TASK.name in LIMITS, """assert task.name in ('a', 'b'), "expected ('a', 'b')\"""", "('a', 'b')"),
     ],
 )
 def test_what_a_lambda_says_is_said_in_scripts(holds, line, expected):

@@ -18,24 +18,25 @@ class Assertion:
     Args:
         holds: the lambda; its parameters are variables of the script, and everything else in it is known.
         sources: how values are written; those that were given an expression stay what they are.
+        expected: what it asks for, in words, if it does not say so well.
 
     Attributes:
         expected: what it asks for, in words.
         line: the line of a script that fails where it is not true.
     """
 
-    def __init__(self, holds: Callable[..., object], sources: Sources) -> None:
+    def __init__(self, holds: Callable[..., object], sources: Sources, expected: str = "") -> None:
         code = holds.__code__
         closure = zip(code.co_freevars, (cell.cell_contents for cell in holds.__closure__ or ()), strict=True)
         names = {**vars(builtins), **holds.__globals__, **dict(closure)}
         variables = code.co_varnames[: code.co_argcount]
         body = expression(body_of(holds))
         test = _Literals(names, sources, {*variables, *names_in(body, ast.Store)}).visit(body)
-        self.expected = ast.unparse(test)
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        self.expected = expected or ast.unparse(test)
+        if not expected and isinstance(test, ast.Compare) and len(test.ops) == 1:
             self.expected = COMPARISONS[type(test.ops[0]).__name__].expected.format(ast.unparse(test.comparators[0]))
-        message = f", f'got {{{variables[0]}!r}}'" if variables else ""
-        self.line = f"assert {ast.unparse(test)}{message}"
+        message = f"f'got {{{variables[0]}!r}}'" if variables else repr(f"expected {self.expected}")
+        self.line = f"assert {ast.unparse(test)}, {message}"
 
 
 class _Literals(ast.NodeTransformer):

@@ -167,9 +167,9 @@ class Lockstep:
             RuleFailed: if it does not hold.
         """
         if not holds(*values):
-            said = Assertion(holds, self.sources)
+            said = Assertion(holds, self.sources, expected)
             shown = values[0] if actual is None else actual
-            self.fail(rule, expected or said.expected, shown, [said.line], final=final)
+            self.fail(rule, said.expected, shown, [said.line], final=final)
         self.covered[rule] += 1
 
     def fail(self, rule: str, expected: str, actual: object, tail: Sequence[str], *, final: bool = False) -> NoReturn:
