@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from queue_conformance.frontends.testcases import ConformanceSuite as RoundRobinQueueSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as SchedulerSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as SpiderStateSuite
-    from queue_conformance.options import UsageError as UsageError
+    from queue_conformance.option_values import UsageError as UsageError
     from queue_conformance.reports import Report as Report
 
 __all__ = [  # noqa: RUF022
@@ -53,7 +53,7 @@ __all__ = [  # noqa: RUF022
 _MODULES = {
     "LoadError": "discovery.loading",
     "Report": "reports",
-    "UsageError": "options",
+    "UsageError": "option_values",
     "examine": "frontends.api",
     "state_machine": "frontends.stateful",
 }

@@ -8,20 +8,8 @@ from typing import Any
 
 import pytest
 
-from queue_conformance.options import (
-    CLASS_OPTIONS,
-    DESCRIBED,
-    DESCRIBING,
-    OF_A_RUN,
-    OPTIONS,
-    TABLE,
-    Common,
-    Target,
-    UsageError,
-    claims_of,
-    converted,
-    settings_of,
-)
+from queue_conformance.option_values import UsageError, claims_of, converted, settings_of
+from queue_conformance.options import CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, OPTIONS, TABLE, Common, Target
 from queue_conformance.suggestion import did_you_mean
 
 _CLAIMED = ("kind", "profile")

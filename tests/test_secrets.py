@@ -28,7 +28,7 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.frontends.printing import WithoutSecrets, told
-from queue_conformance.options import settings_of
+from queue_conformance.option_values import settings_of
 from queue_conformance.replay import ReplayError, State, replay
 from queue_conformance.reports import Report, files, jsonl, report_on
 from queue_conformance.running.contexts import RunConfig

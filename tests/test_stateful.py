@@ -13,7 +13,7 @@ from mutants.memory import PeeksAtTheNewest
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.frontends.stateful import DatabaseOfClass, state_machine
-from queue_conformance.options import UsageError
+from queue_conformance.option_values import UsageError
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 

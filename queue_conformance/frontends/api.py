@@ -15,7 +15,8 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.runs import Run
 from queue_conformance.frontends.scratch import Scratch
-from queue_conformance.options import OPTIONS, Common, Options, Target, UsageError, converted, switch
+from queue_conformance.option_values import UsageError, converted, switch
+from queue_conformance.options import OPTIONS, Common, Options, Target
 from queue_conformance.reports import Report
 from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
 from queue_conformance.suggestion import did_you_mean

@@ -26,6 +26,7 @@ from queue_conformance.frontends.progress import DistributedProgress, Progress, 
 from queue_conformance.frontends.runs import Run
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.isolation import IsolatedError
+from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options, Target
 from queue_conformance.replay import LAST
 from queue_conformance.reports import Report, files, markdown, terminal
@@ -61,7 +62,7 @@ def start(config: pytest.Config) -> None:
     """
     try:
         session_of(config)
-    except options.UsageError as error:
+    except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []  # with no other argument, only the kit runs
@@ -82,7 +83,7 @@ def session_of(config: pytest.Config) -> Session:
         try:
             gate = Gate(asked, config.invocation_params.dir)
         except BaselineError as error:
-            raise options.UsageError(str(error)) from error
+            raise UsageError(str(error)) from error
         found = Session(config, asked, gate)
         config.pluginmanager.register(found, _NAME)
     return found

@@ -30,7 +30,8 @@ from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import Command
 from queue_conformance.isolation import Watchdog
-from queue_conformance.options import Common, UsageError
+from queue_conformance.option_values import UsageError
+from queue_conformance.options import Common
 from queue_conformance.running.contexts import RunConfig, served
 from queue_conformance.running.discovery import discover
 from queue_conformance.secrets import Secrets

@@ -25,7 +25,8 @@ from queue_conformance.frontends.items import run_check
 from queue_conformance.frontends.joining import SuiteTarget
 from queue_conformance.frontends.session import session_of
 from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE
-from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE, UsageError
+from queue_conformance.option_values import UsageError
+from queue_conformance.options import CLASS_OPTIONS, OPTIONS, TABLE
 from queue_conformance.running.implementation_run import all_checks_of
 from queue_conformance.specification.kinds import Kind, all_kinds, kind_named
 from queue_conformance.suggestion import did_you_mean

@@ -1,0 +1,118 @@
+"""What a text, a value of TOML or one of Python stands for, where it is given to an option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from queue_conformance.options import Option
+
+
+class UsageError(ValueError):
+    """An option is wrong; the message is one line that says what to write."""
+
+
+def converted(option: Option, given: Any, where: str) -> Any:
+    """Return the value that a text, a value of TOML or one of Python stands for.
+
+    Args:
+        option: the option that it is for.
+        given: what was given; nothing stands for the default.
+        where: where, for messages.
+
+    Raises:
+        UsageError: if it stands for no value of the option.
+    """
+    if not option.metavar:
+        return switch(given, where)
+    if given is None:
+        return [] if option.repeats else option.default
+    try:
+        if isinstance(given, bool):
+            raise ValueError("write a value")
+        if option.repeats:
+            if isinstance(given, Mapping):
+                given = [f"{name}={_said(name, value)}" for name, value in given.items()]
+            if not isinstance(given, Iterable):
+                raise ValueError("write a list")
+            return [option.convert(str(value)) for value in ([given] if isinstance(given, str) else given)]
+        return option.convert(str(given))
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}, not {_hidden(given)!r}") from error
+
+
+def switch(given: object, where: str) -> bool:
+    """Return what a switch is set to: any value but a boolean might mean the opposite of what it would do.
+
+    Raises:
+        UsageError: if it is no boolean.
+    """
+    if given is None or isinstance(given, bool):
+        return bool(given)
+    raise UsageError(f"{where}: write true or false, and no other value, not {given!r}")
+
+
+def _said(name: str, value: Any) -> str:
+    """Return a value of TOML or Python as the command line would say it; Scrapy reads lists and tables as JSON."""
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if value is None or callable(value):
+        raise ValueError(f"write text, a number, a list or a table for {name}")
+    if isinstance(value, (list, tuple, dict)):
+        import json
+
+        try:
+            return json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"write text, a number, or a list or a table of these for {name}") from error
+    return str(value)
+
+
+def _hidden(given: Any) -> Any:
+    """Return what was given as messages show it, without what looks like a secret."""
+    import re
+
+    from queue_conformance.secrets import HIDDEN, Secrets
+    from queue_conformance.secrets.values import is_secret
+
+    if isinstance(given, Mapping):
+        return Secrets(given).settings({str(name): value for name, value in given.items()})
+    if not isinstance(given, str):
+        return given
+    name, sign, _ = re.match(r"([\w.-]*)(\W*)(.*)", given, re.DOTALL).groups()  # type: ignore[union-attr]
+    if sign and (is_secret(name) or sign.startswith("=")):
+        return f"{name}{sign}{HIDDEN}"
+    return Secrets().text(given)
+
+
+def settings_of(texts: list[str], where: str) -> dict[str, str]:
+    """Read settings of the form ``NAME=VALUE``.
+
+    Raises:
+        UsageError: if one has another form.
+    """
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"{where}: write NAME=VALUE, not {_hidden(text)!r}")
+        settings[name.strip()] = value
+    return settings
+
+
+def claims_of(texts: list[str], where: str) -> dict[str, str]:
+    """Read claims of the form ``NAME`` or ``NAME=VALUE``.
+
+    Raises:
+        UsageError: if one is unknown.
+    """
+    if not texts:
+        return {}
+    from queue_conformance.discovery.capabilities import ClaimError, parse_claims
+    from queue_conformance.specification.kinds import all_kinds
+
+    try:
+        return parse_claims(texts, all_kinds())
+    except ClaimError as error:
+        raise UsageError(f"{where}: {error}") from error
