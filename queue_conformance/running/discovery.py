@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -28,7 +27,7 @@ from queue_conformance.discovery.loading import (
     package_version,
     tell_kind,
 )
-from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS, keywords, takes_key
+from queue_conformance.discovery.signatures import takes_key
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Outcome
 from queue_conformance.engine.recording import OperationRaised, Recorder, describe
@@ -42,6 +41,7 @@ from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
 from queue_conformance.running.execution import needs_confirmation, observe
+from queue_conformance.running.handed_in import declines, expect_arguments, expect_preparation, expect_settings
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.specification import Rule, load
@@ -187,16 +187,16 @@ def discover(
     if loaded.server:
         _prepare(loaded.server)
     if config.prepare is not None and loaded.kind.crawled:
-        _expect_preparation(config.prepare, config)
+        expect_preparation(config.prepare, config)
     if config.factory is not None and loaded.hooked:
-        _expect_arguments(config.factory, settings if not loaded.kind.crawled else {})
-        if _declines(implementation, config):
+        expect_arguments(config.factory, settings if not loaded.kind.crawled else {})
+        if declines(implementation, config):
             if not config.may_decline:
                 raise LoadError(f"the function that opens the queue returned None, and not a {path.rpartition('.')[2]}")
             loaded = replace(loaded, hooked=False)
             implementation = loaded.implementation(cls)
     if not loaded.kind.crawled:
-        _expect_settings(implementation, config.factory if loaded.hooked else None)
+        expect_settings(implementation, config.factory if loaded.hooked else None)
 
     def used_once(context: CheckContext) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool, bool]:
         used = _use_once(context, rules, settings)
@@ -353,72 +353,6 @@ def _loaded(
     version, server = package_version(cls), config.server
     loaded = Discovery(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
     return replace(loaded, lineage=lineage_of(cls), built_by_scrapy=takes_key(cls))
-
-
-def _expect_preparation(prepare: Callable[[Any], object], config: RunConfig) -> None:
-    """Complain of a function that cannot prepare a spider.
-
-    Raises:
-        LoadError: if it raises, or never returns.
-    """
-
-    def tried(_watchdog: Watchdog) -> str:
-        from queue_conformance.environments.crawling import make_crawler
-
-        try:
-            prepare(make_crawler({}).spider)
-        except Exception as error:
-            return f"raised {describe(error)}"
-        return ""
-
-    ended = isolation.twice(lambda: isolation.run(tried, time_limit=config.time_limit, in_process=config.in_process))
-    if why := ended.how if isinstance(ended, isolation.Abort) else ended.value:
-        raise LoadError(f"the function that prepares spiders {why}")
-
-
-def _expect_arguments(factory: Callable[..., Any], settings: Mapping[str, str]) -> None:
-    """Complain of a function that wants something else than what it can get.
-
-    Raises:
-        LoadError: if it does.
-    """
-    known = [*FACTORY_ARGUMENTS, *settings]
-    for parameter in inspect.signature(factory).parameters.values():
-        varies = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-        if parameter.name not in known and parameter.default is parameter.empty and not varies:
-            raise LoadError(
-                f"the function that opens the queue takes {', '.join(FACTORY_ARGUMENTS)}, those that it needs, by name, "
-                f"and not {parameter.name!r}"
-            )
-
-
-def _expect_settings(implementation: Implementation, factory: Callable[..., Any] | None) -> None:
-    """Complain of settings that are no arguments of what builds queues.
-
-    Raises:
-        LoadError: if there are any.
-    """
-    names, any_name = keywords(factory or implementation.cls)
-    what = f"the constructor of {implementation.path}" if factory is None else "the function that opens the queue"
-    for name in implementation.settings:
-        if name not in names and not any_name:
-            raise LoadError(f"the setting {name}: {what} has no such argument{did_you_mean(name, names)}")
-
-
-def _declines(implementation: Implementation, config: RunConfig) -> bool:
-    """Whether the author's hook leaves this class to the kit: it returns ``None``."""
-
-    def declined(context: CheckContext) -> bool:
-        try:
-            with quietly():
-                return context.open().raw is None
-        except OperationRaised:
-            return False
-
-    if not implementation.kind.crawled:  # the arguments are those of the class, if the function declines
-        implementation = replace(implementation, settings={})
-    ended = in_context(implementation, config, declined)
-    return isinstance(ended, isolation.Answer) and ended.value
 
 
 def _use_once(
