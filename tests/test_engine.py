@@ -14,11 +14,11 @@ from queue_conformance.engine import registry
 from queue_conformance.engine.case import fixture
 from queue_conformance.engine.cases import run_cases
 from queue_conformance.engine.check import check, run_case
-from queue_conformance.engine.fixtures import Uncertain
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised, Recorder
+from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
