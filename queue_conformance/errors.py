@@ -4,8 +4,6 @@ Raise them, or derive your own from them. Errors of your own that derive from ne
 ``--conformance-claim=transient-error=PATH`` and ``--conformance-claim=serialization-error=PATH``.
 """
 
-from __future__ import annotations
-
 
 class TransientError(Exception):
     """Storing failed for a temporary reason, such as a connection that was dropped.

@@ -10,9 +10,8 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
-from queue_conformance.kinds.async_queue.common import REAL
 from queue_conformance.kinds.async_queue.comparison import MOMENT, Judge
-from queue_conformance.kinds.async_queue.driver import PRIORITIES, Pending
+from queue_conformance.kinds.async_queue.driver import PRIORITIES, REAL, Pending
 from queue_conformance.loops import table_of
 
 DELAY = 2 * MOMENT

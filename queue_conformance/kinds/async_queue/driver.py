@@ -32,6 +32,9 @@ PATHS = ("path", "directory", "dirname", "folder", "filename")
 PLACES = (*PATHS, "namespace", "prefix", "key")
 """Parameters of constructors that say where a queue stores; the kit passes a place of its own."""
 
+REAL = "it works on the stock event loop alone, so time is real and waits are bounded: {} at moments that are not under control"
+"""What is noted where checks that choose their moments cannot."""
+
 
 @dataclass(eq=False)
 class Pending:

@@ -11,7 +11,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import commands
-from queue_conformance.kinds.async_queue.common import REAL
+from queue_conformance.kinds.async_queue.driver import REAL
 from queue_conformance.loops import outcome_of
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10

@@ -1,7 +1,5 @@
 """Checks of what a persistent asynchronous queue keeps: after a close, and in another process."""
 
-from __future__ import annotations
-
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 

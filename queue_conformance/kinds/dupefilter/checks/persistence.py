@@ -1,7 +1,5 @@
 """Checks of what is remembered in later runs."""
 
-from __future__ import annotations
-
 import logging
 
 from scrapy import Request

@@ -1,7 +1,5 @@
 """Checks of persistence by a clean close, in the same process and in another one."""
 
-from __future__ import annotations
-
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 

@@ -1,7 +1,5 @@
 """Checks of open and close, of the dupefilter, and of the settings that a scheduler is built from."""
 
-from __future__ import annotations
-
 import os
 from contextlib import chdir
 

@@ -1,7 +1,5 @@
 """Checks of the order that the default scheduler promises, and of what it counts."""
 
-from __future__ import annotations
-
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import FIFO, jobs
