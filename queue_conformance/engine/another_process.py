@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from queue_conformance.engine.assertion import written
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.process import run_script
 from queue_conformance.engine.scripts import lines_of
+from queue_conformance.engine.sources import Sources
 from queue_conformance.faults.backend import VARIABLE
 
 PROCESS_LIMIT = 60.0
@@ -49,16 +52,28 @@ def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[
         context.fail(rule, expected, told[-1], [], body=lines)
 
 
+def reading(read: Callable[..., object], kept: object, sources: Sources) -> list[str]:
+    """Return the lines of a script that read what is kept, and compare."""
+    left = ast.unparse(written(read, sources))
+    return [f"left = {left}", f"assert left == {kept!r}, f'in another process: {{left}}'"]
+
+
 def expect_kept_for_another_process(
-    context: CheckContext, rule: str, reading: Sequence[str], expected: str, before: Sequence[str] = ()
+    context: CheckContext,
+    rule: str,
+    read: Callable[..., object],
+    kept: object,
+    expected: str,
+    before: Sequence[str] = (),
 ) -> None:
     """Test a rule by building in a new process, too, what the first step here built.
 
     Args:
         context: where something was built, used and closed.
         rule: its id.
-        reading: lines of a script that read what is kept, and compare.
-        expected: what they find, short.
+        read: a lambda of what was built that is run there: what it keeps.
+        kept: what that must be.
+        expected: the same, short.
         before: lines that come first there; where these fail, it is not the class that fails.
 
     Raises:
@@ -75,6 +90,6 @@ def expect_kept_for_another_process(
         *before,
         "print('ready', flush=True)",
         steps[0].source,
-        *reading,
+        *reading(read, kept, Sources(str(context.driver.directory))),
     ]
     expect_in_another_process(context, rule, lines, expected)

@@ -12,6 +12,22 @@ from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.syntax import body_of, expression, names_in
 
 
+def written(function: Callable[..., object], sources: Sources) -> ast.expr:
+    """Return what a lambda returns: an expression of its parameters, with literals for everything else that is known.
+
+    Args:
+        function: the lambda; its parameters are called as variables of the script are.
+        sources: how values are written; those that were given an expression stay what they are.
+    """
+    code = function.__code__
+    closure = zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=True)
+    names = {**vars(builtins), **function.__globals__, **dict(closure)}
+    body = expression(body_of(function))
+    variables = {*code.co_varnames[: code.co_argcount], *names_in(body, ast.Store)}
+    found: ast.expr = _Literals(names, sources, variables).visit(body)
+    return found
+
+
 class Assertion:
     """A lambda that is true where a rule passes.
 
@@ -26,12 +42,7 @@ class Assertion:
     """
 
     def __init__(self, holds: Callable[..., object], sources: Sources, expected: str = "") -> None:
-        code = holds.__code__
-        closure = zip(code.co_freevars, (cell.cell_contents for cell in holds.__closure__ or ()), strict=True)
-        names = {**vars(builtins), **holds.__globals__, **dict(closure)}
-        variables = code.co_varnames[: code.co_argcount]
-        body = expression(body_of(holds))
-        test = _Literals(names, sources, {*variables, *names_in(body, ast.Store)}).visit(body)
+        test, variables = written(holds, sources), holds.__code__.co_varnames[: holds.__code__.co_argcount]
         self.expected = expected or ast.unparse(test)
         if not expected and isinstance(test, ast.Compare) and len(test.ops) == 1:
             self.expected = COMPARISONS[type(test.ops[0]).__name__].expected.format(ast.unparse(test.comparators[0]))

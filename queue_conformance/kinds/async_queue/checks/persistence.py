@@ -2,6 +2,7 @@
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_queue.script_support import drained
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
@@ -37,9 +38,10 @@ def requests_survive_in_another_process(context, open_async_queue, put, loop, ur
     for number in STORED:
         put(queue, number)
     loop.run(queue.close())
-    reading = [
-        f"left = sorted(request.url for request in drained(loop, queue, {len(STORED) + 1}))",
-        f"assert left == {sorted(urls_of(STORED))}, f'in another process: {{left}}'",
-        "loop.run(queue.close())",
-    ]
-    expect_kept_for_another_process(context, rule, reading, "the 3 requests in another process")
+    expect_kept_for_another_process(
+        context,
+        rule,
+        lambda loop, queue: sorted(request.url for request in drained(loop, queue, len(STORED) + 1)),
+        sorted(urls_of(STORED)),
+        "the 3 requests in another process",
+    )

@@ -2,6 +2,7 @@
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
+from queue_conformance.script_support.support import contents
 
 
 @check("queue.persist.reopen")
@@ -20,19 +21,15 @@ STORED = (1, 2, 3)
 
 
 @check("queue.persist.new-process", presupposes="push:1 push:2 push:3 reopen")
-def items_survive_into_another_process(context, open_queue, item, rule):
+def items_survive_into_another_process(context, open_queue, item, keys_of, rule):
     queue = open_queue()
     for number in STORED:
         queue.push(item(number))
     queue.close()
-    key, literals = (
-        context.driver.key_source("item"),
-        [context.driver.key_literal(context.driver.item(number)) for number in STORED],
+    expect_kept_for_another_process(
+        context,
+        rule,
+        lambda queue: contents(queue.pop() for _ in range(len(STORED) + 1)),
+        sorted(keys_of(STORED), key=repr),
+        "the 3 items in another process",
     )
-    reading = [
-        f"left = [queue.pop() for _ in range({len(STORED) + 1})]",
-        f"left = sorted({key} for item in left if item is not None)",
-        f"assert left == sorted([{', '.join(literals)}]), f'in another process: {{left}}'",
-        "queue.close()",
-    ]
-    expect_kept_for_another_process(context, rule, reading, "the 3 items in another process")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.another_process import expect_in_another_process
+from queue_conformance.engine.another_process import expect_in_another_process, reading
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.scripts import lines_of
+from queue_conformance.engine.sources import Sources
 from queue_conformance.faults.backend import VARIABLE
-from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue
+from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, drain
 
 ALL = "scheduler.resume.all"
 
@@ -179,6 +180,5 @@ def _lines_for_two_processes(context: CheckContext) -> list[str]:
         crawler,
         "print('ready', flush=True)",
         *lines_of(opening[1:]),
-        "left = sorted(drain(scheduler))",
-        f"assert left == {expected!r}, f'in another process: {{left}}'",
+        *reading(lambda scheduler: sorted(drain(scheduler)), expected, Sources(str(context.driver.directory))),
     ]
