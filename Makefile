@@ -14,7 +14,7 @@ MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-all nightly lowest browser lint types docs matrix pictures build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest browser lint types docs matrix pictures messages build benchmark mutation clean
 
 demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
 	@$(BIN)/pytest -q -c /dev/null --rootdir=. --queue-class=scrapy.squeues.FifoMemoryQueue \
@@ -58,6 +58,9 @@ docs: $(STAMP)  ## the documentation, in docs/_build/html
 
 pictures: $(STAMP)  ## the runs that the README shows
 	$(BIN)/python docs/pictures.py
+
+messages: $(STAMP)  ## every failure of every mutant as a terminal shows it, in build/messages.md; MUTANTS="disk PopHangs" runs only those again
+	$(BIN)/python tests/messages.py $(MUTANTS)
 
 matrix: $(STAMP)  ## test the released implementations again, for the conformance matrix of the documentation
 	mkdir -p build

@@ -56,12 +56,7 @@ def test_the_asynchronous_part_of_the_mutants_is_there():
 def test_an_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, pytestconfig):
     monkeypatch.chdir(tmp_path)  # some leave files where they are
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
-    if pytestconfig.getoption("--everything"):
-        reports = [examined(mutant, partial(may_meet, mutant))]
-    else:
-        reports = [examined(mutant, partial(must_meet, mutant))]
-        if not mutant.fails <= failed_rules(reports[0]):
-            reports.append(examined(mutant, lambda number, check: check.is_machine))
+    reports = reports_of(mutant, everything=pytestconfig.getoption("--everything"))
     verdicts = [v for report in reports for v in report.verdicts if v.verdict is Verdict.FAILED]
     found = {v.rule.id: v.violation for v in verdicts}
     beyond = [violation for rule, violation in found.items() if rule not in mutant.fails]
@@ -71,6 +66,14 @@ def test_an_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch,
     for violation in (one for first in found.values() for one in (first, *first.others)):
         the_message_names_expected_and_actual(violation)
         the_script_fails_on_it_and_passes_on_a_right_one(mutant, violation, tmp_path)
+
+
+def reports_of(mutant: Mutant, *, everything: bool = False):
+    """Return the reports that together say what there is to say of a mutant."""
+    if everything:
+        return [examined(mutant, partial(may_meet, mutant))]
+    own = examined(mutant, partial(must_meet, mutant))
+    return [own] if mutant.fails <= failed_rules(own) else [own, examined(mutant, lambda number, check: check.is_machine)]
 
 
 def examined(mutant: Mutant, meets):
