@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import symtable
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from queue_conformance.engine.scripts import source_of
+from queue_conformance.engine.syntax import global_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def quote(defined: Any, name: str) -> Quotation:
     where = f"{getattr(defined, '__module__', '?')}.{getattr(defined, '__qualname__', name)}"
     try:
         source = textwrap.dedent(source_of(defined))
-        used, bound = _names(source)
+        used, bound = global_names(source)
         statements = list(_statements(sys.modules[defined.__module__]))
     except (OSError, TypeError, SyntaxError, KeyError, AttributeError):
         bound = set()
@@ -93,7 +93,7 @@ def _statements(module: Any) -> Iterator[_Statement]:
             continue
         first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         text = "\n".join(lines[first - 1 : node.end_lineno])
-        yield _Statement(text, *_names(text), _imports(node, module))
+        yield _Statement(text, *global_names(text), _imports(node, module))
 
 
 def _imports(node: ast.stmt, module: Any) -> dict[str, str]:
@@ -110,17 +110,3 @@ def _imports(node: ast.stmt, module: Any) -> dict[str, str]:
 
 def _bound_as(alias: ast.alias) -> str:
     return alias.asname or alias.name.partition(".")[0]
-
-
-def _names(source: str) -> tuple[set[str], set[str]]:
-    """Return the global names that some code reads, and those that it binds."""
-    used, bound = set[str](), set[str]()
-    tables = [symtable.symtable(source, "<quoted>", "exec")]
-    for symbol in tables[0].get_symbols():
-        if symbol.is_assigned() or symbol.is_imported():
-            bound.add(symbol.get_name())
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        used |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced() and symbol.is_global()}
-    return used, bound

@@ -12,6 +12,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from queue_conformance.engine.recording import Step
+from queue_conformance.engine.syntax import global_names
 from queue_conformance.faults import disk, outages
 from queue_conformance.faults.fault import Fault
 
@@ -33,6 +34,9 @@ _IMPORTS: Mapping[str, str] = {
     "Mapping": "from collections.abc import Mapping",
     "NotConfigured": "from scrapy.exceptions import NotConfigured",
     "Path": "from pathlib import Path",
+    "FifoDiskQueue": "from queuelib import FifoDiskQueue",
+    "FifoMemoryQueue": "from scrapy.squeues import FifoMemoryQueue",
+    "LifoMemoryQueue": "from scrapy.squeues import LifoMemoryQueue",
     "PickleFifoDiskQueue": "from scrapy.squeues import PickleFifoDiskQueue",
     "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",
     "RealLoop": "from queue_conformance.loops import RealLoop",
@@ -111,6 +115,9 @@ _ONLY_IN_SCRIPTS = frozenset(
         "CallLaterOnce",
         "Deferred",
         "ExecutionEngine",
+        "FifoDiskQueue",
+        "FifoMemoryQueue",
+        "LifoMemoryQueue",
         "PickleFifoDiskQueue",
         "PickleLifoDiskQueue",
         "build_from_crawler",
@@ -173,12 +180,21 @@ def assemble(
     order = list(available)
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     imports = list(imports)
+    if _needs_kit("\n".join(lines), {**_IMPORTS, **_FAULTS, **names}):  # what it imports anyway, it need not quote
+        called = _words("\n".join(lines)) & available.keys()
+        imports += [f"from {available[name].__name__} import {name}" for name in called]
+        blocks = []
     used = _words("\n".join([*blocks, *lines])) - {line.split()[-1] for line in imports}
     imported = {line for name, line in {**_IMPORTS, **_FAULTS, **names}.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
         body += ["", "", block]
     return "\n".join([*body, *([""] if blocks else []), "", *lines, ""])
+
+
+def _needs_kit(text: str, known: Mapping[str, str]) -> bool:
+    """Whether a script imports something of the kit for a server, an event loop or a fault."""
+    return any(known.get(name, "").startswith("from queue_conformance.") for name in _words(text))
 
 
 def _docstring(title: str) -> str:
@@ -309,5 +325,8 @@ def source_of(defined: Any) -> str:
 
 
 def _words(text: str) -> set[str]:
-    """Return the names in the text, without those in literal strings."""
-    return set(_WORD.findall(_STRING.sub("''", text)))
+    """Return the global names that the text reads; all its words, but those of literal strings, if it is no Python."""
+    try:
+        return global_names(text)[0]
+    except (SyntaxError, ValueError):  # it may show values of the implementation
+        return set(_WORD.findall(_STRING.sub("''", text)))

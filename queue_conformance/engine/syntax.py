@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import symtable
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
@@ -40,6 +41,24 @@ def normal(source: str) -> str:
 def names_in(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str]:
     """Return the names that a tree reads, or assigns."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
+
+
+def global_names(source: str) -> tuple[set[str], set[str]]:
+    """Return the global names that some code reads, and those that it binds.
+
+    Raises:
+        SyntaxError: if it is no Python.
+    """
+    used, bound = set[str](), set[str]()
+    tables = [symtable.symtable(source, "<quoted>", "exec")]
+    for symbol in tables[0].get_symbols():
+        if symbol.is_assigned() or symbol.is_imported():
+            bound.add(symbol.get_name())
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        used |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced() and symbol.is_global()}
+    return used, bound
 
 
 def body_of(function: Callable[..., Any]) -> str:

@@ -7,7 +7,7 @@ import copy
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -23,9 +23,9 @@ from queue_conformance.engine.scripts import (
     source_of_backend,
     source_of_settings,
 )
-from queue_conformance.environments import engine, world
+from queue_conformance.environments import engine, plain, world
 from queue_conformance.environments import runs as running
-from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
 from queue_conformance.script_support import example, kills, processes
 
 PRIORITY = 20
@@ -116,6 +116,10 @@ class ComponentDriver(CrawlerDriver):
         """Wait for the end of what an operation began."""
         self.asynchronous |= isinstance(result, Deferred)
         return running.wait(result)
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        odd = self.mentions_a_loop or self.asynchronous or self.crawler.asked or self.prepare_name or NEEDS_REACTOR
+        return super().script(title, lines, *definitions, *(() if odd else (plain,)))
 
     def setup(self, body: str) -> list[str]:
         return [

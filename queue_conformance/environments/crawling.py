@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,10 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.driver import Driver, Item
+from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import namespace, quoted, source_of_backend, source_of_settings
+from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine
 from queue_conformance.environments.world import WorldlyCrawler
 from queue_conformance.script_support import example, kills, processes
@@ -32,8 +34,8 @@ _URL = re.compile(r"https://example\.com/(\d+)")
 NEEDS_REACTOR = version_info < (2, 15)
 """Whether ``get_crawler`` of this release wants a reactor to be there."""
 
-_LIVELY = re.compile(r"\b(asyncio|twisted|reactor|await|Deferred|engine)\b")
-"""What the source of a module mentions that has to do with what happens around it in a crawl."""
+_LIVELY = re.compile(r"\b(async|asyncio|twisted|reactor|await|Deferred|engine_\w+)\b|\bengine\b(?!\.downloader\b| is not None)")
+"""What the source of a class mentions that has to do with what happens around it in a crawl."""
 
 
 def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.ExampleSpider) -> WorldlyCrawler:
@@ -69,15 +71,29 @@ def _names() -> dict[str, object]:
 
 
 @cache
-def _are_lively(modules: frozenset[str]) -> bool:
-    """Whether the source of a module mentions what happens around components in a crawl."""
-    for name in modules:
-        try:
-            if _LIVELY.search(inspect.getsource(sys.modules[name])):
-                return True
-        except (OSError, TypeError, KeyError):
-            return True  # nobody knows
-    return False
+def _is_lively(cls: type) -> bool:
+    """Whether the source of a class, or what it uses of its module, mentions what happens around components in a crawl."""
+    if cls.__module__ in _CALM:
+        return False
+    quotation = quote(cls, cls.__name__)
+    try:
+        return bool(quotation.missing or _LIVELY.search(_code("\n".join([*quotation.imports, *quotation.lines]))))
+    except SyntaxError:
+        return True  # nobody knows
+
+
+def _code(source: str) -> str:
+    """Return source without comments, texts and annotations, and without what is for type checkers only."""
+    tree = parse(source)
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.returns = None
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.unparse(tree)
 
 
 class SettingsReader:
@@ -198,24 +214,37 @@ class CrawlerDriver(Driver):
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *source_of_backend(self.implementation.server),
-            *(["start_reactor()"] if NEEDS_REACTOR or self.lively else []),
+            *self.reactor_source(engine=self.crawler.asked),
             f"crawler = get_crawler({spider}{self.settings_argument})",
             f'crawler.spider = spider = {spider}.from_crawler(crawler, "example")',
             *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
-            *(["give_engine(crawler)"] if self.crawler.asked else []),
+            *self.engine_source(wanted=self.crawler.asked),
         ]
 
-    @property
-    def lively(self) -> bool:
-        """Whether the class has to do with what happens around it in a crawl, so that scripts need a reactor."""
-        return self.crawler.asked or self.mentions_a_loop
+    def reactor_source(self, *, engine: bool) -> list[str]:
+        """Return the line of a script that installs a reactor, and runs it where the class has to do with that.
+
+        Args:
+            engine: whether there is an engine, which needs one.
+        """
+        if self.mentions_a_loop:
+            return ["start_reactor()"]
+        return ['install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")'] if NEEDS_REACTOR or engine else []
+
+    def engine_source(self, *, wanted: bool) -> list[str]:
+        """Return the line of a script that gives its crawler an engine, which looks as if it ran where that may matter."""
+        given = (
+            "give_engine(crawler)" if self.mentions_a_loop else "crawler.engine = ExecutionEngine(crawler, lambda spider: None)"
+        )
+        return [given] if wanted else []
 
     @property
     def mentions_a_loop(self) -> bool:
-        """Whether the modules of the class, and of what its settings name, have to do with what happens around them."""
-        modules = {base.__module__ for base in self.implementation.cls.__mro__}
-        named = {str(value).rpartition(".")[0] for value in self.implementation.settings.values()}
-        return _are_lively(frozenset(modules | named & sys.modules.keys()) - _CALM)
+        """Whether the class, or one that its settings name, has to do with what happens around it."""
+        named = (str(value).rpartition(".") for value in self.implementation.settings.values())
+        found = (getattr(sys.modules.get(module), name, None) for module, _, name in named)
+        classes = [self.implementation.cls, *(cls for cls in found if isinstance(cls, type))]
+        return any(_is_lively(base) for cls in classes for base in cls.__mro__)
 
     @property
     def settings_argument(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -13,6 +13,9 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.kinds.byte_collections import script_support as inner
 from queue_conformance.kinds.queue.byte_driver import ByteItems
+
+_OVER_STORE = re.compile(r"\(store_(\w+)\.factory\(ClearableInnerQueue\)")
+"""What scripts build a collection over, unless they may use a queue of queuelib: they look at the store, or clear it."""
 
 
 class CollectionDriver(ByteItems):
@@ -67,7 +70,14 @@ class CollectionDriver(ByteItems):
         cls = self.implementation.cls
         return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))
 
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        body = _OVER_STORE.sub(r'(lambda key: FifoDiskQueue(f"{directory}/\1-{key}")', "\n".join(lines))
+        looks_inside = re.search(r"\bstore_|\bclear\(", body)
+        return super().script(title, lines if looks_inside else body.splitlines(), *definitions)
+
     def setup(self, body: str) -> list[str]:
+        if "directory" in body:
+            return ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
         return [f"{name} = Store()" for name in sorted(set(re.findall(r"\bstore_\w+", body)))]
 
     def place_of(self, number: int) -> Hashable:

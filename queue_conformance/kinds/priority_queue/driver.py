@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +23,7 @@ from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, world
-from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
+from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.model import Place
 from queue_conformance.script_support import example
@@ -54,6 +54,26 @@ MARKERS = (Place(50, False, "a.example"), Place(-50, True, "z.example"), Place(5
 
 MARKED = 1_000_000
 """Items from this number belong to the places of ``MARKERS``."""
+
+
+_STORE = re.compile(r"^store = Store\((\w+)(?:, (\w+))?(, keeps=False)?\)$", re.MULTILINE)
+"""How scripts make a store."""
+
+_LOOKS_INSIDE = re.compile(r"\bstore\b(?!\.(normal|start)\b)|\.push\(\w+\)")
+"""What only a store of the kit can do: show what it holds, be disturbed, and hold the very request that the caller changes."""
+
+
+def over_queues_of_scrapy(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a script with queues of Scrapy below, unless it looks into those of the kit, or disturbs them."""
+    body = "\n".join(lines)
+    made = _STORE.findall(body) or [("LifoQueue", "FifoQueue", "")]
+    normal, start, forgets = made[0]
+    known = {"LifoQueue": ("PickleLifoDiskQueue", "LifoMemoryQueue"), "FifoQueue": ("PickleFifoDiskQueue", "FifoMemoryQueue")}
+    rest = _STORE.sub("", body)
+    if len(made) > 1 or not {normal, start} <= known.keys() | {""} or _LOOKS_INSIDE.search(rest):
+        return list(lines)
+    rest = rest.replace("store.normal", known[normal][bool(forgets)])
+    return rest.replace("store.start", known[start][bool(forgets)] if start else "None").strip("\n").splitlines()
 
 
 class PriorityQueueDriver(CrawlerDriver):
@@ -167,13 +187,16 @@ class PriorityQueueDriver(CrawlerDriver):
         return [
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
-            *(["start_reactor()"] if NEEDS_REACTOR or self.lively or not plain else []),
+            *self.reactor_source(engine=not plain),
             f"crawler = get_crawler(Spider{self.settings_argument})",
             'crawler.spider = spider = Spider.from_crawler(crawler, "example")',
             *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
-            *(() if plain else ("give_engine(crawler)",)),
+            *self.engine_source(wanted=not plain),
             *(["store = Store(LifoQueue, FifoQueue)"] if "store.normal" in body and "store = " not in body else []),
         ]
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        return super().script(title, over_queues_of_scrapy(lines), *definitions)
 
     # --- Items -------------------------------------------------------------------------------------------------------
 

@@ -336,11 +336,13 @@ class SchedulerDriver(CrawlerDriver):
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         body = "\n".join(lines)
+        if not _TROUBLE.search(body):
+            body = _MISBEHAVING.sub(r"\1", body)
         imports, tested = self.under_test()
         quoted_here = [*self.definitions, *([plain] if self.is_plain(body) else []), *definitions]
         names = {name: f"from {each.__name__} import {name}" for each in self.imported for name in defined_in(each)}
         names = {name: line for name, line in names.items() if plain not in quoted_here or name not in defined_in(plain)}
-        return assemble(title, imports, [*tested, *self.setup(body), *lines], quoted_here, names)
+        return assemble(title, imports, [*tested, *self.setup(body), *body.splitlines()], quoted_here, names)
 
     def is_plain(self, body: str) -> bool:
         """Whether the operations of a script need no running reactor, no spider of the kit's own, and no patience."""
@@ -354,6 +356,11 @@ class SchedulerDriver(CrawlerDriver):
         source = f'load_object("{claimed.__module__}.{claimed.__qualname__}")' if claimed else default
         source += '("no")'
         return source, eval(source, self.names)
+
+
+_MISBEHAVING = re.compile(r"""misbehaving\(("[^"]*"|'[^']*')\)""")
+_TROUBLE = re.compile(r"\b(Trouble|stored|refusals|PushRaises|EmptyPops)\b|'refuse'|\"refuse\"")
+"""Queues that do what they are told, and what tells them or looks at what they saw."""
 
 
 def _filled(value: object) -> str:

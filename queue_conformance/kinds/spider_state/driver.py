@@ -55,7 +55,6 @@ class SpiderStateDriver(ComponentDriver):
 
     constructor_rule: ClassVar[str] = "state.fresh"
     interface_rule: ClassVar[str] = "state.fresh"
-    asynchronous = True  # signals are sent through the loop
 
     def construction(self, name: str | None, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a run is begun.

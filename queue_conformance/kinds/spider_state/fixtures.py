@@ -11,10 +11,25 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
 from queue_conformance.environments import runs as running
 
-operation(running.change, "state.fresh")
 operation(running.count_page)
 operation(running.finish, "state.saved")
-operation(running.state_of)
+
+
+@fixture
+def change(case: Case) -> Callable[..., None]:
+    """``change(spider, {"count": 1})``: change the state as a callback does."""
+
+    def changed(spider: Any, values: Any) -> None:
+        source = f"spider.state.update({case.record.written((values,), {})})"
+        case.record.make(source, "state.fresh", lambda: running.change(spider, values), shown=False)
+
+    return changed
+
+
+@fixture
+def state_of(case: Case) -> Callable[..., Any]:
+    """``state_of(spider)``: its state, as a plain dictionary if it is a dictionary of any class."""
+    return lambda spider: case.record.make('getattr(spider, "state", None)', case.rule, lambda: running.state_of(spider))
 
 
 @fixture
