@@ -63,7 +63,7 @@ def test_a_newly_broken_rule_is_worse_and_shows_its_evidence(right, wrong):
     assert "verdict: CONFORMANT -> NON-CONFORMANT" in lines
     index = lines.index(f"newly failed MUST {RULE} (passed before)")
     (violation,) = [verdict.violation for verdict in wrong.verdicts if verdict.violation]
-    assert lines[index + 1].startswith(f"expected {violation.expected}, got ")
+    assert lines[index + 1].startswith(f"expected {violation.expected}, got")
     assert lines[-1] == "worse: 1 rule newly failed, 2 rules no longer passed, 1 verdict lower"
 
 

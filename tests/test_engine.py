@@ -246,7 +246,7 @@ def raises(queue):
     [
         (
             loops_and_constants,
-            "expected 1, got 0",
+            "expected 1, got 0 from len(queue)",
             [
                 "queue.push(b'x')",
                 "queue.pop()",
@@ -258,7 +258,7 @@ def raises(queue):
         ),
         (
             results,
-            "expected b'item 1', got b'item 2'",
+            "expected b'item 1', got first: b'item 2'",
             [
                 "queue.push(b'item 0')",
                 "queue.push(b'item 1')",
@@ -271,7 +271,7 @@ def raises(queue):
         ),
         (
             another_queue,
-            "expected b'item 1' or b'item 3', got b'item 2'",
+            "expected b'item 1' or b'item 3', got b'item 2' from other.pop()",
             [
                 "other = Stack(directory + '/1')",
                 "other.push(b'item 2', priority=-1)",
@@ -281,7 +281,7 @@ def raises(queue):
         ),
         (
             what_is_opened_in_passing,
-            "expected 1, got 0",
+            "expected 1, got 0 from len(Stack(directory + '/1'))",
             [
                 "Stack(directory + '/1').push(b'item 2')",
                 "length = len(Stack(directory + '/1'))",
@@ -319,7 +319,7 @@ def raises(queue):
         ),
         (
             many_turns,
-            "expected 1, got 0",
+            "expected 1, got 0 from len(queue)",
             [
                 "for _ in range(4):",
                 "    queue.push(b'item 0')",
@@ -330,7 +330,7 @@ def raises(queue):
         ),
         (
             the_world_around,
-            "expected more than 1, got 1",
+            "expected more than 1, got 1 from len(kept)",
             [
                 "before = files(directory)",
                 "queue.push(b'')",
@@ -340,7 +340,7 @@ def raises(queue):
         ),
         (
             a_context,
-            "expected 2, got 1",
+            "expected 2, got 1 from len(queue)",
             [
                 "with Within('name') as within:\n    with Within('other'):\n        queue.push(within.name)",
                 "length = len(queue)",
@@ -349,7 +349,7 @@ def raises(queue):
         ),
         (
             a_fault,
-            "expected 2, got 1",
+            "expected 2, got 1 from len(queue)",
             [
                 "queue.push(b'0')",
                 "try:\n    with OneAtATime(stack, 1):\n        queue.push(b'1')\n"
@@ -360,7 +360,7 @@ def raises(queue):
         ),
         (
             either,
-            "expected 1, got 0",
+            "expected 1, got 0 from len(queue)",
             [
                 "with suppress(Exception):\n    queue.push(None)",
                 "length = len(queue)",
@@ -369,7 +369,7 @@ def raises(queue):
         ),
         (
             one_error,
-            "expected KeyError, got TypeError('no item') raised",
+            "expected KeyError, got TypeError('no item') raised by queue.push(None)",
             [
                 "try:\n    queue.push(None)\nexcept Exception as error:\n"
                 "    names = {cls.__name__ for cls in type(error).__mro__}\n    assert names & {'KeyError'}, repr(error)",
@@ -380,7 +380,11 @@ def raises(queue):
             "queue.push(None) raised TypeError('no item')",
             ["len(queue)", "queue.push(None)"],
         ),
-        (nothing_else, "expected two, got 1", ["queue.push(1)", "length = len(queue)", "assert length == 2, f'got {length!r}'"]),
+        (
+            nothing_else,
+            "expected two, got 1 from len(queue)",
+            ["queue.push(1)", "length = len(queue)", "assert length == 2, f'got {length!r}'"],
+        ),
         (raises, "queue.push(None) raised TypeError('no item')", ["queue.push(b'1')", "queue.push(None)"]),
     ],
 )
@@ -706,7 +710,10 @@ def test_a_check_may_go_on_after_a_failure_and_shows_each_up_to_where_it_is():
     with context(FIFO_MEMORY) as made:
         play_cases(made, pushes_under_a_fault, fault=[refusals])
     first, second = made.failed["queue.push.returns-none"], made.failed["queue.push.duplicates"]
-    assert (first.expected, first.actual) == ("no error", "RuntimeError('no') raised")
+    assert (first.expected, first.actual) == (
+        "no error",
+        "RuntimeError('no') raised by queue.push(Request('https://example.com/1'))",
+    )
     assert "assert names & {'RuntimeError'} == set(), repr(error)" in first.body[-1]
     assert "else:\n    sys.exit()" in second.body[1]
     assert second.body[-1].endswith("assert length == 3, f'got {length!r}'")

@@ -103,7 +103,7 @@ def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
     report = examine("test_jobs.NeverEnds", only="job.resume.command", settings=SETTINGS, time_limit=1.0)
     assert failed_rules(report) == {"job.resume.command"}
     violation = verdicts(report)["job.resume.command"].violation
-    assert (violation.expected, violation.actual) == ("'finished'", "'still running when the time was over'")
+    assert (violation.expected, violation.actual) == ("'finished'", "'still running when the time was over' from run.ending")
     impatient = violation.script.replace("\nscratch = ", "\nSite.limit = 5\nscratch = ", 1)
     assert "Site.limit" in impatient
     assert run_script(impatient, tmp_path).returncode != 0

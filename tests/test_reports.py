@@ -355,7 +355,7 @@ def test_a_known_failure_is_one_line_among_the_failures(reports):
     _, must, should = reports
     both = replace(must, verdicts=(*known(must).verdicts, *(v for v in should.verdicts if v.rule.id == "queue.close.twice")))
     ((text, cause, _),), elsewhere = place(Report((both,)), [(both.name, result)], drawn)
-    assert cause.startswith("expected no exception, got ")
+    assert " raised by " in cause
     assert text.startswith("queue.close.twice  SHOULD failed\n")
     assert text.endswith("\n\nqueue.peek.equals-pop fails here too, as is known: as the client does (#1)")
     assert elsewhere == {}

@@ -125,7 +125,8 @@ class Hostile:
     ("value", "text"),
     [
         ("a\nb", r"'a\nb'"),
-        ("x" * 200, "'" + "x" * 96 + "..."),
+        ("x" * 200, "'x' * 200"),
+        ("xy" * 60 + "z", "'" + ("xy" * 60)[:96] + "..."),
         (Hostile(), "<Hostile whose repr() raises RuntimeError>"),
     ],
 )

@@ -49,7 +49,7 @@ def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[
         raise NotCovered(f"another process could not import the class: {told[-1]}")
     context.covered[rule] += 1
     if status:
-        context.fail(rule, expected, told[-1], [], body=lines)
+        context.fail(rule, expected, told[-1].removeprefix("AssertionError: "), [], body=lines)
 
 
 def reading(read: Callable[..., object], kept: object, sources: Sources) -> list[str]:

@@ -14,8 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.engine.outcomes import RuleFailed, TooSlow, Violation, failure_class
-from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder, Remark, Step, describe, shortened
+from queue_conformance.engine.outcomes import RETURNS, SUCCESS, RuleFailed, TooSlow, Violation, failure_class
+from queue_conformance.engine.recording import (
+    NOTHING,
+    OperationRaised,
+    Recorder,
+    Remark,
+    Step,
+    call_of,
+    came_from,
+    describe,
+    shortened,
+)
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.scripts import lines_of, with_loops
 from queue_conformance.engine.syntax import names_in, parse
@@ -163,7 +173,7 @@ class CheckContext:
         raise failure_class(rule)(
             rule,
             expected=expected,
-            actual=actual if isinstance(actual, str) else describe(actual),
+            actual=actual if isinstance(actual, str) else self._received(actual),
             steps=self._steps(),
             tail=tail,
             replaces=replaces,
@@ -196,11 +206,19 @@ class CheckContext:
         except OperationRaised as raised:
             if isinstance(raised.error, errors):
                 return raised.error
-            actual = f"{describe(raised.error)} raised"
+            actual = f"{describe(raised.error)} raised by {call_of(raised.step)}"
         else:
-            actual = f"returned {describe(self.recorder.steps[-1].result)}"
+            actual = came_from(self.recorder.steps[-1])
         tail = must_raise(self.recorder.steps[-1].source, names)
         self.fail(rule, f"{names}{why}", actual, tail, replaces=True, final=True)
+
+    def _received(self, value: object) -> str:
+        """Return how an item of the pool is made, or else what a value looks like, and the operation that gave it."""
+        number = self.driver.identify(value)
+        known = number is not None and self.driver.same(value, self.driver.item(number))
+        text = self.driver.item(number).source if known else describe(value)
+        step = next((step for step in reversed(self.recorder.steps) if step.result is value), None)
+        return f"{text} from {call_of(step)}" if step else text
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
@@ -230,8 +248,10 @@ class CheckContext:
         endless = isinstance(raised.error, Endless)
         return failure_class(rule)(
             rule,
-            expected="an end" if endless else "no exception",
-            actual=f"{call} {str(raised.error).removeprefix('it ')}" if endless else f"{describe(raised.error)} raised by {call}",
+            expected=RETURNS if endless else SUCCESS,
+            actual=f"{call} {str(raised.error).removeprefix('it ')}"
+            if endless
+            else f"{self.describe(raised.error)} raised by {call}",
             steps=self._steps(),
             tail=[],
         )
@@ -275,7 +295,7 @@ class CheckContext:
             rule=failure.rule,
             expected=failure.expected,
             actual=failure.actual,
-            operations=tuple(_operations(steps, failure.body)),
+            operations=tuple(_operations(steps, failure)),
             script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
             program=failure.program,
             cause=failure.cause,
@@ -295,13 +315,13 @@ _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
 """What an operation breaks that fails, by the rule that does not apply where no number is right for longer than a moment."""
 
 
-def _operations(steps: list[Step], body: Sequence[str] | None) -> list[str]:
+def _operations(steps: list[Step], failure: RuleFailed) -> list[str]:
     """Return what was done as it is shown: lines of the script where the operations alone leave open what a name means."""
     with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
-        script, operations = parse("\n".join(body or [])), parse("\n".join(step.source for step in steps))
+        script, operations = parse("\n".join(failure.body or [])), parse("\n".join(step.source for step in steps))
         if names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store):
-            return list(body or [])
-    return with_loops(list(map(show, steps)))
+            return list(failure.body or [])
+    return with_loops([show(step, failure.actual) for step in steps])
 
 
 def must_raise(source: str, names: str) -> list[str]:
@@ -338,16 +358,17 @@ def raising(lines: list[str], error: BaseException | None) -> list[str]:
     ]
 
 
-def call_of(step: Step) -> str:
-    """Return a step without its target."""
-    source = step.source.strip()
-    return source.partition(" = ")[2] or source
+def show(step: Step, said: str = "") -> str:
+    """Return a step as it is shown among the operations of a counterexample.
 
-
-def show(step: Step) -> str:
-    """Return a step as it is shown among the operations of a counterexample."""
+    Args:
+        step: the step.
+        said: what is said of the failure; an exception that it tells of is only named.
+    """
     if step.error is not None:
-        return f"{step.source}  # raised {describe(step.error, 60)}"
+        name = type(step.error).__name__
+        is_known = said.startswith(name) and " raised" in said
+        return f"{step.source}  # raised {name if is_known else describe(step.error, 60)}"
     target = step.source.partition(" = ")[0].strip()
     if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
         return step.source

@@ -12,6 +12,10 @@ from typing import Any
 
 from queue_conformance.engine.recording import Step
 
+SUCCESS = "no exception"
+RETURNS = "the call returns"
+"""What is expected of an operation that raised, or that hung or died."""
+
 CAUSES = 4
 """Causes of one failed rule that are told apart at most."""
 
@@ -83,7 +87,8 @@ class RuleFailed(Exception):
         operation = operation_of(last.source) if last else ""
         if last is not None and last.error is not None:
             return f"{operation or 'the check'} raised {type(last.error).__name__}"
-        return f"{self.operation or operation or 'the check'}: {self.actual if self.actual in _PLAIN else 'another result'}"
+        result = self.actual.partition(" from ")[0]
+        return f"{self.operation or operation or 'the check'}: {result if result in _PLAIN else 'another result'}"
 
     @property
     def finding(self) -> tuple[str, str]:
@@ -171,7 +176,7 @@ class Violation:
     @property
     def said(self) -> str:
         """What was expected and what came, as a clause."""
-        return f"expected {self.expected}, got {self.actual}"
+        return self.actual if self.expected in (SUCCESS, RETURNS) else f"expected {self.expected}, got {self.actual}"
 
     @property
     def evidence(self) -> str:

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from queue_conformance.engine.instrument import SCOPES, Source
-from queue_conformance.engine.recording import Recorder, describe
+from queue_conformance.engine.recording import Recorder, call_of, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
-from queue_conformance.engine.syntax import normal
+from queue_conformance.engine.syntax import names_in, normal, parse
 from queue_conformance.engine.writing import Block, Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
+
+LONGEST_ORIGIN = 80
+"""Characters of an expression that is shown as the origin of a value."""
 
 
 class Failed(Exception):
@@ -283,7 +288,9 @@ class Record:
             if comparison == "Eq" and isinstance(left, dict) and isinstance(right, dict):
                 left, right = _differing(left, right), _differing(right, left)
             shown = self._alternatives(right) if comparison == "In" else self._shown(right)
-            self._fail(expected or known.expected.format(shown), describe(left))
+            differs = _difference(left, right) if comparison == "Eq" and right and (left or expected) else ""
+            expected = expected or known.expected.format(shown if right != [] else "nothing")
+            self._fail(expected, self._received(left, expected) + differs)
         self.held()
 
     def hold(self, value: Any, expected: str = "") -> None:
@@ -297,7 +304,8 @@ class Record:
             test = cast(ast.Assert, frame.node).test
             denied = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
             actual = Writer.value_of(frame, denied) if denied else value
-            self._fail(expected or Writer(self.sources, self.key, self.silent).text(frame), describe(actual))
+            expected = expected or f"a {'false' if denied else 'true'} value"
+            self._fail(expected, self._received(actual, expected))
         self.held()
 
     # -------------------------------------------------------------------------------------------------------------------
@@ -313,7 +321,31 @@ class Record:
         return bool(COMPARISONS[comparison].holds(left, right))
 
     def _alternatives(self, right: Any) -> str:
-        return " or ".join(map(self._shown, right)) if isinstance(right, (list, tuple)) else self._shown(right)
+        return " or ".join(dict.fromkeys(map(self._shown, right))) if isinstance(right, (list, tuple)) else self._shown(right)
+
+    def _received(self, value: Any, expected: str) -> str:
+        """Return what the value of an assertion looks like, and the call or the variable that it came from."""
+        key = self.key(value)
+        known = (self.sources.of(one) for one, _ in self.sources.given if key and self.key(one) == key)
+        text = next((source for source in known if source and source != expected), None) or describe(value)
+        frame = self._frames[-1]
+        test = cast(ast.Assert, frame.node).test
+        node = test.left if isinstance(test, ast.Compare) else getattr(test, "operand", test)
+        name = node.id if isinstance(node, ast.Name) else ""
+        steps = (step for step in reversed(self.recorder.steps) if name and step.source.strip().startswith(f"{name} = "))
+        given = next(map(call_of, steps), "") if name else self._expression(node)
+        if given and len(given) <= LONGEST_ORIGIN:
+            return text if given in expected else f"{text} from {given}"
+        return f"{name.replace('_', ' ')}: {text}" if name else text
+
+    def _expression(self, node: ast.expr) -> str:
+        """Return the expression of a check as scripts have it, or where that is a literal, as the check has it."""
+        if not isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+            return ""
+        written = Writer(self.sources, self.key, self.silent).expression(self._frames[-1], node)
+        if not names_in(parse(written)):
+            written = ast.unparse(node)
+        return "" if re.search(r"\b(getattr|Exactly|key)\(", written) else written
 
     def _fail(self, expected: str, actual: str) -> NoReturn:
         self._frames[-1].failed = True
@@ -323,3 +355,13 @@ class Record:
 def _differing(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
     """Return the part of one dictionary that is not the same in another one."""
     return {name: value for name, value in one.items() if name not in other or other[name] != value}
+
+
+def _difference(left: Any, right: Any) -> str:
+    """Tell what one list of texts lacks, or has besides, of what is in another one."""
+    if not all(isinstance(side, list) and all(isinstance(one, (str, bytes)) for one in side) for side in (left, right)):
+        return ""
+    lacks, besides = Counter(right) - Counter(left), Counter(left) - Counter(right)
+    if lacks and besides:
+        return ""
+    return "".join(f", {describe([*found])} {how}" for found, how in ((lacks, "missing"), (besides, "too many")) if found)

@@ -226,12 +226,45 @@ def describe(value: object, limit: int = 100) -> str:
         limit: characters at most.
     """
     try:
-        text = repr(value)
+        text = _listed(value, limit) or _repeated(value, limit) or repr(value)
         if isinstance(value, BaseException) and not text.startswith(type(value).__name__):
             text = f"{type(value).__name__}({str(value)!r})"
     except BaseException as error:
         text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
     return shortened(_PASSING.sub("...", text), limit)
+
+
+def _listed(value: object, limit: int) -> str:
+    """Return a list of texts or bytes with each of them short."""
+    if type(value) is not list or not any(type(each) in (str, bytes) for each in value):
+        return ""
+    return f"[{', '.join(describe(each, limit) for each in value[:limit])}]"
+
+
+def _repeated(value: object, limit: int) -> str:
+    """Return text or bytes longer than the limit as a product, if they are a few characters again and again."""
+    if not isinstance(value, (str, bytes)) or len(value) <= limit:
+        return ""
+    for size in range(1, 10):
+        times, rest = divmod(len(value), size)
+        if not rest and value[:limit] == (value[:size] * limit)[:limit] and value == value[:size] * times:
+            return f"{value[:size]!r} * {times}"
+    return ""
+
+
+def call_of(step: Step) -> str:
+    """Return a step without its target."""
+    return _TARGET.sub("", step.source.strip())
+
+
+_TARGET = re.compile(r"^[\w, ]+ = ")
+
+
+def came_from(step: Step) -> str:
+    """Tell what came of a step that should have raised."""
+    if step.result is None or step.result is NOTHING:
+        return f"nothing raised by {call_of(step)}"
+    return f"{describe(step.result)} from {call_of(step)}"
 
 
 def shortened(text: str, limit: int = 100) -> str:

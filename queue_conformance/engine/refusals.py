@@ -11,7 +11,7 @@ from queue_conformance.engine.accidents import ACCIDENTS, is_accident
 from queue_conformance.engine.case import Case, SoftBlock, failure_of, fixture
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.record import Failed
-from queue_conformance.engine.recording import OperationRaised, describe
+from queue_conformance.engine.recording import OperationRaised, call_of, came_from, describe
 from queue_conformance.engine.writing import INDENT, Block
 
 
@@ -27,6 +27,7 @@ def raises(case: Case) -> Callable[..., Block]:
             self.variable = case.record.written(errors, {}) if self.only else ""
             self.errors = tuple(error if isinstance(error, type) else type(error) for error in errors)
             self.names = describe(self.only) if self.only else " or ".join(error.__name__ for error in self.errors)
+            self.wanted = "an exception" if self.names == "Exception" else self.names
             self.because = because
 
         def __enter__(self) -> Raises:
@@ -34,17 +35,17 @@ def raises(case: Case) -> Callable[..., Block]:
 
         def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
             if error is None:
-                self._fail(f"returned {describe(case.context.recorder.steps[-1].result)}")
+                self._fail(came_from(case.context.recorder.steps[-1]))
             if not isinstance(error, OperationRaised):
                 return False
             if not isinstance(error.error, self.errors) or self.only not in (None, error.error):
-                self._fail(f"{describe(error.error)} raised")
+                self._fail(f"{describe(error.error)} raised by {call_of(error.step)}")
             self.error = error.error
             case.context.covered[case.rule] += 1
             return True
 
         def _fail(self, actual: str) -> NoReturn:
-            raise Failed(f"{self.names}{self.because}", actual) from None
+            raise Failed(f"{self.wanted}{self.because}", actual) from None
 
         def written(self, body: str, named: bool) -> str:
             caught = f"({self.names.replace(' or ', ', ')})" if len(self.errors) > 1 else self.names
@@ -148,7 +149,8 @@ class Uncertain(SoftBlock):
             return False
         self.raised = error.error
         if not self.accepts(error.error):
-            self.failed = Failed(self.expected, f"{describe(error.error)} raised{self._consequence(error.error)}")
+            raised = f"{describe(error.error)} raised by {call_of(error.step)}"
+            self.failed = Failed(self.expected, f"{raised}{self._consequence(error.error)}")
             self.failed.rule = self.rule
             if self._ends:
                 raise self.failed from None

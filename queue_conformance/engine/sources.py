@@ -29,6 +29,11 @@ class Sources:
         self._given[id(value)] = (value, source)
         return value
 
+    @property
+    def given(self) -> Iterable[tuple[Any, str]]:
+        """The values that were given an expression, each with it."""
+        return self._given.values()
+
     def has(self, value: Any) -> bool:
         """Whether a value was given an expression."""
         return id(value) in self._given

@@ -242,7 +242,7 @@ class Writer:
     def text(self, frame: Frame) -> str:
         """Return what an assertion asserts."""
         assert isinstance(frame.node, ast.Assert)
-        return self._written(frame, frame.node.test)
+        return self.expression(frame, frame.node.test)
 
     def expression_of(self, frame: Frame, value: Any) -> str | None:
         """Return how a statement that runs names a value."""
@@ -251,7 +251,7 @@ class Writer:
                 return str(name)
         for node in ast.walk(frame.node):
             if frame.values.get(number_of(node), (None,))[0] is value:
-                return self._written(frame, node)
+                return self.expression(frame, node)
         return None
 
     def _assertion(self, frame: Frame, node: ast.Assert) -> list[Line]:
@@ -275,7 +275,8 @@ class Writer:
         message = f", f'got {{{shown}!r}}'" if shown else ""
         return [*lines, Line(f"assert {ast.unparse(test)}{message}", reads=frozenset(names_in(test)))]
 
-    def _written(self, frame: Frame, node: ast.AST) -> str:
+    def expression(self, frame: Frame, node: ast.AST) -> str:
+        """Return an expression of a check as it stands in a script."""
         return ast.unparse(Folding(self, frame, {}).visit(node))
 
 

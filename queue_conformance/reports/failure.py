@@ -12,8 +12,13 @@ WIDTH = 100
 """Columns of a failure, where nobody says how many there are."""
 
 LINES = 15
-"""Lines that a failure has at most where it is told in brief, and of these for one text."""
-TEXT_LINES = 2
+"""Lines that a failure has at most where it is told in brief."""
+
+TEXT_LINES = 4
+"""Lines of one of its texts, if there is room; else two."""
+
+SHORTEST_RESULT = 16
+"""Columns without which the result of an operation is not shown."""
 
 FIRST, LAST = 4, 8
 """Operations shown at the beginning and at the end, if there are more."""
@@ -32,10 +37,24 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
         script: how to get the script and all else.
     """
 
+    operations = _lines(violation.operations)
+    for most in range(TEXT_LINES, 1, -1):
+        above, below = _texts(rule, violation, width, most)
+        below += [f"  script    {script}"] if script else []  # in one piece, for it is to be copied
+        room = LINES - len(above) - len(below)
+        if len(operations) <= room:
+            break
+    operations = _shortened(operations, max(1, room // 3), room - 1 - max(1, room // 3))
+    return "\n".join([*above, *(_fitted(f"    {line}", width) for line in operations), *below])
+
+
+def _texts(rule: Rule, violation: Violation, width: int, most: int) -> tuple[list[str], list[str]]:
+    """Return what stands above and below the operations, each text on so many lines at most."""
+
     def labelled(label: str, text: str) -> list[str]:
         lines = textwrap.wrap(text, width - len(_MARGIN), break_on_hyphens=False)
-        if len(lines) > TEXT_LINES:
-            lines = [*lines[: TEXT_LINES - 1], cut(" ".join(lines[TEXT_LINES - 1 :]), width - len(_MARGIN))]
+        if len(lines) > most:
+            lines = [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), width - len(_MARGIN))]
         return [f"{_MARGIN if number else f'  {label:<10}'}{line}" for number, line in enumerate(lines)]
 
     above = [_title(rule), *labelled("rule", rule.sentence)]
@@ -45,10 +64,13 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
         below += labelled("also", f"{more} more {'way' if more == 1 else 'ways'} to break it")
     for hint in fitting(rule.hints, violation.evidence)[:1]:
         below += labelled("hint", hint)
-    below += [f"  script    {script}"] if script else []  # in one piece, for it is to be copied
-    room = LINES - len(above) - len(below)
-    operations = _shortened(violation.operations, max(1, room // 3), room - 1 - max(1, room // 3))
-    return "\n".join([*above, *(cut(f"    {line}", width) for line in operations), *below])
+    return above, below
+
+
+def _fitted(operation: str, width: int) -> str:
+    """Return an operation that fits so many columns, if need be without its result."""
+    source, _, result = operation.partition("  # ")
+    return cut(source if len(source) + SHORTEST_RESULT > width and len(operation) > width and result else operation, width)
 
 
 def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool = True) -> str:
@@ -71,7 +93,7 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
         *wrapped(violation.expected, "  expected  "),
         *wrapped(violation.actual, "  actual    "),
         "  operations",
-        *(f"    {line}" for line in _shortened(violation.operations, FIRST, LAST)),
+        *(f"    {line}" for line in _shortened(_lines(violation.operations), FIRST, LAST)),
     ]
     for other in violation.others:
         lines += wrapped(f"{other.cause}: {other.said}", "  also      ")
@@ -100,8 +122,11 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def _shortened(operations: Sequence[str], first: int, last: int) -> list[str]:
-    lines = [line for operation in operations for line in operation.splitlines()]
+def _lines(operations: Sequence[str]) -> list[str]:
+    return [line for operation in operations for line in operation.splitlines()]
+
+
+def _shortened(lines: list[str], first: int, last: int) -> list[str]:
     if len(lines) <= first + last + 1:
         return lines
     return [*lines[:first], f"... {len(lines) - first - last} more ...", *lines[-last:]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, blocked, operation_of
+from queue_conformance.engine.outcomes import RETURNS, CheckResult, Observation, Outcome, Violation, blocked, operation_of
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.registry import Check, make_driver, runner_of
 from queue_conformance.engine.sequences import Commands, decode
@@ -65,7 +65,7 @@ def fatal_violation(implementation: Implementation, config: RunConfig, rule: str
         script = driver.script(f"{rule}: {sentence}", lines, filesystem)
     return Violation(
         rule=rule,
-        expected="an answer",
+        expected=RETURNS,
         actual=f"{operation.partition(' = ')[2] or operation.strip()} {abort.how}",
         operations=tuple(steps),
         script=script,

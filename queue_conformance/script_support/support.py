@@ -134,8 +134,10 @@ class Held:
 
 
 def key(item):
-    """Return what tells an item from others: of a request its URL and the length of its body, of bytes all of them."""
-    return (item.url, len(item.body)) if hasattr(item, "body") else item
+    """Return what tells an item from others: of a request its URL, and how long its body is if it has one."""
+    if not hasattr(item, "body"):
+        return item
+    return f"{item.url} with {len(item.body)} bytes" if item.body else item.url
 
 
 def contents(items):

@@ -159,7 +159,7 @@ def waiting_get(loop, scheduler, name=None):
     getting = loop.start(scheduler.get(), name)
     loop.settle()
     how, value = outcome_of(getting)
-    assert how == "waiting", f"it {how} {value!r}"
+    assert how == "waiting", "get was cancelled" if how == "cancelled" else f"get {how} {value!r}"
     return getting
 
 

@@ -27,7 +27,7 @@ def smoke(context: CheckContext) -> None:
 
 def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait, about):
     dupefilter = build_filter()
-    assert missing_methods(dupefilter, ["request_seen", "open", "close"]) == []
+    assert missing_methods(dupefilter, ["request_seen", "open", "close"]) == [], "no method missing"
     result = dupefilter.open()
     with about("dupefilter.open.result"):
         if inspect.iscoroutine(result):
@@ -63,7 +63,7 @@ def it_is_there(open_filter, request_of, job, about, rule, name):
 @check("dupefilter.iface")
 def what_is_filtered_can_be_logged(build_filter, missing_methods):
     dupefilter = build_filter()
-    assert missing_methods(dupefilter, ["log"]) == []
+    assert missing_methods(dupefilter, ["log"]) == [], "no method missing"
 
 
 @check("dupefilter.open.result")

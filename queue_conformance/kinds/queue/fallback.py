@@ -8,6 +8,9 @@ from queue_conformance.kinds.queue.kind import DOWNSTREAM_QUEUE
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
+TRANSIENT = "TransientError, such as queue_conformance.errors.TransientError"
+"""What a push raises for a temporary reason, in words."""
+
 
 def transient_names(context: CheckContext) -> tuple[str, ...]:
     """Return the names of the classes that count as the transient error.

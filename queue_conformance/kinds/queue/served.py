@@ -11,12 +11,12 @@ from queue_conformance.engine.ablation import Ablation, Change, drop, returned
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command
 from queue_conformance.engine.outcomes import RuleFailed, TooSlow
-from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
+from queue_conformance.engine.recording import NOTHING, OperationRaised, call_of, describe
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.queue.attribution import ABLATIONS, FAULTS, SPREAD
 from queue_conformance.kinds.queue.commands import QueueLockstep
-from queue_conformance.kinds.queue.fallback import consequence, is_transient, transient_names
+from queue_conformance.kinds.queue.fallback import TRANSIENT, consequence, is_transient, transient_names
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.uncertain import UncertainQueueModel
 
@@ -168,7 +168,7 @@ class ServedQueueLockstep(QueueLockstep):
 
     def _raised(self, rule: str, raised: OperationRaised) -> NoReturn:
         """Report an exception that fails a rule, whatever came before."""
-        self.context.fail(rule, "no exception", f"{describe(raised.error)} raised", [], final=True)
+        self.context.fail(rule, "no exception", f"{describe(raised.error)} raised by {call_of(raised.step)}", [], final=True)
 
     def _drain_as(self, rule: str) -> None:
         """Take out everything after a push that returned although it cannot have reached the server: is it there?"""
@@ -344,14 +344,14 @@ def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised)
     if is_transient(context, raised.error):
         return
     names = transient_names(context)
-    actual = f"{describe(raised.error)} raised{consequence(context, raised.error)}"
+    actual = f"{describe(raised.error)} raised by {call_of(raised.step)}{consequence(context, raised.error)}"
     tail = [
         "try:",
         f"    {raised.step.source}",
         "except Exception as error:",
         f"    assert {{cls.__name__ for cls in type(error).__mro__}} & {set(names)!r}, repr(error)",
     ]
-    context.fail(rule, names[-1], actual, tail, replaces=True, final=True)
+    context.fail(rule, TRANSIENT, actual, tail, replaces=True, final=True)
 
 
 def _throw(failure: RuleFailed) -> NoReturn:

@@ -107,4 +107,4 @@ def close_ends_all_connections(async_backend, connections_left, open_async_queue
     loop.run(queue.get())
     loop.run(queue.close())
     loop.stays()
-    assert connections_left(async_backend) == 0
+    assert connections_left(async_backend) == 0, "no connection to the server"

@@ -35,7 +35,7 @@ def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
             dupefilter.request_seen(request_of(1))
             dupefilter.close("finished")
             held.keep((dupefilter, spider))
-        assert held.files() < turn // 2, "no more open files when so many filters were closed"
+        assert held.files() < turn // 2, "no file left open by filters that were closed"
 
 
 @check("dupefilter.close.twice", presupposes="seen:0 reopen", job=(None, "job"))

@@ -9,5 +9,5 @@ def one_of_several_processes_is_first(context, filter_factory, times_new):
     new = times_new(filter_factory, range(max(200, 2 * context.examples)))
     if isinstance(new, str):
         raise NotCovered(f"a process failed: {new}")
-    wrong = [times for times in new if times != 1]
-    assert wrong == [], "each request new to exactly one of four processes"
+    counts = [times for times in new if times != 1]
+    assert counts == [], "each request new to exactly one of four processes"

@@ -68,7 +68,7 @@ def state_of_another_class_is_refused_or_served(
             queue = open_queue(state=state)
         if not refused:
             urls = ["https://a.example/1", "https://b.example/2"]
-            assert sorted(pop_urls(queue, 2)) == urls, f"an exception, as {state!r} is no state of this class, or its requests"
+            assert sorted(pop_urls(queue, 2)) == urls, f"an exception, as {state!r} is no state of this class, or both requests"
 
 
 @check("pq.resume.iterable", form=(iter, set, tuple))

@@ -27,8 +27,8 @@ def close_releases_everything(context, open_queue, item, turns):
             queue.pop()
             queue.close()
             held.keep(queue)
-    assert held.files() < turn // 2, "no more open files when so many queues were closed"
-    assert held.threads() < turn // 2, "no more threads when so many queues were closed"
+    assert held.files() < turn // 2, "no file left open by queues that were closed"
+    assert held.threads() < turn // 2, "no thread left running by queues that were closed"
 
 
 @check("queue.close.keeps")

@@ -89,8 +89,8 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
             left = left + emptied(queue, most)
             queue.close()
         if not refused:
-            assert length <= most, "a length that can be right"
-        assert len(left) < most, "an end of what comes out"
+            assert length <= most, f"a length of at most {most}"
+        assert len(left) < most, "None from pop in the end"
         came = [key(one) for one in left]
         stored, new, gone = keys_of(died.stored), keys_of([NEW]), keys_of(died.gone)
         pushed = keys_of([*died.put, NEW])

@@ -62,7 +62,9 @@ def a_server_gone_between_commands_loses_nothing(
         left = remaining(scheduler)
     if operation == "enqueue" and context.offers("filters"):
         with about(UNSEEN):
-            assert accepted or urls([LAST])[0] in left, f"pending, or accepted again: {fault.number} commands were answered"
+            assert accepted or urls([LAST])[0] in left, (
+                f"it pending, or accepted again: the server was gone after {fault.number} commands"
+            )
     wanted = urls([*STORED, LAST] if operation == "enqueue" else STORED)
     lost = [url for url in wanted if url not in left and url != getattr(popped, "url", None)]
     assert lost == [], f"no request lost: the server was gone after {fault.number} commands of {operation}"
@@ -103,7 +105,7 @@ def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, to
         left = remaining(scheduler)
     if context.offers("filters"):
         with about(UNSEEN):
-            assert accepted or urls([LAST])[0] in left, f"pending, or accepted again: {fault.name}"
+            assert accepted or urls([LAST])[0] in left, f"it pending, or accepted again: {fault.name}"
     lost = [url for url in urls([*STORED, LAST]) if url not in left]
     assert lost == [], f"no request lost: {fault.name}"
 
