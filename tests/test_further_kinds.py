@@ -59,3 +59,10 @@ def test_its_report_is_read_where_it_is_not_installed(installed, tmp_path):
     command = [sys.executable, "-m", "queue_conformance", "report", "report.jsonl", "-o", "report.md"]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 0
     assert "request queue" in (tmp_path / "report.md").read_text()
+
+
+def test_it_has_a_suite_to_subclass(installed, tmp_path):
+    source = "from queue_conformance import RequestQueueSuite\n\n\nclass TestMine(RequestQueueSuite):\n    queue_class = {!r}\n"
+    (tmp_path / "test_mine.py").write_text(source.format(f"{CLASSES}.DropsReclaimed"))
+    run = installed("-m", "pytest", "-q", "test_mine.py")
+    assert "FAILED test_mine.py::TestMine::test_conformance[rq.reclaim]" in run.stdout
