@@ -78,6 +78,18 @@ def test_a_reset_ends_connections_and_welcomes_new_ones(backend, client):
     assert backend.proxy.accepted > accepted
 
 
+def test_what_waits_for_a_client_that_goes_away_takes_nothing(backend, client):
+    with socket.create_connection((backend.host, backend.port)) as waiting:
+        waiting.sendall(b"*3\r\n$5\r\nBLPOP\r\n$3\r\nkey\r\n$1\r\n0\r\n")
+        while backend.proxy.requested < 1 or ask(backend.server.address, "PING") != "PONG":
+            time.sleep(0.01)
+    while backend.proxy.connections > 1:  # that of the client
+        time.sleep(0.01)
+    time.sleep(0.05)
+    client.rpush("key", "value")
+    assert client.llen("key") == 1
+
+
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_cut_reply_means_that_the_server_has_done_it(backend, client, after):
     backend.cut_reply(after)

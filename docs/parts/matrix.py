@@ -25,6 +25,9 @@ SIGNS: Mapping[str, str] = {
 }
 """What stands for a verdict in a cell."""
 
+COLOURS: Mapping[str, str] = {"CONFORMANT": "passed", "NON-CONFORMANT": "failed"}
+"""The classes of the verdicts on implementations; those of the others are uncertain."""
+
 _SHOWN = {"passed", "failed", "blocked", "not covered"}
 
 
@@ -70,14 +73,15 @@ def _read() -> dict[str, Any]:
 
 def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     rules = specification.load()
-    yield ":::{container} matrix"
+    yield ":::{container} matrix implementations"
     yield "| | implementation | verdict | failed MUST | failed SHOULD |"
     yield "|--:|---|---|--:|--:|"
     for number, one in enumerate(found, 1):
         failed = [rules[rule].level for rule in one["rules"].get("failed", ()) if rule in rules]
         claims = "".join(f", claimed `{name}={value}`" for name, value in one["claims"].items())
         counts = f"{failed.count(Level.MUST)} | {failed.count(Level.SHOULD)}"
-        yield f"| {number} | `{one['name']}`{claims} | {one['verdict']} | {counts} |"
+        verdict = f"[{one['verdict']}]{{.{COLOURS.get(one['verdict'], 'uncertain')}}}"
+        yield f"| {number} | `{one['name']}`{claims} | {verdict} | {counts} |"
     yield ":::"
 
 

@@ -52,7 +52,7 @@ class Backend:
             directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         self.server = servers.start(server, directory)
         self._stack.callback(self.server.close)
-        self.proxy = FaultProxy(self.server.address)
+        self.proxy = FaultProxy(self.server.address, self.server.gone)
         self._stack.callback(self.proxy.close)
         self.host, self.port = self.proxy.host, self.proxy.port
         self.seen: list[tuple[str, int]] = []

@@ -12,7 +12,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Address = str | tuple[str, int]
@@ -55,6 +55,7 @@ class FaultProxy:
 
     Args:
         upstream: where the server listens.
+        gone: told the own address of each connection to the server that has ended.
 
     Attributes:
         host, port: where the proxy listens.
@@ -66,8 +67,9 @@ class FaultProxy:
         turns: how often a client has asked so far, after it was answered before.
     """
 
-    def __init__(self, upstream: Address) -> None:
+    def __init__(self, upstream: Address, gone: Callable[[Address], None] = lambda _address: None) -> None:
         self.upstream = upstream
+        self._gone = gone
         self.accepted = self.requested = self.replied = self.cuts = self.held = self.turns = 0
         self._lock = threading.RLock()
         self._selector = selectors.DefaultSelector()
@@ -224,12 +226,14 @@ class FaultProxy:
 
     def _end(self, link: _Link, *, reset: bool) -> None:
         link.watch(self._selector, False)
+        address = link.server.getsockname()
         for end in (link.client, link.server):
             if reset:
                 with contextlib.suppress(OSError):
                     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             end.close()
         self._links.discard(link)
+        self._gone(address)
 
     def _run(self) -> None:
         while not self._closing:

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -47,6 +48,9 @@ class Server:
 
     def close(self) -> None:
         """Stop it, if the kit started it."""
+
+    def gone(self, address: Address) -> None:
+        """Do what is needed after a connection to it has ended, which came from that address."""
 
 
 class RunningServer(Server):
@@ -126,6 +130,21 @@ class FakeRedisServer(Server):
             self.close()
             raise ServerError("--queue-server=fakeredis: it does not start")
         self.address = ("127.0.0.1", *self._server.said())
+
+    def gone(self, address: Address) -> None:
+        """End a command that waits for a client which has gone away: else it would take the next item there is, for nobody.
+
+        A Redis sees by itself that a client has gone.
+        """
+        with suppress(OSError, ServerError):
+            deadline = time.monotonic() + 1
+            while time.monotonic() < deadline:
+                listed = str(ask(self.address, "CLIENT", "LIST"))
+                found = re.search(rf"(?<!l)addr=\W*127\.0\.0\.1\D+{address[1]}\b.*?\bid=(\d+)", listed)
+                if found is None:
+                    return
+                ask(self.address, "CLIENT", "UNBLOCK", found[1], "ERROR")
+                time.sleep(0.005)
 
     def close(self) -> None:
         self._server.kill()
