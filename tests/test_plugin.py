@@ -356,20 +356,20 @@ def test_a_class_that_cannot_be_tested_is_one_line_and_the_others_are_tested(run
 
 
 @pytest.mark.parametrize(
-    ("name", "actual"),
+    ("name", "cause"),
     [
-        ("FactoryWithoutKey", "*TypeError(*"),
-        ("FactoryExits", "*ended the interpreter with status 3*"),
-        ("FactoryHangs", "*did not return within 1 s*"),
-        ("FactoryQuits", "*SystemExit(0) raised by *"),
+        ("FactoryWithoutKey", "TypeError("),
+        ("FactoryExits", "FactoryExits.from_crawler(cra"),
+        ("FactoryHangs", "FactoryHangs.from_crawler(cra"),
+        ("FactoryQuits", "SystemExit(0) raised by "),
     ],
 )
-def test_a_constructor_that_fails_is_one_broken_rule(run, name, actual):
+def test_a_constructor_that_fails_is_one_broken_rule(run, name, cause):
     result = run(f"--queue-class=mutants.memory.{name}", "--conformance-time-limit=1")
     assert result.ret == 1
     failed_rules = [line for line in result.outlines if line.startswith("  FAILED")]
     (line,) = failed_rules
-    assert line.startswith("  FAILED        MUST   queue.ctor.from-crawler  expected ")
+    assert line.startswith(f"  FAILED        MUST   queue.ctor.from-crawler  {cause}")
     result.stdout.fnmatch_lines(["  actual *"])
     result.stdout.re_match_lines([r"  blocked \(blocked by queue\.ctor\.from-crawler\): .*"])
 
@@ -476,7 +476,7 @@ def test_the_idle_plugin_imports_nothing_heavy(run, pytester):
             heavy = {"scrapy", "queuelib", "twisted", "tomllib"} & sys.modules.keys()
             assert not heavy
             ours = {name for name in sys.modules if name.startswith("queue_conformance")}
-            assert {name.partition(".")[2] for name in ours} <= {"", "plugin", "options", "hooks", "errors"}
+            assert {name.partition(".")[2] for name in ours} <= {"", "plugin", "options", "option_values", "hooks", "errors"}
             assert "hypothesis" not in sys.modules
         """
     )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import InMemoryExampleDatabase
 from hypothesis.stateful import run_state_machine_as_test
-from kit import FIFO_MEMORY
+from kit import ENVIRONMENT, FIFO_MEMORY
 
 from mutants.memory import PeeksAtTheNewest
 from queue_conformance.discovery.loading import LoadError
@@ -92,3 +92,20 @@ def test_the_examples_of_two_classes_do_not_mix():
     assert list(one.fetch(b"key")) == [b"value"]
     one.delete(b"key", b"value")
     assert not list(one.fetch(b"key"))
+
+
+def test_a_failure_in_a_test_suite_shows_the_script_and_no_frame_of_the_kit(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    pytester.makepyfile(
+        """
+        from queue_conformance import state_machine
+
+        TestQueue = state_machine("mutants.async_queues.LowerFirst").TestCase
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    text = result.stdout.str()
+    for said in ("MUST failed", "operations", "hint ", "E       assert got is not None and got.url == "):
+        assert said in text
+    assert "queue_conformance/engine" not in text

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.database import ExampleDatabase
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -32,10 +32,14 @@ from queue_conformance.engine.sequences import Command
 from queue_conformance.isolation import Watchdog
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Common
+from queue_conformance.reports.failure import render
 from queue_conformance.running.contexts import RunConfig, served
 from queue_conformance.running.discovery import discover
 from queue_conformance.secrets import Secrets
+from queue_conformance.specification import load
 from queue_conformance.targets import describe
+
+__tracebackhide__ = True  # what pytest shows of a failure is what the machine did, and not how the kit compares
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -52,7 +56,8 @@ class QueueMachine(RuleBasedStateMachine):
         self._stack = contextlib.ExitStack()
         directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         implementation, backend = self._stack.enter_context(served(self.implementation, directory))
-        self._runner = runner_of(CheckContext(implementation, directory, Watchdog(), backend=backend))
+        self._context = CheckContext(implementation, directory, Watchdog(), backend=backend)
+        self._runner = runner_of(self._context)
         self._run = self._runner.begin()
         self._failed = False
 
@@ -83,8 +88,9 @@ class QueueMachine(RuleBasedStateMachine):
         except RuleFailed as failure:
             self._failed = True
             told = self._runner.attribute(self._run, failure)
-            told.args = (Secrets(self.implementation.settings).text(str(told)),)
-            raise told from None
+            shown = f"{told}\n\n{render(load()[told.rule], self._context.violation(told))}\n"
+            told.args = (Secrets(self.implementation.settings).text(shown),)
+            raise told.with_traceback(None) from None
 
 
 def state_machine(
@@ -124,9 +130,10 @@ def state_machine(
     for name in dict.fromkeys(operation.name for operation in table):
         members[name] = _rule_of(name, [operation for operation in table if operation.name == name])
     machine: Any = type(f"Machine[{path}]", (QueueMachine,), members)
-    database = settings().database
-    if database is not None:
-        machine.TestCase.settings = settings(database=DatabaseOfClass(database, path))
+    now = settings()
+    database = now.database and DatabaseOfClass(now.database, path)
+    explained = [phase for phase in now.phases if phase is not Phase.explain]  # by lines of the kit
+    machine.TestCase.settings = settings(database=database, phases=explained)
     return cast(type[QueueMachine], machine)
 
 
