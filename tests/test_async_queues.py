@@ -178,8 +178,10 @@ def test_the_machine_of_a_broken_queue_names_its_rule():
 def test_what_is_found_can_be_confirmed_on_the_stock_loop(path, rule, tmp_path):
     report = examine(path, only=rule, examples=50)
     (script,) = [verdict.violation.script for verdict in report.verdicts if verdict.rule.id == rule and verdict.violation]
-    assert "RealLoop() does it on the stock loop" in script
-    ended = run_script(script.replace("= SimulatedLoop()", "= RealLoop(must_come=1)"), tmp_path)
+    assert "queue_conformance.loops.RealLoop() is the stock loop" in script
+    ended = run_script(
+        re.sub(r"\bSimulatedLoop\(\)", "RealLoop(must_come=1)", script).replace("SimulatedLoop", "RealLoop"), tmp_path
+    )
     assert ended.returncode == 1
     assert re.match(r"AssertionError: |[\w.]+\.NeverReturns: ", ended.stderr.strip().splitlines()[-1])
 

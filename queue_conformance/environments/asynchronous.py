@@ -22,7 +22,7 @@ from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, 
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
 
-SIMULATED = "loop = SimulatedLoop()  # RealLoop() does it on the stock loop, with bounded waits"
+SIMULATED = "loop = SimulatedLoop()  # queue_conformance.loops.RealLoop() is the stock loop, with bounded waits"
 """The line of scripts that makes a simulated loop."""
 
 _URL = re.compile(r"https://example\.com/(\d+)")

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from contextlib import suppress
 from functools import partial
@@ -136,6 +137,9 @@ class FakeRedisServer(Server):
 
         A Redis sees by itself that a client has gone.
         """
+        threading.Thread(target=self._unblock, args=(address,), daemon=True).start()  # who passes bytes must not wait for it
+
+    def _unblock(self, address: Address) -> None:
         with suppress(OSError, ServerError):
             deadline = time.monotonic() + 1
             while time.monotonic() < deadline:
