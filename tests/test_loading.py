@@ -57,6 +57,7 @@ def test_a_nested_class_is_loaded():
             "scrapy.squeues.PickleLifoDiskQeue",
             "scrapy.squeues has no class 'PickleLifoDiskQeue'; did you mean 'PickleLifoDiskQueue'?",
         ),
+        ("scrapy.squeues.Xyz", "scrapy.squeues has no class 'Xyz'; known are FifoMemoryQueue, "),
         ("scrapy.sqeues.FifoMemoryQueue", "scrapy has no module 'sqeues'; did you mean 'squeues'?"),
         ("scrpy.squeues.FifoMemoryQueue", "there is no module 'scrpy'; did you mean 'scrapy'?"),
         ("zzyzx_of_nowhere.Queue", "there is no module 'zzyzx_of_nowhere'; is its package installed in this environment?"),

@@ -161,7 +161,10 @@ def _suggestion(owner: Any, name: str, what: str) -> str:
 
 
 def _classes(owner: Any) -> list[str]:
-    return [name for name, value in vars(owner).items() if inspect.isclass(value) and not name.startswith("_")]
+    """Return the names of the classes in a module or class, but for those of other packages, which it only uses."""
+    package = (owner.__name__ if inspect.ismodule(owner) else owner.__module__).partition(".")[0]
+    found = {name: value for name, value in vars(owner).items() if inspect.isclass(value) and not name.startswith("_")}
+    return [name for name, value in found.items() if value.__module__.partition(".")[0] == package]
 
 
 def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:

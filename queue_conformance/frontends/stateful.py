@@ -132,8 +132,8 @@ def state_machine(
     machine: Any = type(f"Machine[{path}]", (QueueMachine,), members)
     now = settings()
     database = now.database and DatabaseOfClass(now.database, path)
-    explained = [phase for phase in now.phases if phase is not Phase.explain]  # by lines of the kit
-    machine.TestCase.settings = settings(database=database, phases=explained)
+    phases = [phase for phase in now.phases if phase is not Phase.explain]  # it would explain by lines of the kit
+    machine.TestCase.settings = settings(database=database, phases=phases)
     return cast(type[QueueMachine], machine)
 
 
