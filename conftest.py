@@ -22,7 +22,7 @@ def pytest_configure(config):
 def pytest_addoption(parser):
     """Declare what the project's own tests are asked besides."""
     parser.addoption("--everything", action="store_true", help="try every seed, and every check on every mutant")
-    parser.addoption("--seeds", type=int, default=2, help="from how many seeds programs for shipped queues are drawn")
+    parser.addoption("--seeds", type=int, default=2, help="from how many seeds sequences for shipped queues are drawn")
 
 
 def pytest_collection_modifyitems(config, items):

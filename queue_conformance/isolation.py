@@ -49,18 +49,18 @@ class Abort:
         hung: whether it was ended for taking too long.
         between: whether that was not in an operation, but after the last one had returned.
         stacks: the stacks of all threads, as far as they are known.
-        owner: the id of the rule that the operation in flight belongs to, or ``""``.
+        rule: the id of the rule that the operation in flight belongs to, or ``""``.
         steps: the operations, as lines of Python; the last one was in flight.
-        program: the program that was being played, or ``""``.
+        sequence: the sequence that was being run, or ``""``.
         twice: whether it is no end at all: the operation came back in two processes.
     """
 
     how: str
     hung: bool
     stacks: str
-    owner: str
+    rule: str
     steps: tuple[str, ...]
-    program: str
+    sequence: str
     between: bool = False
     twice: bool = False
 
@@ -366,8 +366,8 @@ def abort(watchdog: Watchdog, how: str, time_limit: float, stacks: str = "") -> 
         how=how,
         hung=hung,
         stacks=stacks,
-        owner=watchdog.read("owner"),
+        rule=watchdog.read("rule"),
         steps=tuple(watchdog.read("steps").splitlines()),
-        program=watchdog.read("program"),
+        sequence=watchdog.read("sequence"),
         between=between,
     )

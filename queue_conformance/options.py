@@ -158,7 +158,7 @@ OPTIONS = (
         convert=_report,
     ),
     Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
-    Option("conformance-examples", "programs and requests to draw (default: 100)", "N", convert=_positive, default=100),
+    Option("conformance-examples", "command sequences and requests to draw (default: 100)", "N", convert=_positive, default=100),
     Option(
         "conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=seconds_of, default=10.0
     ),
@@ -227,7 +227,7 @@ class Options:
         targets: what to test, in order; each name once.
         reports: files to write.
         seed: seeds everything that is drawn.
-        examples: programs and requests to draw.
+        examples: command sequences and requests to draw.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
         common: what holds for every implementation that does not say otherwise.

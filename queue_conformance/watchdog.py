@@ -19,7 +19,7 @@ class Tally:
     """How far a child has come.
 
     Attributes:
-        unit: what it counts, in the plural, such as ``programs``; ``""`` if it counts nothing.
+        unit: what it counts, in the plural, such as ``sequences``; ``""`` if it counts nothing.
         done: how many there are so far.
         goal: how many there will be, or 0 if nobody knows.
         began: when it began to count (:attr:`Watchdog.now`, seconds).
@@ -47,7 +47,7 @@ class Watchdog:
         watched: whether a parent counts the time; the clock of the machine tells it otherwise.
     """
 
-    _SIZES: ClassVar = {"unit": 64, "owner": 256, "program": 16 * 1024, "steps": 48 * 1024, "copier": 256, "copy": 16 * 1024}
+    _SIZES: ClassVar = {"unit": 64, "rule": 256, "sequence": 16 * 1024, "steps": 48 * 1024, "copier": 256, "copy": 16 * 1024}
     _LENGTH = struct.Struct("I")
     _CLOCK = struct.Struct("d")
     _NOW = struct.Struct("d")
@@ -72,14 +72,14 @@ class Watchdog:
         self._end = 0
         self.leave()
 
-    def enter(self, step: str, owner: str) -> None:
+    def enter(self, step: str, rule: str) -> None:
         """Note that an operation begins.
 
         Args:
             step: the operation, as a line of Python.
-            owner: the id of the rule that fails if it never ends.
+            rule: the id of the rule that fails if it never ends.
         """
-        self.write("owner", owner)
+        self.write("rule", rule)
         self.note(step)
         self._CLOCK.pack_into(self._memory, 0, self.now)
 
@@ -117,16 +117,16 @@ class Watchdog:
         if not self.in_flight_since:
             self.leave()
 
-    def restart(self, program: str = "") -> None:
-        """Forget the operations so far: a new program begins.
+    def restart(self, sequence: str = "") -> None:
+        """Forget the operations so far: a new sequence begins.
 
         Args:
-            program: the program, in a form that can be played again.
+            sequence: the sequence, in a form that can be run again.
         """
         self._live()
         self._end = 0
         self._LENGTH.pack_into(self._memory, self._offsets["steps"], 0)
-        self.write("program", program)
+        self.write("sequence", sequence)
 
     def write(self, slot: str, text: str) -> None:
         """Replace the text of a slot; what does not fit is dropped as a whole."""
@@ -149,7 +149,7 @@ class Watchdog:
         """Begin to count.
 
         Args:
-            unit: what is counted, in the plural, such as ``programs``.
+            unit: what is counted, in the plural, such as ``sequences``.
             goal: how many there will be, or 0 if nobody knows.
             ends: when the counting ends at the latest (:attr:`now`, seconds), or 0.0.
         """
@@ -196,14 +196,14 @@ class Watchdog:
         time: float = self._CLOCK.unpack_from(self._memory, 0)[0]
         return time
 
-    def copied(self, steps: str, owner: str) -> None:
+    def copied(self, steps: str, rule: str) -> None:
         """Note that an operation forked, and that its copy came back from it too.
 
         Args:
             steps: the operations up to then, one line of Python each.
-            owner: the id of the rule that fails by that.
+            rule: the id of the rule that fails by that.
         """
-        self.write("copier", owner)
+        self.write("copier", rule)
         self.write("copy", steps if len(steps.encode()) <= self._SIZES["copy"] else steps.rpartition("\n")[2])
 
     def reset(self) -> None:

@@ -1,4 +1,4 @@
-"""Plays the pages of the documentation: writes their files, runs their commands, and compares what is printed.
+"""Runs the pages of the documentation: writes their files, runs their commands, and compares what is printed.
 
 What a fenced block is follows from its language and its caption:
 
@@ -111,7 +111,7 @@ def blocks(name: str, text: str) -> Iterator[Block]:
 
 @dataclass
 class Page:
-    """Plays blocks in one directory.
+    """Runs blocks in one directory.
 
     Attributes:
         directory: where files are written and commands run.
@@ -123,8 +123,8 @@ class Page:
     read: Callable[[Path, str], object]
     exempt: list[tuple[str, str]] = field(default_factory=list)
 
-    def play(self, name: str, text: str) -> None:
-        """Play all blocks of a page.
+    def run(self, name: str, text: str) -> None:
+        """Run all blocks of a page.
 
         Raises:
             PageError: if something is not as the page says.

@@ -132,7 +132,7 @@ def test_claims_on_asynchronous_queues_are_read():
         parse_claims(["request=B"], ())
 
 
-# --- Programs ---------------------------------------------------------------------------------------------------------
+# --- Sequences ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_program_is_an_interleaving_that_can_be_played_again():

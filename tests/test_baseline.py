@@ -45,7 +45,7 @@ def test_an_entry_is_read_key_by_key():
         expected='"None"',
         actual='"0"',
         operations='["queue = Queue()", "queue.pop()"]',
-        program='[["push", 0, 1], ["pop", 0, 0]]',
+        sequence='[["push", 0, 1], ["pop", 0, 0]]',
     )
     (found,) = parse(text, "known.toml").entries
     assert (found.implementation, found.rule, found.explanation) == ("mine", EMPTY, "as the client does (https://example.com/1)")
@@ -73,9 +73,9 @@ def test_an_entry_is_read_key_by_key():
         (entry(versions='"scrapy[x]<2"'), "versions: write a condition such as 'scrapy<2.20'"),
         (entry(versions='["scrapy<2", 3]'), "versions: write a list of texts, not ['scrapy<2', 3]"),
         (entry(operations='"queue.pop()"'), "operations: write a list of texts, not 'queue.pop()'"),
-        (entry(program='["pop"]'), 'program: write a list of operations such as ["push", 0, 1]'),
-        (entry(program='[["pop", 0]]'), 'program: write a list of operations such as ["push", 0, 1]'),
-        (entry(program='[["pop", -1, 0]]'), 'program: write a list of operations such as ["push", 0, 1]'),
+        (entry(sequence='["pop"]'), 'sequence: write a list of operations such as ["push", 0, 1]'),
+        (entry(sequence='[["pop", 0]]'), 'sequence: write a list of operations such as ["push", 0, 1]'),
+        (entry(sequence='[["pop", -1, 0]]'), 'sequence: write a list of operations such as ["push", 0, 1]'),
         (entry(seed='"a"'), "seed: write a whole number, 0 or more, not 'a'"),
         (ENTRY + ENTRY, f"known.toml, entry 2 ({EMPTY} of mine): entry 1 says the same; remove one of them"),
     ],
@@ -255,7 +255,7 @@ def test_what_was_not_tested_is_a_note(text, found, why):
 
 
 def test_an_entry_with_a_program_is_fixed_whatever_the_seed():
-    (line,) = lines(entry(program='[["pop", 0, 0]]'), examined(empty=Verdict.PASSED, seed=5, examples=1))
+    (line,) = lines(entry(sequence='[["pop", 0, 0]]'), examined(empty=Verdict.PASSED, seed=5, examples=1))
     assert line.startswith("fixed: ")
 
 
@@ -370,7 +370,7 @@ def test_evidence_is_refreshed_in_its_place_and_the_rest_is_kept():
     text, changes = updated(HAND, examined(empty=found))
     assert changes == [f"refreshed: {EMPTY} of mine, from 1 to 2 operations"]
     new = 'expected = "None"\nactual = "1"\noperations = [\n    "queue = Queue()",\n    "queue.pop()",\n]\n'
-    new += 'program = [["pop", 0, 0]]\n'
+    new += 'sequence = [["pop", 0, 0]]\n'
     old = HAND[HAND.index("actual") : HAND.index("# a remark")]
     dropped = HAND[HAND.index("operations") : HAND.index("\n# --- Counts")]
     assert text == HAND.replace(old, new).replace(dropped, "")
@@ -538,7 +538,7 @@ def test_a_pipe_is_no_baseline(tmp_path):
 
 def test_an_empty_baseline_knows_nothing():
     assert Baseline("known.toml").why_known("mine", FAILED) == ""
-    assert Baseline("known.toml").programs("mine") == []
+    assert Baseline("known.toml").sequences("mine") == []
 
 
 # --- What is offered -------------------------------------------------------------------------------------------------

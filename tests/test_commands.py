@@ -201,11 +201,11 @@ def test_every_capability_and_library_has_words():
 
 
 def test_rules_are_looked_up_without_what_runs_need():
-    program = (
+    sequence = (
         "import sys; from queue_conformance.__main__ import main; main(['rules']); main(['explain', 'queue.pop.fifo']); "
         "print(*sys.modules)"
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=TESTS.parent)
+    ended = subprocess.run([sys.executable, "-c", sequence], capture_output=True, text=True, check=True, cwd=TESTS.parent)
     loaded = {name.partition(".")[0] for name in ended.stdout.splitlines()[-1].split()}
     assert "queue_conformance" in loaded
     assert not loaded & {"scrapy", "twisted", "hypothesis", "pytest", "queuelib"}

@@ -41,7 +41,7 @@ def page(pytester):
 @pytest.mark.skipif(bool(OTHERS), reason=f"the pages show another release of {' and '.join(OTHERS)}")
 @pytest.mark.parametrize("name", [*(name for name in PLAYED if name not in GUIDES), *further(*GUIDES)])
 def test_what_a_page_shows_happens(page, name):
-    page.play(name, (DOCS / name).read_text("utf-8"))
+    page.run(name, (DOCS / name).read_text("utf-8"))
     assert [reason for _, reason in page.exempt] == [reason for where, reason in EXEMPT.items() if where == name]
 
 
@@ -95,20 +95,20 @@ class Queue:
 )
 def test_a_page_that_is_wrong_is_found_out(page, text, message):
     with pytest.raises(PageError, match=rf"^page:\d+: [\s\S]*(?:{message})"):
-        page.play("page", text)
+        page.run("page", text)
 
 
 def test_what_is_printed_may_be_shortened(page):
-    page.play("page", "```console\n$ printf 'a\\nb\\nc\\nd\\n'; exit 3\na\n...\nd\n$ echo $?\n3\n$ true\n```")
+    page.run("page", "```console\n$ printf 'a\\nb\\nc\\nd\\n'; exit 3\na\n...\nd\n$ echo $?\n3\n$ true\n```")
 
 
 def test_a_block_may_be_exempt_with_a_reason(page):
-    page.play("page", "% not run: it is poetry\n```text\nroses\n```\n")
+    page.run("page", "% not run: it is poetry\n```text\nroses\n```\n")
     assert page.exempt == [("page:2", "it is poetry")]
 
 
 def test_parts_of_a_file_are_replaced(page):
-    page.play(
+    page.run(
         "page",
         f"""{QUEUE}
 ```{{code-block}} python

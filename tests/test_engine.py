@@ -429,7 +429,7 @@ def test_an_operation_names_what_has_no_literal():
 
 def test_an_operation_that_raises_has_the_rule_of_its_method():
     failed, _, _ = ran(raises)
-    assert failed.owner == "rule.push"
+    assert failed.rule == "rule.push"
 
 
 class Hostile:

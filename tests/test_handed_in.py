@@ -150,7 +150,7 @@ ENTRY = {
     "expires": date(2030, 1, 31),
     "versions": ["scrapy<3"],
     "operations": ["queue.pop()"],
-    "program": [["push", 0, 1]],
+    "sequence": [["push", 0, 1]],
     "seed": 1,
 }
 OFFERED = {"implementation": "a.B", "capabilities": ["persistent"]}

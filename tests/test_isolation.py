@@ -58,7 +58,7 @@ def test_the_end_of_the_process_is_told_with_the_operation_in_flight(end, how):
     assert isinstance(ended, Abort)
     assert ended.how == how
     assert not ended.hung
-    assert ended.owner == "queue.pop.exactly-once"
+    assert ended.rule == "queue.pop.exactly-once"
     assert ended.steps == ("queue.push(1)", "queue.pop()")
 
 
@@ -222,7 +222,7 @@ def test_an_operation_that_comes_back_in_two_processes_is_told(monkeypatch):
     ended = run(works, time_limit=5)
     assert isinstance(ended, Abort)
     assert ended.how == "came back in two processes: it forked, and the copy returned too"
-    assert (ended.owner, ended.steps) == ("queue.pop.exactly-once", ("queue.push(1)", "queue.pop()"))
+    assert (ended.rule, ended.steps) == ("queue.pop.exactly-once", ("queue.push(1)", "queue.pop()"))
 
 
 def test_nothing_of_the_child_reaches_the_caller():
@@ -255,11 +255,11 @@ def test_in_process_runs_here():
 def test_the_watchdog_keeps_the_latest_program():
     watchdog = Watchdog()
     watchdog.enter("queue.push(1)", "a")
-    watchdog.restart("[program]")
+    watchdog.restart("[sequence]")
     watchdog.enter("queue.push(2)", "b")
     assert watchdog.read("steps") == "queue.push(2)\n"
-    assert watchdog.read("program") == "[program]"
-    assert watchdog.read("owner") == "b"
+    assert watchdog.read("sequence") == "[sequence]"
+    assert watchdog.read("rule") == "b"
     assert watchdog.in_flight_since > 0
     watchdog.leave()
     assert watchdog.in_flight_since == 0
@@ -275,7 +275,7 @@ def test_the_watchdog_survives_more_steps_than_it_can_hold():
 def test_the_watchdog_drops_a_text_that_is_too_long():
     watchdog = Watchdog()
     watchdog.restart("x" * 1_000_000)
-    assert watchdog.read("program") == ""
+    assert watchdog.read("sequence") == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent has ended")
@@ -313,7 +313,7 @@ def test_a_hang_between_operations_is_ended_and_told(monkeypatch):
     assert isinstance(ended, Abort)
     assert ended.between
     assert ended.how == "returned, and then nothing went on for 0.6 s"
-    assert (ended.owner, ended.steps) == ("queue.pop.exactly-once", ("queue.pop()",))
+    assert (ended.rule, ended.steps) == ("queue.pop.exactly-once", ("queue.pop()",))
 
 
 @pytest.mark.parametrize("sign", [lambda watchdog: watchdog.count(), lambda watchdog: watchdog.restart()])

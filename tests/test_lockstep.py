@@ -1,4 +1,4 @@
-"""Programs are read, played and attributed; the machine draws, shrinks and counts them."""
+"""Sequences are read, run and attributed; the machine draws, shrinks and counts them."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 r
 
 
 def failure_of(path, text):
-    """Play a program and return the failure that it ends in."""
+    """Run a sequence and return the failure that it ends in."""
     with context(path) as found, pytest.raises(RuleFailed) as caught:
         runner_of(found).run(commands(text))
     return caught.value
@@ -39,14 +39,14 @@ def test_causes_of_one_rule_are_told_apart(tmp_path):
     shown = (verdict.violation, *verdict.violation.others)
     assert [violation.cause for violation in shown] == ["pop raised KeyError", "pop raised IndexError"]
     for violation, pushes in zip(shown, (4, 7), strict=True):
-        assert violation.program == commands("push:0") * pushes
+        assert violation.sequence == commands("push:0") * pushes
         assert run_script(violation.script, tmp_path).returncode == 1
 
 
 def test_a_program_that_a_check_prescribes_is_shortened():
     with context("mutants.memory.AcceptsFour") as found, pytest.raises(RuleFailed) as caught:
         runner_of(found).show(commands("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))
-    assert caught.value.program == commands("push:0") * 5
+    assert caught.value.sequence == commands("push:0") * 5
 
 
 def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
@@ -54,7 +54,7 @@ def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
         ends = [place for place, command in enumerate(sequence) if command.argument == 0 or place == 2]
         if ends:
             failure = RuleFailed("queue.pop.exactly-once", expected="an item", actual="another", steps=(), tail=())
-            failure.program = tuple(sequence)[: ends[0] + 1]
+            failure.sequence = tuple(sequence)[: ends[0] + 1]
             raise failure
 
     with context(FIFO_MEMORY) as found:
@@ -62,7 +62,7 @@ def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
         monkeypatch.setattr(runner, "run", run)
         with pytest.raises(RuleFailed) as caught:
             runner.show(commands("push:1 push:1 push:1"))
-    assert caught.value.program == commands("push:0")
+    assert caught.value.sequence == commands("push:0")
 
 
 @pytest.mark.parametrize("path", [FIFO_DISK, LIFO_DISK, FIFO_BYTES, PRIORITY, TURNS])
@@ -105,7 +105,7 @@ def test_a_failure_is_attributed_to_the_rule_that_is_broken(path, text, rule):
 
 def test_a_failure_keeps_its_program():
     text = "push:0 push:1 peek push:2"
-    assert failure_of("mutants.memory.PushAfterPeekOverwrites", text).program == commands(text)
+    assert failure_of("mutants.memory.PushAfterPeekOverwrites", text).sequence == commands(text)
 
 
 def test_what_an_experiment_tests_does_not_count():
@@ -128,7 +128,7 @@ def test_the_machine_keeps_the_shortest_failure_of_each_rule():
         explore(runner_of(found))
         assert set(found.failed) == {"queue.pop.exactly-once"}
         failure = found.failed["queue.pop.exactly-once"]
-        assert [operation.name for operation in failure.program] == ["push"] * 8
+        assert [operation.name for operation in failure.sequence] == ["push"] * 8
 
 
 def test_the_machine_counts_what_it_played():
@@ -147,7 +147,7 @@ def test_a_machine_that_never_popped_proves_nothing():
 
 
 class Falsy:
-    """Every other program on such a queue fails, because it is never true."""
+    """Every other sequence on such a queue fails, because it is never true."""
 
     def __bool__(self):
         return False

@@ -35,7 +35,7 @@ def test_the_released_scheduler_loses_nothing_but_its_turn():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["SQLiteScheduler", "FilteringScheduler"])
 def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
-    def meets(number, check):  # other seeds are for what is drawn, which is programs most of all
+    def meets(number, check):  # other seeds are for what is drawn, which is sequences most of all
         return without_jobs(number, check) and (check.is_machine or seed == 0)
 
     report = examine(f"mutants.controls_schedulers.{name}", seed=seed, examples=25, meets=meets)

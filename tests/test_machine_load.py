@@ -252,7 +252,7 @@ def shortest(path, ticks):
             time.monotonic = time.perf_counter = lambda now=[0.0]: now.__setitem__(0, now[0] + ticks) or now[0]
             isolation.monotonic = lambda: 5.0
             explore(runner_of(where))
-            return watchdog.tally.done, {rule: failure.program for rule, failure in where.failed.items()}
+            return watchdog.tally.done, {rule: failure.sequence for rule, failure in where.failed.items()}
 
     return alone(found)
 

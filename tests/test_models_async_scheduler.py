@@ -93,7 +93,7 @@ def test_a_duplicate_that_is_added_during_the_close_changes_nothing():
 
 def test_what_was_accepted_may_turn_out_to_have_come_too_late():
     model = filled(0)
-    model.doubt(0)
+    model.make_uncertain(0)
     assert (model.queued, model.most) == (0, 1)
     assert model.next() == set()
     assert model.can_deliver(0)
@@ -101,5 +101,5 @@ def test_what_was_accepted_may_turn_out_to_have_come_too_late():
 
 def test_join_may_end_although_something_may_be_queued():
     model = filled(0)
-    model.doubt(0)
+    model.make_uncertain(0)
     assert model.idle

@@ -15,7 +15,7 @@ from queue_conformance.verdicts import RunVerdict, Verdict
 FILLS_A_DISK = "mutants.faults.ForgivesFullDisks"
 JOBS = "mutants.jobs."
 RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "RefusesTornLogs")
-"""What a quarter of the usual number of programs does not show."""
+"""What a quarter of the usual number of sequences does not show."""
 WAITS = (
     "FactoryHangs",
     "ResumesOnce",

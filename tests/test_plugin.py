@@ -283,7 +283,7 @@ def test_the_same_seed_gives_the_same_report(run, pytester):
 def test_what_failed_before_is_tried_first(run, pytester):
     queue = "mutants.memory.LosesTheEighth"
     run(f"--queue-class={queue}")
-    cached = json.loads((pytester.path / ".pytest_cache/v/queue-conformance/failing-programs").read_text())
+    cached = json.loads((pytester.path / ".pytest_cache/v/queue-conformance/failing-sequences").read_text())
     assert len(cached[queue][0]) == 8
     result = run(f"--queue-class={queue}", "--conformance-examples=1", "-k", "machine", "--conformance-report=report.jsonl")
     assert result.ret == 1

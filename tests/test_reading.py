@@ -25,7 +25,7 @@ RULE = "queue.pop.empty-none"
 
 def made():
     """Return a small report in which every type of record and every field occurs."""
-    seen = made_reports.violation(RULE, program=(("push", 0, 1),), stacks="Thread 1", cause="pop raised IndexError")
+    seen = made_reports.violation(RULE, sequence=(("push", 0, 1),), stacks="Thread 1", cause="pop raised IndexError")
     seen = made_reports.violation(**{name: getattr(seen, name) for name in seen.__slots__ if name != "others"}, others=(seen,))
     full = made_reports.implementation(failed=[seen, "queue.peek.then-push"], known=[RULE])
     failed_rules = [verdict for verdict in full.verdicts if verdict.violation]

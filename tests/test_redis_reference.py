@@ -531,7 +531,7 @@ class Model:
 
 
 def run_program(server, cls, seed):
-    """Run a random program, each operation under a random fault."""
+    """Run a random sequence, each operation under a random fault."""
     draw = random.Random(seed)
     model, names, key = Model(0 if cls is FifoRedisQueue else -1), map(str, count()), f"{cls.__name__} {seed}"
     queue, crawler = None, server.crawler()
@@ -583,8 +583,8 @@ def run_program(server, cls, seed):
 @pytest.mark.parametrize("part", range(5))
 @pytest.mark.parametrize("cls", QUEUES)
 def test_random_programs_under_random_faults_lose_and_double_nothing(server, cls, part):
-    programs = 20 if server.is_real else 4
-    for seed in range(part * programs, (part + 1) * programs):
+    sequences = 20 if server.is_real else 4
+    for seed in range(part * sequences, (part + 1) * sequences):
         try:
             run_program(server, cls, seed)
         except BaseException as error:

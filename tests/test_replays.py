@@ -1,4 +1,4 @@
-"""A program that failed before is played in every run, whatever is drawn and whatever else goes wrong."""
+"""A sequence that failed before is run in every run, whatever is drawn and whatever else goes wrong."""
 
 import tempfile
 from functools import partial
@@ -20,10 +20,10 @@ RARE = commands(" ".join(f"push:{number % 4}" for number in range(9)))
 """What ``LosesTheEighth`` fails, and one example does not find."""
 
 
-def machine(path, *programs, name="machine", **config):
-    """Run the machine of a class, which has failed these programs before."""
+def machine(path, *sequences, name="machine", **config):
+    """Run the machine of a class, which has failed these sequences before."""
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        given = RunConfig(Path(directory), known=programs, **({"examples": 1, "time_limit": 1.0} | config))
+        given = RunConfig(Path(directory), known=sequences, **({"examples": 1, "time_limit": 1.0} | config))
         found = discover(path, {}, {}, given)
         rules = {rule.id: rule for rule in found.rules().values()}
         offered = found.implementation().capabilities.names
@@ -33,7 +33,7 @@ def machine(path, *programs, name="machine", **config):
 
 
 def failed_rules(result):
-    return {observation.rule: observation.violation.program for observation in result.failed}
+    return {observation.rule: observation.violation.sequence for observation in result.failed}
 
 
 @pytest.mark.parametrize("seed", [1, 3, 5])  # with which chance alone does not find it
@@ -42,7 +42,7 @@ def test_a_rare_failure_is_found_with_every_seed(seed):
     found = machine("mutants.memory.LosesTheEighth", RARE, seed=seed)
     (failed,) = found.failed
     assert failed.rule == "queue.pop.exactly-once"
-    assert set(failed.violation.program) <= {*RARE, *commands("pop")}
+    assert set(failed.violation.sequence) <= {*RARE, *commands("pop")}
     assert [observation.outcome for observation in found.observations if observation.rule == failed.rule] == [Outcome.FAILED]
 
 
@@ -95,8 +95,8 @@ def test_a_hang_that_is_known_hides_no_other_known_failure(tmp_path, monkeypatch
     )
     monkeypatch.syspath_prepend(tmp_path)
     hang = commands(" ".join(["truth"] * 12))
-    for programs in ((hang, RARE), (RARE, hang)):
-        result = machine("hangs_rarely.Queue", *programs)
+    for sequences in ((hang, RARE), (RARE, hang)):
+        result = machine("hangs_rarely.Queue", *sequences)
         assert result.fatal
         assert failed_rules(result).keys() == {"queue.len.truth", "queue.pop.exactly-once"}
         assert failed_rules(result)["queue.len.truth"] == hang

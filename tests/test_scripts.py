@@ -104,7 +104,7 @@ def test_a_recorder_keeps_results_and_errors():
     assert recorder.call("len([])", "rule", len, []) == 0
     with pytest.raises(OperationRaised, match="int") as caught:
         recorder.call("int('x')", "rule", int, "x")
-    assert caught.value.owner == "rule"
+    assert caught.value.rule == "rule"
     assert recorder.steps[0].result == 0
     assert isinstance(recorder.steps[1].error, ValueError)
 
@@ -113,7 +113,7 @@ def test_while_a_rule_is_blamed_it_owns_what_raises():
     recorder = Recorder(Watchdog())
     with recorder.attribute("other"), pytest.raises(OperationRaised) as caught:
         recorder.call("int('x')", "rule", int, "x")
-    assert caught.value.owner == "other"
+    assert caught.value.rule == "other"
 
 
 class Hostile:

@@ -1,4 +1,4 @@
-"""Every queue that is shipped, in the documentation too, plays the programs of the machine, whatever is drawn.
+"""Every queue that is shipped, in the documentation too, runs the sequences of the machine, whatever is drawn.
 
 ``make test-all`` draws from two seeds, ``make nightly`` from a hundred: the mistakes so far showed at 39 and later. The tests
 of each queue draw from seed 0.

@@ -243,7 +243,7 @@ def test_collecting_tests_nothing(run):
 
 def test_failing_programs_are_remembered_by_suite(run, pytester):
     run(FAILED, only="machine")
-    cached = (pytester.path / ".pytest_cache/v/queue-conformance/failing-programs").read_text()
+    cached = (pytester.path / ".pytest_cache/v/queue-conformance/failing-sequences").read_text()
     assert '"test_suites.py::TestMine"' in cached
 
 

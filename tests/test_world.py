@@ -1,4 +1,4 @@
-"""What is around a component in a check is what is around it in a crawl, and nothing of it outlives a program."""
+"""What is around a component in a check is what is around it in a crawl, and nothing of it outlives a sequence."""
 
 import os
 

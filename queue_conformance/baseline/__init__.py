@@ -44,8 +44,8 @@ class Entry:
         expected: what the rule asks for.
         actual: what happens instead.
         operations: the shortest operations that show it.
-        program: the program of a machine that shows it, which is played in every run, or ``None``.
-        seed: what seeded the run that showed it; where there is no program, only a run like it tells that it is fixed.
+        sequence: the sequence of a machine that shows it, which is run in every run, or ``None``.
+        seed: what seeded the run that showed it; where there is no sequence, only a run like it tells that it is fixed.
         examples: how many examples that run drew.
     """
 
@@ -59,7 +59,7 @@ class Entry:
     expected: str = ""
     actual: str = ""
     operations: tuple[str, ...] = ()
-    program: Commands | None = None
+    sequence: Commands | None = None
     seed: int = 0
     examples: int = 100
 
@@ -80,7 +80,7 @@ class Entry:
     @property
     def evidence(self) -> tuple[str, str, tuple[str, ...], Commands | None]:
         """The counterexample."""
-        return self.expected, self.actual, self.operations, self.program
+        return self.expected, self.actual, self.operations, self.sequence
 
     def unmet(self) -> str:
         """Return why its condition on installed releases does not hold, or ``""``."""
@@ -115,9 +115,9 @@ class Baseline:
     today: date = field(default_factory=date.today)
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def programs(self, implementation: str) -> list[Commands]:
-        """Return the programs that are known to fail, in force or not."""
-        return [entry.program for entry in self.entries if entry.implementation == implementation and entry.program]
+    def sequences(self, implementation: str) -> list[Commands]:
+        """Return the sequences that are known to fail, in force or not."""
+        return [entry.sequence for entry in self.entries if entry.implementation == implementation and entry.sequence]
 
     def why_known(self, implementation: str, violation: Violation) -> str:
         """Return the reasons of a violation and of the others of its rule, or ``""`` if one of them has no entry in force."""
@@ -257,7 +257,7 @@ def _conditions(value: object) -> tuple[str, ...]:
     return texts
 
 
-def _program(value: object) -> Commands:
+def _sequence(value: object) -> Commands:
     if not isinstance(value, list) or not value or not all(_is_operation(one) for one in value):
         raise ValueError('write a list of operations such as ["push", 0, 1]: a name, the number of a queue, that of an item')
     return tuple(Command(*one) for one in value)
@@ -284,7 +284,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "expected": _text,
     "actual": _text,
     "operations": _texts,
-    "program": _program,
+    "sequence": _sequence,
     "seed": _number,
     "examples": _number,
 }

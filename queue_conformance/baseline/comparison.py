@@ -186,7 +186,7 @@ def _missing(entry: Entry, tested: Result, seen: str) -> str:
     """Return why a run that did not see a finding does not tell that it is fixed, or ``""``; the rule was ``seen``."""
     if not tested.whole:
         return f"{seen}, but not all checks were run"
-    if entry.program or (tested.seed == entry.seed and tested.examples >= entry.examples):
+    if entry.sequence or (tested.seed == entry.seed and tested.examples >= entry.examples):
         return ""
     run = f"--conformance-seed={entry.seed} --conformance-examples={entry.examples}"
     return f"{seen} here, but only a run with {run} tells whether it is fixed"

@@ -52,9 +52,9 @@ class Gate:
         held = self._rules.get(implementation, {}).get(rule) or load()[rule]
         return held.gates(self._levels[implementation])
 
-    def programs(self, implementation: str) -> list[Commands]:
-        """Return the programs of the baseline that an implementation is known to fail."""
-        return self._baseline.programs(implementation) if self._baseline else []
+    def sequences(self, implementation: str) -> list[Commands]:
+        """Return the sequences of the baseline that an implementation is known to fail."""
+        return self._baseline.sequences(implementation) if self._baseline else []
 
     def why_known(self, implementation: str, violation: Violation) -> str:
         """Return why it is known how a rule failed, or ``""``; a run that updates the baseline knows all that fails it."""

@@ -35,7 +35,7 @@ HEADER = """\
 # --conformance-update-baseline adds, refreshes and removes entries; reason, issue, expires and versions are yours.
 """
 
-_EVIDENCE = ("expected", "actual", "operations", "program", "seed", "examples")
+_EVIDENCE = ("expected", "actual", "operations", "sequence", "seed", "examples")
 """The keys that the kit writes."""
 
 _PASSING = re.compile(r"/[^\s'\"]*/queue-[^\s'\"]*")
@@ -187,15 +187,15 @@ def _umask() -> int:
 
 
 def _witnessed(entry: Entry, tested: Result, violation: Violation) -> Entry:
-    """Return an entry with the evidence of a run; a seed matters only where no program can be played again."""
+    """Return an entry with the evidence of a run; a seed matters only where no program can be run again."""
     return replace(
         entry,
         expected=_plain(violation.expected),
         actual=_plain(violation.actual),
         operations=tuple(map(_plain, violation.operations)),
-        program=violation.program or None,
-        seed=0 if violation.program else tested.seed,
-        examples=100 if violation.program else tested.examples,
+        sequence=violation.sequence or None,
+        seed=0 if violation.sequence else tested.seed,
+        examples=100 if violation.sequence else tested.examples,
     )
 
 

@@ -50,9 +50,9 @@ class Probe:
         room: makes an empty directory; each experiment gets one.
     """
 
-    def __init__(self, driver: Driver, room: Callable[[], Path]) -> None:
+    def __init__(self, driver: Driver, workdir: Callable[[], Path]) -> None:
         self._driver = driver
-        self._room = room
+        self._workdir = workdir
 
     def requests(self) -> Capabilities:
         """Find out what a queue of requests offers."""
@@ -132,7 +132,7 @@ class Probe:
                 queue.push(self._driver.item(number))
             queue.close()
             queue = self._driver.open()
-            found = queue.length() > 0 or self._driver.identify(queue.pop(owner="queue.pop.empty-none")) is not None
+            found = queue.length() > 0 or self._driver.identify(queue.pop(rule="queue.pop.empty-none")) is not None
             queue.close()
             return bool(found)
 
@@ -207,7 +207,7 @@ class Probe:
         return "kept" if same(item.value.meta, popped.meta) else "changed"
 
     def _attempt(self, experiment: Callable[[], Any], default: Any) -> Any:
-        self._driver.renew(self._room())
+        self._driver.renew(self._workdir())
         self._driver.recorder.restart()
         try:
             return experiment()

@@ -54,7 +54,7 @@ class Ablation:
         subjects = None if self.alone else tuple(run.subjects)
         for change in [self.without] if callable(self.without) else self.without:
             reduced = change(run)
-            if reduced == failure.program or not runner.cures(reduced, subjects):
+            if reduced == failure.sequence or not runner.cures(reduced, subjects):
                 return None
         rule = self.rule if isinstance(self.rule, str) else self.rule(runner, run, failure)
         return rule if rule is not None and runner.context.applies(rule) else None

@@ -40,7 +40,7 @@ def check(
         rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
-        presupposes: a program, or the name of a check; where that fails, what the check asks says nothing.
+        presupposes: a sequence, or the name of a check; where that fails, what the check asks says nothing.
         blocked_by: the names of checks; where the check fails, and one of them does too, it is that one's failure.
         masked: by the id of a rule, that of another one; where that fails too, a failure of the first says nothing.
         cases: by the name of a parameter, its values; the check runs with each one, or with each combination, the first

@@ -139,7 +139,7 @@ class Pipe(Watchdog):
         super().__init__()
         self._say, self._recorder, self._identify = say, recorder, identify
 
-    def enter(self, step: str, owner: str) -> None:
+    def enter(self, step: str, rule: str) -> None:
         self._say(("line", step))
 
     def note(self, step: str) -> None:

@@ -49,16 +49,16 @@ class CheckContext:
         implementation: what is tested.
         directory: a scratch directory of its own, empty.
         seed: seeds everything that is drawn.
-        examples: programs or requests to draw.
+        examples: sequences or requests to draw.
         flight: where the operation in flight is noted.
-        replay: a program that failed before, which a machine plays instead of drawn ones, or ``None``.
+        replay: a sequence that failed before, which a machine runs instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
         timeout: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
         isolated: whether this process runs nothing but the check, and may be changed for good.
-        moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a program.
-        earlier: how many programs were played in this process before the present one.
-        first: how the first program of this process failed, if it did, with all of its operations.
+        moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a sequence.
+        earlier: how many sequences were run in this process before the present one.
+        first: how the first sequence of this process failed, if it did, with all of its operations.
     """
 
     implementation: Implementation
@@ -78,34 +78,34 @@ class CheckContext:
     notes: list[str] = field(default_factory=list)
     earlier: int = 0
     first: RuleFailed | None = None
-    _rooms: int = 0
+    _workdirs: int = 0
 
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
         self.restart()
 
-    def restart(self, program: str = "") -> None:
+    def restart(self, sequence: str = "") -> None:
         """Begin again: no steps, an empty directory.
 
         Args:
-            program: the program that is played next, in a form that can be played again.
+            sequence: the sequence that is run next, in a form that can be run again.
         """
         self.earlier += bool(self.recorder.steps)
-        self.recorder.restart(program)
-        self._rooms += 1
-        self.driver.renew(self.enter(str(self._rooms)))
+        self.recorder.restart(sequence)
+        self._workdirs += 1
+        self.driver.renew(self.enter(str(self._workdirs)))
         if self.backend is not None:
             self.backend.recover()
             self.backend.forget()
 
     def enter(self, name: str) -> Path:
         """Make an empty directory of that name, and work there where the working directory may be changed."""
-        room = self.directory / name
-        room.mkdir()
+        workdir = self.directory / name
+        workdir.mkdir()
         if self.moves:
-            os.chdir(room)
-        return room
+            os.chdir(workdir)
+        return workdir
 
     def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
         """Yield things one by one, and let whoever waits for the check see how many are done.
@@ -244,7 +244,7 @@ class CheckContext:
             TooSlow: if it is a time-out that nothing but the speed of this machine explains.
         """
         self.excuse(raised.error)
-        rule, call = self.attributed(raised.owner), call_of(raised.step)
+        rule, call = self.attributed(raised.rule), call_of(raised.step)
         endless = isinstance(raised.error, Endless)
         return failure_class(rule)(
             rule,
@@ -297,7 +297,7 @@ class CheckContext:
             actual=failure.actual,
             operations=tuple(_operations(steps, failure)),
             script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
-            program=failure.program,
+            sequence=failure.sequence,
             cause=failure.cause,
             others=tuple(map(self.violation, failure.others)),
         )

@@ -223,7 +223,7 @@ class Sweep:
         return planned, failure
 
     def failure(self, planned: Crash, *, counted: bool = False) -> RuleFailed | None:
-        """Crash, and return how the check failed, if it did; what is played again is not counted."""
+        """Crash, and return how the check failed, if it did; what is run again is not counted."""
         made: list[Crashing] = []
 
         def crash(case: Case) -> Crashing:

@@ -58,7 +58,7 @@ class OpenQueue:
         raw: the object of the implementation.
         variable: its name in scripts.
         recorder: keeps the operations.
-        rules: the rule that an operation breaks if it raises, unless ``owner`` says otherwise.
+        rules: the rule that an operation breaks if it raises, unless ``rule`` says otherwise.
 
     Each operation raises ``OperationRaised`` if the implementation raises.
     """
@@ -69,39 +69,39 @@ class OpenQueue:
         self._call = recorder.call
         self._rules = rules
 
-    def push(self, item: Item, *where: Any, owner: str = "") -> Any:
+    def push(self, item: Item, *where: Any, rule: str = "") -> Any:
         """Push an item; ``where`` is the priority or key of queues that take one."""
         arguments = "".join(f", {argument!r}" for argument in where)
         source = f"{self.variable}.push({item.source}{arguments})"
-        return self._call(source, owner or self._rules["push"], lambda: self.raw.push(item.value, *where))
+        return self._call(source, rule or self._rules["push"], lambda: self.raw.push(item.value, *where))
 
-    def pop(self, owner: str = "") -> Any:
+    def pop(self, rule: str = "") -> Any:
         """Pop an item."""
-        return self._call(f"popped = {self.variable}.pop()", owner or self._rules["pop"], lambda: self.raw.pop())
+        return self._call(f"popped = {self.variable}.pop()", rule or self._rules["pop"], lambda: self.raw.pop())
 
-    def peek(self, owner: str = "") -> Any:
+    def peek(self, rule: str = "") -> Any:
         """Look at the next item."""
-        return self._call(f"peeked = {self.variable}.peek()", owner or self._rules["peek"], lambda: self.raw.peek())
+        return self._call(f"peeked = {self.variable}.peek()", rule or self._rules["peek"], lambda: self.raw.peek())
 
-    def length(self, owner: str = "") -> Any:
+    def length(self, rule: str = "") -> Any:
         """Return ``len()``."""
-        return self._call(f"length = len({self.variable})", owner or self._rules["len"], len, self.raw)
+        return self._call(f"length = len({self.variable})", rule or self._rules["len"], len, self.raw)
 
-    def truth(self, owner: str = "") -> Any:
+    def truth(self, rule: str = "") -> Any:
         """Return ``bool()``."""
-        return self._call(f"truth = bool({self.variable})", owner or self._rules["bool"], bool, self.raw)
+        return self._call(f"truth = bool({self.variable})", rule or self._rules["bool"], bool, self.raw)
 
     def rule_of_truth(self, truth: str = "queue.len.truth", count: str = "queue.len.count") -> str:
         """Return the rule that a wrong truth value breaks: without a ``__bool__`` of its own, it is that of the length."""
         return truth if hasattr(type(self.raw), "__bool__") else count
 
-    def clear(self, owner: str = "") -> Any:
+    def clear(self, rule: str = "") -> Any:
         """Remove all items."""
-        return self._call(f"{self.variable}.clear()", owner or self._rules["clear"], lambda: self.raw.clear())
+        return self._call(f"{self.variable}.clear()", rule or self._rules["clear"], lambda: self.raw.clear())
 
-    def close(self, owner: str = "") -> Any:
+    def close(self, rule: str = "") -> Any:
         """Close; the result of queues that hold others is what was left in them."""
-        return self._call(f"left = {self.variable}.close()", owner or self._rules["close"], lambda: self.raw.close())
+        return self._call(f"left = {self.variable}.close()", rule or self._rules["close"], lambda: self.raw.close())
 
 
 class Driver(ABC):
@@ -201,17 +201,17 @@ class Driver(ABC):
             The Python expression, and a function that does the same.
         """
 
-    def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> OpenQueue:
+    def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> OpenQueue:
         """Build a queue.
 
         Args:
             name: the part of its key below the scratch directory.
             variable: its name in scripts.
-            owner: the rule that fails if this raises, if not the one on construction.
+            rule: the rule that fails if this raises, if not the one on construction.
             options: what the kind adds.
         """
         source, build = self.construction(name, **options)
-        raw = self.recorder.call(f"{variable} = {source}", owner or self.constructor_rule, build)
+        raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
         return OpenQueue(raw, variable, self.recorder, self.rules)
 
     def store_one(self, count: Callable[[], int]) -> bool:
@@ -246,7 +246,7 @@ class Driver(ABC):
             return False
 
     @abstractmethod
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out by experiments what the implementation offers; nothing is judged here.
 
         Args:

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
+from queue_conformance.engine import lockstep
 from queue_conformance.engine.case import Case, SoftBlock, failure_of, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
-from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import Timed
@@ -110,9 +110,9 @@ def directory(case: Case) -> str:
 
 
 @fixture
-def play(case: Case) -> Callable[..., None]:
-    """``play(sequence)``: run commands in lockstep with the model of the kind; see ``lockstep.run``."""
-    return partial(run, case.context)
+def run(case: Case) -> Callable[..., None]:
+    """``run(sequence)``: run commands in lockstep with the model of the kind; see ``lockstep.run``."""
+    return partial(lockstep.run, case.context)
 
 
 @fixture

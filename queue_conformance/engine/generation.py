@@ -118,7 +118,7 @@ class Findings:
             if failure.final or not runner.known:
                 continue  # it is certain, or there is nothing else that could explain it
             try:
-                runner.run(failure.program or ())
+                runner.run(failure.sequence or ())
             except RuleFailed as again:
                 if again.rule != failure.rule:
                     del self.shortest[finding]
@@ -141,5 +141,5 @@ def replay(runner: Runner, sequence: Commands) -> None:
 
 
 def _size(failure: RuleFailed) -> tuple[int, str]:
-    sequence = failure.program or ()
+    sequence = failure.sequence or ()
     return len(sequence), repr(sequence)

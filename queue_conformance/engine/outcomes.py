@@ -46,10 +46,10 @@ class RuleFailed(Exception):
         replaces: whether the tail stands for the last step.
         final: whether the rule is certain, so that no ablation can attribute the failure to another one.
         body: the lines of a script that are not those of the steps, or ``None``.
-        program: the program that was played, if any.
-        shown_by: the operation that showed it, if that is not the one of the program.
+        sequence: the sequence that was run, if any.
+        shown_by: the operation that showed it, if that is not the one of the sequence.
         operation: the operation that gave another result, if that is not the last one.
-        survived: the program was played to its end nevertheless, and nothing else was wrong.
+        survived: the sequence was run to its end nevertheless, and nothing else was wrong.
         others: failures of the same rule that have other causes.
     """
 
@@ -74,7 +74,7 @@ class RuleFailed(Exception):
         self.replaces = replaces
         self.final = final
         self.body = body
-        self.program: tuple[Any, ...] | None = None
+        self.sequence: tuple[Any, ...] | None = None
         self.shown_by = ""
         self.operation = ""
         self.survived = False
@@ -112,7 +112,7 @@ class RuleFailed(Exception):
             final=final,
             body=self.body,
         )
-        other.program, other.operation = self.program, self.operation
+        other.sequence, other.operation = self.sequence, self.operation
         return other
 
 
@@ -134,7 +134,7 @@ def failure_class(rule: str) -> type[RuleFailed]:
 
 @contextmanager
 def shown_by(operation: str) -> Iterator[None]:
-    """Mark the failures that are raised meanwhile as shown by another operation than that of the program."""
+    """Mark the failures that are raised meanwhile as shown by another operation than that of the sequence."""
     try:
         yield
     except RuleFailed as failure:
@@ -152,7 +152,7 @@ class Violation:
         actual: what happened instead, short.
         operations: what was done, one line each.
         script: a stand-alone program that shows it.
-        program: the program of a machine, which can be played again, or ``None``.
+        sequence: the sequence of a machine, which can be run again, or ``None``.
         stacks: where all threads were, for a hang or a crash.
         cause: the operation that failed, and how.
         others: violations of the same rule that have other causes.
@@ -163,7 +163,7 @@ class Violation:
     actual: str
     operations: tuple[str, ...]
     script: str
-    program: tuple[Any, ...] | None = None
+    sequence: tuple[Any, ...] | None = None
     stacks: str = ""
     cause: str = ""
     others: tuple[Violation, ...] = ()
@@ -241,7 +241,7 @@ class CheckResult:
     Attributes:
         check: its name.
         observations: what it says of rules.
-        notes: what else is worth reporting, such as how many operations were played.
+        notes: what else is worth reporting, such as how many operations were run.
         fatal: whether it hung or died.
         seconds: how long it took.
         second: what it says where it measured by a second contract, which fails no run; ``None`` where that asks for the same.

@@ -53,14 +53,14 @@ class OperationRaised(Exception):
     """An operation on the implementation raised.
 
     Attributes:
-        owner: the id of the rule which says that it must not.
+        rule: the id of the rule which says that it must not.
         step: the operation.
         error: what was raised.
     """
 
-    def __init__(self, owner: str, step: Step, error: BaseException) -> None:
+    def __init__(self, rule: str, step: Step, error: BaseException) -> None:
         super().__init__(f"{step.source} raised {describe(error)}")
-        self.owner = owner
+        self.rule = rule
         self.step = step
         self.error = error
 
@@ -111,21 +111,21 @@ class Recorder:
         self._indent = ""
         self._raised: BaseException | None = None
 
-    def restart(self, program: str = "") -> None:
+    def restart(self, sequence: str = "") -> None:
         """Forget the steps so far: a new sequence begins.
 
         Args:
-            program: the program that it plays, in a form that can be played again.
+            sequence: the sequence that it runs, in a form that can be run again.
         """
         self.steps = []
-        self.watchdog.restart(program)
+        self.watchdog.restart(sequence)
 
-    def call(self, source: str, owner: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, source: str, rule: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run one operation.
 
         Args:
             source: the operation as a line of Python.
-            owner: the id of the rule that fails if it raises or does not return.
+            rule: the id of the rule that fails if it raises or does not return.
             function: what to call.
             arguments: what to pass.
 
@@ -138,11 +138,11 @@ class Recorder:
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
-        owner = self.attributed or owner
+        rule = self.attributed or rule
         source = self._indent + source
         step = Step(source)
         self.steps.append(step)
-        self.watchdog.enter(source, owner)
+        self.watchdog.enter(source, rule)
         process = _process()
         try:
             step.result = function(*arguments)
@@ -150,10 +150,10 @@ class Recorder:
             raise
         except BaseException as error:
             step.error = self._raised = error
-            raise OperationRaised(owner, step, error) from error
+            raise OperationRaised(rule, step, error) from error
         finally:
             if _process() != process:
-                self.watchdog.copied("\n".join(step.source for step in self.steps), owner)
+                self.watchdog.copied("\n".join(step.source for step in self.steps), rule)
                 _exit(0)
             self.watchdog.leave()
         return step.result

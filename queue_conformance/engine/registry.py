@@ -42,7 +42,7 @@ class Check:
 
     @property
     def is_machine(self) -> bool:
-        """Whether it draws programs, or plays one that is given; its name says so."""
+        """Whether it draws sequences, or runs one that is given; its name says so."""
         return self.name.startswith("machine")
 
 

@@ -179,7 +179,7 @@ class Runner:
 
     def attribute(self, run: Run, failure: RuleFailed) -> RuleFailed:
         """Return a failure with its sequence, attributed to the rule that it belongs to."""
-        failure.program = tuple(run.commands)
+        failure.sequence = tuple(run.commands)
         if failure.shown_by and run.at is not None:
             run.at = run.at._replace(name=failure.shown_by)
             failure.operation = failure.shown_by
@@ -242,22 +242,22 @@ class Runner:
                 attempts = 0
             return False
 
-        def program() -> Commands:
-            return failure.program or ()
+        def sequence() -> Commands:
+            return failure.sequence or ()
 
         with self._unnoticed():
-            size = len(program()) // 2
+            size = len(sequence()) // 2
             while size:
-                before, place = program(), len(program())
+                before, place = sequence(), len(sequence())
                 while place > 0:
-                    fails(program()[: max(0, place - size)] + program()[place:])
-                    place = min(place - size, len(program()))
-                size = size // 2 if size > 1 or program() == before else size
+                    fails(sequence()[: max(0, place - size)] + sequence()[place:])
+                    place = min(place - size, len(sequence()))
+                size = size // 2 if size > 1 or sequence() == before else size
             place = 0
-            while place < len(program()):  # which may fail sooner with a smaller argument
-                for argument in range(program()[place].argument):
-                    smaller = program()[place]._replace(argument=argument)
-                    if smaller in self.table and fails((*program()[:place], smaller, *program()[place + 1 :])):
+            while place < len(sequence()):  # which may fail sooner with a smaller argument
+                for argument in range(sequence()[place].argument):
+                    smaller = sequence()[place]._replace(argument=argument)
+                    if smaller in self.table and fails((*sequence()[:place], smaller, *sequence()[place + 1 :])):
                         break
                 place += 1
         return failure

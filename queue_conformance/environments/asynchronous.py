@@ -149,15 +149,15 @@ class AsyncDriver(Driver):
         self.loop.finish()
         self.loop = self._new_loop()
 
-    def run(self, source: str, owner: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
+    def run(self, source: str, rule: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run one operation to its end.
 
         Args:
             source: the call as Python, without a target.
-            owner: the rule that fails if it raises or never returns.
+            rule: the rule that fails if it raises or never returns.
             coroutine: what the call returned.
         """
-        return self.recorder.call(source, owner, self.loop.run, coroutine)
+        return self.recorder.call(source, rule, self.loop.run, coroutine)
 
     def _item(self, number: int) -> Item:
         item = self.evaluate(f'Request("https://example.com/{number}")')

@@ -142,8 +142,8 @@ class CrawlerDriver(Driver):
     Attributes:
         crawler: the crawler.
         names: what the sources of items may use.
-        has_job: whether the author sets a job directory. The kit gives another one to each program: what is in the author's
-            belongs to the author, and what one program leaves must not reach the next one.
+        has_job: whether the author sets a job directory. The kit gives another one to each sequence: what is in the author's
+            belongs to the author, and what one sequence leaves must not reach the next one.
     """
 
     definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes)

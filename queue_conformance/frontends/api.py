@@ -63,7 +63,7 @@ def examine(
         name: what the report calls the class, if there is only one; otherwise its dotted path.
         baseline: the file of the rules that are known to fail, as for ``--conformance-baseline``.
         seed: seeds everything that is drawn.
-        examples: programs and requests to draw.
+        examples: command sequences and requests to draw.
         time_limit: seconds that one operation may take.
         in_process: run here, unprotected against hangs and exits, for debuggers.
 
@@ -106,7 +106,7 @@ def examine(
                 "factory": open_queue,
                 "prepare": prepare_spider,
                 "may_decline": False,
-                "known": gate.programs(target.name),
+                "known": gate.sequences(target.name),
             }
             run.examine(target, lambda found: _chosen(patterns, found), **how)
         return gate.attributed(run.report(), run.coverage)

@@ -79,7 +79,7 @@ class Run:
             factory: the author's function that builds it, or ``None``.
             prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
             may_decline: whether the function that builds it may leave the class to the kit.
-            known: programs that failed before.
+            known: sequences that failed before.
 
         Returns:
             Its checks.

@@ -43,7 +43,7 @@ INCONCLUSIVE = 16
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 """What pytest returns after a run that came to its end."""
 
-_CACHE = "queue-conformance/failing-programs"
+_CACHE = "queue-conformance/failing-sequences"
 _RESULT = "queue_conformance"
 """The attribute of pytest's report on a check that holds what came of it."""
 
@@ -160,9 +160,9 @@ class Session:
         return implementation_run
 
     def _known_programs(self, name: str) -> list[Commands]:
-        """Return the programs that an implementation failed before."""
-        cached = [tuple(Command(*operation) for operation in program) for program in self._cached().get(name, [])]
-        return list(dict.fromkeys([*self.gate.programs(name), *cached]))
+        """Return the sequences that an implementation failed before."""
+        cached = [tuple(Command(*operation) for operation in sequence) for sequence in self._cached().get(name, [])]
+        return list(dict.fromkeys([*self.gate.sequences(name), *cached]))
 
     def _hook(self, name: str) -> Callable[..., Any] | None:
         """Return the function of the author's conftest.py that implements a hook, if there is one."""
@@ -256,7 +256,7 @@ class Session:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Remember failing programs, write the files, and set the exit status."""
+        """Remember failing sequences, write the files, and set the exit status."""
         if self.is_worker:
             self.config.workeroutput["queue_conformance"] = pack((self._run.share(), list(self.suites)))  # type: ignore[attr-defined]
         if self.is_worker or self.config.getoption("collectonly"):
@@ -323,22 +323,22 @@ class Session:
             reporter.stats.setdefault(AGAIN if again else "failed", []).append(ours[number])
 
     def _cached(self) -> dict[str, Any]:
-        """Return the programs that failed in earlier runs, by implementation."""
+        """Return the sequences that failed in earlier runs, by implementation."""
         cache = getattr(self.config, "cache", None)
         return dict(cache.get(_CACHE, {})) if cache else {}
 
     def _remember(self, report: Report) -> None:
-        """Keep the programs that fail, so that the next run plays them first, and forget those that do not any more."""
+        """Keep the sequences that fail, so that the next run runs them first, and forget those that do not any more."""
         known = self._cached()
         remembered = dict(known)
         for found in report.implementations:
             failed_rules = [violation for v in found.verdicts if v.violation for violation in (v.violation, *v.violation.others)]
-            programs = [list(map(list, violation.program)) for violation in failed_rules if violation.program]
-            if not self._run.coverage.get(found.name):  # what was not played may still fail
-                programs += [program for program in known.get(found.name, []) if program not in programs]
+            sequences = [list(map(list, violation.sequence)) for violation in failed_rules if violation.sequence]
+            if not self._run.coverage.get(found.name):  # what was not run may still fail
+                sequences += [sequence for sequence in known.get(found.name, []) if sequence not in sequences]
             remembered.pop(found.name, None)
-            if programs:
-                remembered[found.name] = programs
+            if sequences:
+                remembered[found.name] = sequences
         if remembered != known and getattr(self.config, "cache", None):
             self.config.cache.set(_CACHE, remembered)
 

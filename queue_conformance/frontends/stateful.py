@@ -62,7 +62,7 @@ class QueueMachine(RuleBasedStateMachine):
         self._failed = False
 
     def perform(self, name: str, queue: int = 0, item: int = 0) -> None:
-        """Play one operation on the implementation and its model.
+        """Run one operation on the implementation and its model.
 
         Args:
             name: an operation, such as ``push``.
@@ -138,13 +138,13 @@ def state_machine(
 
 
 def _rule_of(name: str, operations: list[Command]) -> Any:
-    """Return a rule of Hypothesis that plays one of some operations of one name."""
+    """Return a rule of Hypothesis that runs one of some operations of one name."""
 
-    def play(self: QueueMachine, operation: Command) -> None:
+    def run(self: QueueMachine, operation: Command) -> None:
         self.perform(*operation)
 
-    play.__name__ = name
-    return rule(operation=st.sampled_from(operations))(play)
+    run.__name__ = name
+    return rule(operation=st.sampled_from(operations))(run)
 
 
 class DatabaseOfClass(ExampleDatabase):

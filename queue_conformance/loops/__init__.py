@@ -1,6 +1,6 @@
 """Event loops that are driven by hand: one whose time is virtual, and that of asyncio.
 
-On both the turns of the loop, threads, cancellations and time are operations of a program like any other.
+On both the turns of the loop, threads, cancellations and time are operations of a sequence like any other.
 """
 
 from queue_conformance.loops.realtime import Loop as Loop

@@ -118,7 +118,7 @@ class Origin:
 
     Attributes:
         seed: what seeded everything that was drawn.
-        examples: programs and requests that were drawn.
+        examples: command sequences and requests that were drawn.
         releases: the releases of libraries.
         kit: the release of the kit.
         python: the release of Python.

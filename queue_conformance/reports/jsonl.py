@@ -131,8 +131,8 @@ def _violation(violation: Violation) -> dict[str, Any]:
         "script": violation.script,
         "cause": violation.cause,
     }
-    if violation.program is not None:
-        record["program"] = [list(operation) for operation in violation.program]
+    if violation.sequence is not None:
+        record["sequence"] = [list(operation) for operation in violation.sequence]
     if violation.stacks:
         record["stacks"] = violation.stacks
     if violation.others:

@@ -223,7 +223,7 @@ def _violation(rule: str, record: records.Rule | records.Evidence) -> Violation:
         record.actual or "",
         record.operations or (),
         record.script or "",
-        None if record.program is UNSET else record.program,
+        None if record.sequence is UNSET else record.sequence,
         record.stacks or "",
         record.cause or "",
         tuple(_violation(rule, other) for other in getattr(record, "others", UNSET) or ()),

@@ -53,9 +53,9 @@ _Cause = Annotated[
     str,
     _about("Of a failed rule: the operation that failed, and how. Violations of a rule that differ in this are told apart."),
 ]
-_Program = Annotated[
+_Sequence = Annotated[
     tuple[tuple[Any, ...], ...],
-    _about("Of a rule that a machine saw fail: the operations, as names and arguments, which can be played again."),
+    _about("Of a rule that a machine saw fail: the operations, as names and arguments, which can be run again."),
 ]
 _Stacks = Annotated[str, _about("Of a rule that failed by a hang or a crash: where all threads were.")]
 
@@ -68,7 +68,8 @@ class Header(_Record, tag="header"):
     """The first record: where the report comes from."""
 
     schema: Annotated[
-        Literal[1], _about("The version of this schema. A program that reads reports refuses a version that it does not know.")
+        Literal[1],
+        _about("The version of this schema. A program that reads reports refuses a version that it does not know."),
     ]
     kit: Annotated[str, _about("The release of pytest-queue-conformance.")]
     python: Annotated[str, _about("The release of Python.")]
@@ -76,7 +77,7 @@ class Header(_Record, tag="header"):
     releases: Annotated[dict[str, str], _about("The installed releases of the libraries that rules may name.")]
     created: Annotated[str, _about("When the run began, in UTC.", format="date-time")]
     seed: Annotated[_Count, _about("What seeded everything that was drawn.")]
-    examples: Annotated[int, Meta(ge=1, description="Programs and requests that were drawn for each check that draws.")]
+    examples: Annotated[int, Meta(ge=1, description="Command sequences and requests that were drawn for each check that draws.")]
 
 
 class Implementation(_Record, tag="implementation"):
@@ -122,7 +123,7 @@ class Evidence(Struct, forbid_unknown_fields=True, kw_only=True):
     operations: _Operations
     script: _Script
     cause: _Cause
-    program: _Program | UnsetType = UNSET
+    sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
 
 
@@ -152,7 +153,7 @@ class Rule(_Record, tag="rule"):
     operations: _Operations | UnsetType = UNSET
     script: _Script | UnsetType = UNSET
     cause: _Cause | UnsetType = UNSET
-    program: _Program | UnsetType = UNSET
+    sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
     others: Annotated[tuple[Evidence, ...], _about("Of a failed rule: what broke it from other causes.")] | UnsetType = UNSET
 
@@ -166,7 +167,7 @@ class Rule(_Record, tag="rule"):
 
 
 _EVIDENCE = ("expected", "actual", "operations", "script", "cause")
-SOMETIMES = ("reason", "known", *_EVIDENCE, "program", "stacks", "others")
+SOMETIMES = ("reason", "known", *_EVIDENCE, "sequence", "stacks", "others")
 """The fields of a rule that depend on its verdict."""
 
 

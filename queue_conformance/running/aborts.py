@@ -1,4 +1,4 @@
-"""What is known of a check that hung, or ended its process: the operation in flight, and the shortest program that ends so."""
+"""What is known of a check that hung, or ended its process: the operation in flight, and the shortest sequence that ends so."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.specification import Rule, load
 
 REPLAY_LIMIT = 0.3
-"""Seconds that an operation may take when a hang is played again to shorten it."""
+"""Seconds that an operation may take when a hang is run again to shorten it."""
 
 REPLAYS = 60
-"""Times that a program is played again at most."""
+"""Times that a sequence is run again at most."""
 
 
 def fatal_result(
@@ -35,9 +35,9 @@ def fatal_result(
     shorten: bool = True,
 ) -> CheckResult:
     """Turn a hang, an exit or a crash into the failed rule of the operation that was in flight."""
-    if shorten and not abort.between and abort.program and abort.program != "[]":
+    if shorten and not abort.between and abort.sequence and abort.sequence != "[]":
         abort = _shorten(implementation, config, abort)
-    rule = abort.owner if abort.owner in rules else next(name for name in check.rules if name in rules)
+    rule = abort.rule if abort.rule in rules else next(name for name in check.rules if name in rules)
     violation = fatal_violation(implementation, config, rule, abort)
     observations = [Observation(rule, Outcome.FAILED, check.name, violation=violation)]
     for name in check.rules:
@@ -69,7 +69,7 @@ def fatal_violation(implementation: Implementation, config: RunConfig, rule: str
         actual=f"{operation.partition(' = ')[2] or operation.strip()} {abort.how}",
         operations=tuple(steps),
         script=script,
-        program=tuple(decode(abort.program)) if abort.program else None,
+        sequence=tuple(decode(abort.sequence)) if abort.sequence else None,
         stacks=own_frames(abort.stacks),
         cause=f"{operation_of(operation) or 'the check'} {_LIMIT.sub('', abort.how)}",
     )
@@ -121,22 +121,22 @@ def own_frames(stacks: str) -> str:
 
 
 def _shorten(implementation: Implementation, config: RunConfig, abort: Abort) -> Abort:
-    """Leave out operations of a program as long as it still ends in the same way."""
+    """Leave out operations of a sequence as long as it still ends in the same way."""
     time_limit = min(REPLAY_LIMIT, config.time_limit)
     limited = RunConfig(config.directory, config.seed, time_limit=time_limit, watch=config.watch)
     best, how = abort, abort
     replays = REPLAYS
 
-    def ends(program: Commands) -> bool:
+    def ends(sequence: Commands) -> bool:
         nonlocal best, replays
         replays -= 1
-        ended = in_context(implementation, limited, lambda context: runner_of(context).passes(program))
-        if isinstance(ended, Answer) or ended.owner != how.owner:
+        ended = in_context(implementation, limited, lambda context: runner_of(context).passes(sequence))
+        if isinstance(ended, Answer) or ended.rule != how.rule:
             return False
         best = ended
         return True
 
-    operations = decode(abort.program)
+    operations = decode(abort.sequence)
     size = max(1, len(operations) // 2)
     while size and replays > 0:
         start = len(operations)
@@ -146,4 +146,4 @@ def _shorten(implementation: Implementation, config: RunConfig, abort: Abort) ->
                 operations = shorter
             start -= size
         size //= 2
-    return Abort(abort.how, best.hung, best.stacks, best.owner, best.steps, best.program)
+    return Abort(abort.how, best.hung, best.stacks, best.rule, best.steps, best.sequence)

@@ -1,7 +1,7 @@
-"""Nothing is blamed for what fails only after other programs ran in the same process.
+"""Nothing is blamed for what fails only after other sequences ran in the same process.
 
-A check plays many programs in one process, and a class may keep something there: a store for each process, a connection, an
-event loop. Where one crawl is one process that is right. So what fails is played once more, alone, in a fresh process.
+A check runs many sequences in one process, and a class may keep something there: a store for each process, a connection, an
+event loop. Where one crawl is one process that is right. So what fails is run once more, alone, in a fresh process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIMES = 3
 TIME_LIMIT = 60.0
 """Seconds that a script may take."""
 
-ALONE = "it failed after other programs, and not again when it was played alone in a fresh process"
+ALONE = "it failed after other sequences, and not again when it was run alone in a fresh process"
 
 
 def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> CheckResult:
@@ -33,7 +33,7 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
 
     Args:
         result: what came of the check.
-        first: how its first program failed, if it did; what is shorter was found after others.
+        first: how its first sequence failed, if it did; what is shorter was found after others.
         directory: where scratch directories are made.
 
     Returns:
@@ -52,7 +52,7 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
         observations = [_unblocked(observation, uncertain_rules) for observation in observations]
     notes = result.notes
     if uncertain_rules:
-        said = f"{', '.join(uncertain_rules)} did not fail again when it was played alone in a fresh process"
+        said = f"{', '.join(uncertain_rules)} did not fail again when it was run alone in a fresh process"
         note = f"{result.check}: {said}: not judged"
         notes = (*notes, note)
     return replace(result, observations=tuple(observations), notes=notes)

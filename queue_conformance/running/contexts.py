@@ -31,10 +31,10 @@ class RunConfig:
     Attributes:
         directory: where scratch directories are made.
         seed: seeds everything that is drawn.
-        examples: programs or requests to draw in a check that draws.
+        examples: sequences or requests to draw in a check that draws.
         time_limit: seconds that one operation may take.
         in_process: run in the calling process, without protection.
-        known: programs that failed before, which the machines play again.
+        known: sequences that failed before, which the machines run again.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
         factory: the author's function that builds a queue, or ``None``.
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.

@@ -377,13 +377,13 @@ def _use_once(
 
 
 def _probe(context: CheckContext) -> Capabilities:
-    rooms = count()
+    workdirs = count()
 
-    def room() -> Path:
-        return context.enter(f"probe{next(rooms)}")
+    def workdir() -> Path:
+        return context.enter(f"probe{next(workdirs)}")
 
     with quietly():
-        found: Capabilities = context.driver.probe(room)
+        found: Capabilities = context.driver.probe(workdir)
         return found
 
 

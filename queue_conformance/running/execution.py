@@ -40,9 +40,9 @@ T = TypeVar("T")
 
 
 def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], config: RunConfig) -> CheckResult:
-    """Run one check; a machine plays each program that failed before too, in a process of its own.
+    """Run one check; a machine runs each sequence that failed before too, in a process of its own.
 
-    So a failure that was found once is found whatever is drawn now, and whatever the other programs do.
+    So a failure that was found once is found whatever is drawn now, and whatever the other sequences do.
 
     Args:
         check: the check.
@@ -55,9 +55,9 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
     """
     shown: set[str] = set()
 
-    def run(program: Commands | None) -> CheckResult:
+    def run(sequence: Commands | None) -> CheckResult:
         def covered(context: CheckContext) -> tuple[CheckResult, Violation | None, bool]:
-            context.replay = program
+            context.replay = sequence
             result = observe(check, context, rules)
             first = context.violation(context.first) if context.first and context.first.rule in rules else None
             return result, first, needs_confirmation(context, result)
@@ -77,12 +77,12 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
             return confirmed(result, first, config.directory) if uncertain else result
-        shorten = program is None and ended.owner not in shown
+        shorten = sequence is None and ended.rule not in shown
         return fatal_result(check, implementation, rules, config, ended, shorten=shorten)
 
-    def sound(program: Commands | None) -> CheckResult:
+    def sound(sequence: Commands | None) -> CheckResult:
         try:
-            result = run(program)
+            result = run(sequence)
         except OSError as error:  # the kit could not even begin
             return _troubled(check, rules, trouble(config.directory, str(error), implementation.server) or describe(error))
         if not (result.failed or result.internal_error):
@@ -92,8 +92,8 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
         return _troubled(check, rules, line) if line else result
 
     again = []
-    for program in config.known if check.is_machine else ():
-        again.append(sound(program))
+    for sequence in config.known if check.is_machine else ():
+        again.append(sound(sequence))
         if again[-1].fatal:
             shown.update(observation.rule for observation in again[-1].failed)
     return _merged(sound(None), again)
@@ -115,7 +115,7 @@ def _unhurried(result: CheckResult, before: Abort | None) -> CheckResult:
 
 
 def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
-    """Add what replayed programs broke to what came of a check; of each rule the shortest evidence is kept."""
+    """Add what replayed sequences broke to what came of a check; of each rule the shortest evidence is kept."""
     failed_rules: dict[str, Observation] = {}
     for observation in [*(o for replayed in again for o in replayed.failed), *result.failed]:
         known = failed_rules.get(observation.rule, observation)

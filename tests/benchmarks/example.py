@@ -1,4 +1,4 @@
-"""What one program of the machine costs, and how much of that is generation, the kit, and the queue itself."""
+"""What one sequence of the machine costs, and how much of that is generation, the kit, and the queue itself."""
 
 import sys
 import time
@@ -29,7 +29,7 @@ def main() -> None:
             everything = time.process_time() - started
         each = 1000 / EXAMPLES
         print(
-            f"{path}: {everything * each:.2f} ms per program of {sum(map(len, drawn)) / EXAMPLES:.0f} operations; "
+            f"{path}: {everything * each:.2f} ms per sequence of {sum(map(len, drawn)) / EXAMPLES:.0f} operations; "
             f"drawing {drawing * each:.2f} ms, the queue itself {queue_alone * each:.2f} ms, "
             f"model and records {(everything - drawing - queue_alone) * each:.2f} ms"
         )
@@ -44,7 +44,7 @@ def draw(runner):
 
 
 def of_queue(found, drawn) -> float:
-    """Return the seconds that the bare calls of the programs take, without model, records and ablations."""
+    """Return the seconds that the bare calls of the sequences take, without model, records and ablations."""
     started = time.process_time()
     for operations in drawn:
         found.restart()

@@ -329,14 +329,14 @@ class KeepsOneRun(DupeFilter):
 class SeenWhenInDoubt(DupeFilter):
     """If a record is torn, it takes every request for one that was seen."""
 
-    doubt = False
+    make_uncertain = False
 
     def _repair(self, file, end):
         super()._repair(file, end)
-        self.doubt = True
+        self.make_uncertain = True
 
     def request_seen(self, request):
-        return super().request_seen(request) or self.doubt
+        return super().request_seen(request) or self.make_uncertain
 
 
 @mutant(fails="dupefilter.crash.then-clean", control=RIGHT)

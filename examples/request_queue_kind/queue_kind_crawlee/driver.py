@@ -37,11 +37,11 @@ class RequestQueueDriver(Driver):
         values = ", ".join(f"{key}={value!r}" for key, value in self.implementation.values.items())
         return f"{self.class_name}({values})", lambda: self.runner.run(build())
 
-    def open(self, name="0", variable="queue", owner=None, **options):
+    def open(self, name="0", variable="queue", rule=None, **options):
         source, build = self.construction(name)
         return OpenRequestQueue(self.recorder.call(f"queue = {source}", self.constructor_rule, build), self.recorder, self.runner)
 
-    def probe(self, room):
+    def probe(self, workdir):
         return Capabilities()
 
     def setup(self, body):

@@ -58,7 +58,7 @@ class AsyncQueueLockstep(Judge):
             self._quiesce()
             return
         self.model.begin_put(item.number, item.value.priority)
-        queue.put(item, owner="aqueue.bound.usable" if self.model.limit else LOST)
+        queue.put(item, rule="aqueue.bound.usable" if self.model.limit else LOST)
         self.model.end_put(item.number)
         self.context.covered[LOST] += 1
         self.context.covered["aqueue.bound.usable"] += bool(self.model.limit)

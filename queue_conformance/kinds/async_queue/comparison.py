@@ -51,14 +51,14 @@ class Judge(Lockstep):
 
     @property
     def queue(self) -> Any:
-        """The queue, opened when it is first used, so that a program can begin with its limit."""
+        """The queue, opened when it is first used, so that a sequence can begin with its limit."""
         if self._queue is None:
             self._open("aqueue.ctor.kwargs")
         return self._queue
 
-    def _open(self, owner: str) -> None:
+    def _open(self, rule: str) -> None:
         options = {"maxsize": self.model.limit} if self.model.limit else {}
-        self._queue = self.context.open(owner=owner, **options)
+        self._queue = self.context.open(rule=rule, **options)
 
     # --- What became of tasks ----------------------------------------------------------------------------------------
 
@@ -306,7 +306,7 @@ class Judge(Lockstep):
         steps = self.context.recorder.steps
         while steps[-1] is not raised.step:
             steps.pop()
-        self.context.fail(raised.owner, "a request", actual, [])
+        self.context.fail(raised.rule, "a request", actual, [])
 
     def fail(self, rule: str, expected: str, actual: object, tail: Sequence[str], *, final: bool = False) -> NoReturn:
         """Report a failure with a script which ends well if a task ended before it was cancelled, as it may elsewhere."""

@@ -84,15 +84,15 @@ class OpenAsyncQueue:
         """What drives it."""
         return self._driver.loop
 
-    def _run(self, target: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    def _run(self, target: str, call: str, rule: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         loop = self.loop
 
-        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", owner, lambda: loop.run(make()))
+        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", rule, lambda: loop.run(make()))
 
-    def put(self, item: Item, owner: str = "aqueue.put.accept") -> Any:
+    def put(self, item: Item, rule: str = "aqueue.put.accept") -> Any:
         """Put an item with the priority of its request."""
         call = f"put({item.source}, priority={item.value.priority!r})"
-        return self._run("", call, owner, lambda: self.raw.put(item.value, priority=item.value.priority))
+        return self._run("", call, rule, lambda: self.raw.put(item.value, priority=item.value.priority))
 
     def get(self) -> Any:
         """Get an item."""
@@ -122,10 +122,10 @@ class OpenAsyncQueue:
         return self._start("getting", f"{self.variable}.get()", "aqueue.get.blocks", lambda: self.raw.get())
 
     def _start(
-        self, name: str, call: str, owner: str, make: Callable[[], Coroutine[Any, Any, Any]], number: int | None = None
+        self, name: str, call: str, rule: str, make: Callable[[], Coroutine[Any, Any, Any]], number: int | None = None
     ) -> Pending:
         variable = self._driver.new_name(name)
-        task = self._recorder.call(f"{variable} = loop.start({call})", owner, lambda: self.loop.start(make(), variable))
+        task = self._recorder.call(f"{variable} = loop.start({call})", rule, lambda: self.loop.start(make(), variable))
         self._recorder.remark()  # a task is of no interest to readers
         return Pending(variable, task, number)
 
@@ -199,9 +199,9 @@ class AsyncQueueDriver(AsyncDriver):
         place = {self.place: f"{self.directory}/{name}"} if self.place and name is not None else {}
         return {**self.implementation.values, **options, **place}
 
-    def open(self, name: str = "0", variable: str = "queue", owner: str | None = None, **options: Any) -> Any:
+    def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> Any:
         """Build a queue; see :meth:`Driver.open`."""
-        opened = super().open(name, variable, owner, **options)
+        opened = super().open(name, variable, rule, **options)
         return OpenAsyncQueue(opened.raw, variable, self)
 
     def store_one(self, count: Callable[[], int]) -> bool:
@@ -237,17 +237,17 @@ class AsyncQueueDriver(AsyncDriver):
         queue.get()
         queue.close()
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
-        self.choose_loop(lambda: self.use(room()))
+        self.choose_loop(lambda: self.use(workdir()))
         cls = self.implementation.cls
-        filesystem = self.attempt(self._filesystem, room())
+        filesystem = self.attempt(self._filesystem, workdir())
         stored = "it writes files in its place" if stored_files(self.directory) else ""
         placed = f"it takes a {self.place}" if self.place in PATHS and not says_memory(cls) else ""
         found = Capabilities(
-            persistent=self.attempt(self._persistent, room()),
+            persistent=self.attempt(self._persistent, workdir()),
             filesystem=filesystem,
-            serializes=self.attempt(self._serializes, room()),
+            serializes=self.attempt(self._serializes, workdir()),
             clear=callable(getattr(self.implementation.cls, "clear", None)),
             bounded="maxsize" in self.parameters,
             dedupe="dedupe" in self.parameters,

@@ -21,7 +21,7 @@ from queue_conformance.loops import outcome_of, stuck
 FORMS, JOIN, KEYS = "ascheduler.add.forms", "ascheduler.join", "ascheduler.stats.keys"
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
-"""The priorities of the items that programs add."""
+"""The priorities of the items that sequences add."""
 
 QUEUES = ("MemoryQueue", "SuspendingQueue", "SlowQueue")
 """The classes of the queues below the scheduler, by the number that ``reopen`` names."""
@@ -155,7 +155,7 @@ class AsyncSchedulerLockstep(Lockstep):
         """Begin to close; what is being added may come too late."""
         for adding in self.adds:
             if adding.item >= 0 and self.model.waiting[adding.item]:
-                self.model.doubt(adding.item)
+                self.model.make_uncertain(adding.item)
         self.closing.append(self._start("closing", self.scheduler.close()))
         self.model.closed = True
         self._let_joins_end()

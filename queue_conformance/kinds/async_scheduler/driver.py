@@ -176,9 +176,9 @@ class AsyncSchedulerDriver(AsyncDriver):
         scheduler = record.construct(source, self.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
         return scheduler, RecordedLoop(self, record, lambda: self.interface_rule), record
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out which loop it needs; what else schedulers may or may not offer is up to the queues below them."""
-        self.choose_loop(lambda: self.use(room()))
+        self.choose_loop(lambda: self.use(workdir()))
         return Capabilities(real_loop=self.real)
 
     # --- Scripts -----------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class AsyncSchedulerModel:
         self.waiting[item] += 1
         return True
 
-    def doubt(self, item: int) -> None:
+    def make_uncertain(self, item: int) -> None:
         """Take an item that was accepted for one that may have come too late."""
         self.waiting -= Counter([item])
         self.unsure[item] += 1

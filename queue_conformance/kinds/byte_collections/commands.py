@@ -57,7 +57,7 @@ class CollectionLockstep(QueueLockstep):
     def reopen(self, _argument: int = 0) -> None:
         """Close, compare what close returns, and build the queue again from it."""
         start = self.end()
-        self.queue = self.context.open(start=start, owner=self.start_rule)
+        self.queue = self.context.open(start=start, rule=self.start_rule)
         self.model.reopen()
         self._peeked = NOTHING
         self.events.add("reopen")
@@ -78,7 +78,7 @@ class CollectionLockstep(QueueLockstep):
 
     def end(self) -> list[Hashable]:
         """Close, and compare what that returns with what holds items."""
-        left = self.queue.close(owner=self.close_rule)
+        left = self.queue.close(rule=self.close_rule)
         expected = sorted(self.model.active(), key=str)
         self.expect(
             self.close_rule,

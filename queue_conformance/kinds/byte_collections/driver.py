@@ -66,7 +66,7 @@ class CollectionDriver(ByteItems):
         sources += [f"{name}={value!r}" for name, value in keywords.items()]
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         cls = self.implementation.cls
         return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))
 

@@ -128,9 +128,9 @@ class FilterLockstep(Lockstep):
         if self.refused:
             return
         allowed = self.model.allowed(item)
-        owner = DAMAGED if self._torn else self._rule(item, False not in allowed)
+        rule = DAMAGED if self._torn else self._rule(item, False not in allowed)
         try:
-            seen = self.dupefilter.seen(self.context.driver.item(item), owner=owner)
+            seen = self.dupefilter.seen(self.context.driver.item(item), rule=rule)
         except OperationRaised as raised:
             if self._torn and isinstance(raised.error, Exception):  # a damaged file may show late
                 self.refused = True

@@ -41,10 +41,10 @@ class OpenFilter:
         self._driver = driver
         self._recorder: Recorder = driver.recorder
 
-    def seen(self, item: Item, owner: str = "dupefilter.seen.first") -> Any:
+    def seen(self, item: Item, rule: str = "dupefilter.seen.first") -> Any:
         """Ask whether a request was seen."""
         source = f"seen = {self.variable}.request_seen({item.source})"
-        return self._recorder.call(source, owner, lambda: self.raw.request_seen(item.value))
+        return self._recorder.call(source, rule, lambda: self.raw.request_seen(item.value))
 
     def log(self, item: Item) -> None:
         """Log that a request was filtered."""
@@ -157,12 +157,12 @@ class DupeFilterDriver(ComponentDriver):
         dupefilter.close()
         return stored
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out whether it filters, and whether it remembers in the next run and where."""
         filters = persistent = filesystem = False
         remembers: list[str] = []
         stored: list[str] = []
-        self.renew(room())
+        self.renew(workdir())
         self.recorder.restart()
         try:
             dupefilter = self.open()

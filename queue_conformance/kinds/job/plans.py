@@ -14,7 +14,7 @@ from queue_conformance.environments.crawls import Pages
 COMMAND = "job.resume.command"
 
 PER_JOB = 50
-"""Programs that cost about as much as the crawls of one job."""
+"""Sequences that cost about as much as the crawls of one job."""
 
 SMALL: Pages = {0: [1, 2, 3], 1: [4], 2: [0, 5], 3: [1], 4: [], 5: [3]}
 """The site of the shortest counterexamples."""

@@ -102,7 +102,7 @@ class PriorityQueueLockstep(QueueLockstep):
         number = self._number(item)
         with self._disturbed("push", ValueError("refused")) as waiting:
             try:
-                self.queue.push(self.driver.item(number), owner=rule)
+                self.queue.push(self.driver.item(number), rule=rule)
             except OperationRaised as raised:
                 if waiting or not isinstance(raised.error, Exception):
                     raise
@@ -121,7 +121,7 @@ class PriorityQueueLockstep(QueueLockstep):
         if not len(self.model) or self.driver.store is None:
             return self.pop()
         with self._disturbed("pop", None) as waiting:
-            value = self.queue.pop(owner="pq.pop.transient")
+            value = self.queue.pop(rule="pq.pop.transient")
         self._peeked = NOTHING
         said_none = not waiting
         if said_none:
@@ -198,7 +198,7 @@ class PriorityQueueLockstep(QueueLockstep):
         if marker is not None:
             self.perform(discard, self.sources.give(self.driver.store, "store"), marker.value.url)
             self._suspects["pq.resume.stale"].add(self._place(marker.number))
-        self.queue = self.context.open(state=state, owner="pq.resume.all")
+        self.queue = self.context.open(state=state, rule="pq.resume.all")
         self._peeked = NOTHING
         self.events.add("reopen")
         self.length()

@@ -225,16 +225,16 @@ class PriorityQueueDriver(CrawlerDriver):
 
     # --- Capabilities ------------------------------------------------------------------------------------------------
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what it offers: state that restores something, ``peek``, and whether it looks at slots."""
         implementation = self.implementation
         peeks = callable(getattr(implementation.cls, "peek", None))
-        persistent = self.attempt(self._is_persistent, room())
+        persistent = self.attempt(self._is_persistent, workdir())
         stored = "requests stay in its downstream queues when it is closed" if self._left_behind() else ""
         found = Capabilities(
             persistent=persistent,
-            peek=peeks and self.attempt(self._can_peek, room()),
-            slots=self.attempt(self._looks_at_slots, room()),
+            peek=peeks and self.attempt(self._can_peek, workdir()),
+            slots=self.attempt(self._looks_at_slots, workdir()),
         )
         return hold(found, implementation.cls, implementation.settings, {"persistent": [stored]})
 

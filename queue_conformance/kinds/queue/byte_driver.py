@@ -61,8 +61,8 @@ class ByteQueueDriver(ByteItems):
         super().__init__(implementation, directory, recorder)
         self.takes_path = implementation.factory is not None or takes_path(implementation.cls)
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
-        return Probe(self, room).bytes()
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
+        return Probe(self, workdir).bytes()
 
     def construction(self, name: str, *, as_path: bool = False, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a queue is built.

@@ -152,7 +152,7 @@ class QueueLockstep(Lockstep):
     def pop(self, _argument: int = 0) -> int | None:
         """Pop, and compare what came with the model, and with what the last peek showed."""
         self._ensure_open()
-        value = self.queue.pop(owner=self.pop_rule if len(self.model) else self.empty_pop_rule)
+        value = self.queue.pop(rule=self.pop_rule if len(self.model) else self.empty_pop_rule)
         number = self.compare(value, self.model.allowed())
         if number is None:
             self.events.add("pop of nothing")
@@ -193,7 +193,7 @@ class QueueLockstep(Lockstep):
         """Peek, and compare what came."""
         self._ensure_open()
         allowed = self.model.allowed()
-        value = self.queue.peek(owner=self.peek_rule if allowed else self.empty_peek_rule)
+        value = self.queue.peek(rule=self.peek_rule if allowed else self.empty_peek_rule)
         number = self.driver.identify(value)
         if (number in allowed and self.driver.same(value, self.driver.item(number))) if allowed else value is None:
             self.covered[self.empty_peek_rule] += not allowed
@@ -238,7 +238,7 @@ class QueueLockstep(Lockstep):
     def open(self, _argument: int = 0) -> None:
         """Build the queue again, and compare ``len()``."""
         if not self._is_open:
-            self.queue = self.context.open(str(self.number), self.queue.variable, owner="queue.persist.reopen")
+            self.queue = self.context.open(str(self.number), self.queue.variable, rule="queue.persist.reopen")
             self._is_open = True
             self.events.add("reopen")
             self.length(rule="queue.ctor.stored-length")
@@ -247,7 +247,7 @@ class QueueLockstep(Lockstep):
     def clear(self, _argument: int = 0) -> None:
         """Clear, and compare ``len()``."""
         self._ensure_open()
-        self.queue.clear(owner=self.clear_rule)
+        self.queue.clear(rule=self.clear_rule)
         self._cleared |= set(self.model.items)
         self.model.clear()
         self._peeked = NOTHING

@@ -214,7 +214,7 @@ def keys_of(case: Case) -> Callable[[Iterable[int]], list[Any]]:
 
 @fixture
 def refusals(case: Case) -> list[int]:
-    """The numbers of what a push refuses, for programs: ``push_refused:0``."""
+    """The numbers of what a push refuses, for sequences: ``push_refused:0``."""
     found = commands.refusals(case.context)
     if not found:
         raise NotApplicable("nothing is known that this queue refuses to store")

@@ -139,7 +139,7 @@ class ServedQueueLockstep(QueueLockstep):
         self._peeked = NOTHING
         requested, cuts = proxy.requested, proxy.cuts
         try:
-            self.queue.push(self.driver.item(number), owner="queue.push.transient-error")
+            self.queue.push(self.driver.item(number), rule="queue.push.transient-error")
         except OperationRaised as raised:
             stalled = self.backend.proxy.stalled
             sent = stalled or proxy.requested > requested or proxy.cuts > cuts
@@ -259,7 +259,7 @@ class ServedQueueLockstep(QueueLockstep):
         self._ensure_open()
         rule, faulty = rule or self.length_rule, self.backend.faulty
         try:
-            length = self.queue.length(owner=rule)
+            length = self.queue.length(rule=rule)
         except OperationRaised as raised:
             if faulty:
                 self._raised("queue.len.transient-no-raise", raised)

@@ -9,7 +9,7 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.comparison import Comparing
-from queue_conformance.kinds.scheduler.faulty import Trouble
+from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.kind import SCHEDULER
 from queue_conformance.kinds.scheduler.model import Place
 from queue_conformance.kinds.scheduler.pool import POOL, REDIRECTED, RETRIED, traits
@@ -57,23 +57,23 @@ class SchedulerLockstep(Comparing):
         return self._enqueue(found, Item(value.replace(dont_filter=True), "popped.replace(dont_filter=True)", found))
 
     def _enqueue(self, number: int, item: Item) -> bool | None:
-        waiting, stored = list(Trouble.pushes), len(Trouble.stored)
+        waiting, stored = list(FaultPlan.pushes), len(FaultPlan.stored)
         try:
             result = self.scheduler.enqueue(item)
         except OperationRaised as raised:
-            error = waiting[0] if len(Trouble.pushes) < len(waiting) else None
-            if raised.error in Trouble.errors and not isinstance(raised.error, ValueError):
+            error = waiting[0] if len(FaultPlan.pushes) < len(waiting) else None
+            if raised.error in FaultPlan.errors and not isinstance(raised.error, ValueError):
                 self.model.fail(number)  # what the queue of the settings raises so is a matter of that queue
                 return None
             if raised.error is not error or self._falls_back(error):
                 if rule := self._rule_of_fallback(number, error, raised.error):
-                    raised.owner = rule
+                    raised.rule = rule
                 raise
             self.covered["scheduler.enqueue.other-propagates"] += 1
             self.model.fail(number)
             self._failed.add(number)
             return None
-        error = waiting[0] if len(Trouble.pushes) < len(waiting) else None
+        error = waiting[0] if len(FaultPlan.pushes) < len(waiting) else None
         if error is not None and not self._falls_back(error):
             tail = _must_raise(self.context.recorder.steps[-1].source, type(error).__name__)
             actual = f"returned {describe(result)}"
@@ -94,7 +94,7 @@ class SchedulerLockstep(Comparing):
         if self.on_disk and traits(number).refused:
             self.covered["scheduler.enqueue.fallback-serialization"] += 1
         if self.on_disk and traits(number).volatile:
-            on_disk = len(Trouble.stored) > stored  # there are queues that can serialize more than others
+            on_disk = len(FaultPlan.stored) > stored  # there are queues that can serialize more than others
         else:
             apart = not self.configurable and not traits(number).volatile  # wherever its store is
             on_disk = apart or (self.on_disk and not traits(number).refused and error is None)
@@ -110,12 +110,12 @@ class SchedulerLockstep(Comparing):
         """Take out the next request, and judge what came."""
         if self._lost_sight:
             return None
-        silences = Trouble.silences
+        empty_pops = FaultPlan.empty_pops
         empty = not self.model.items
         self._last = None
         value = self.scheduler.next("scheduler.next.none-empty" if empty else "scheduler.enqueue.true")
         if value is None:
-            self._judge_none(silent=Trouble.silences < silences)
+            self._judge_none(silent=FaultPlan.empty_pops < empty_pops)
             return None
         number: int | None = self.context.driver.identify(value)
         allowed = self.model.allowed()
@@ -165,12 +165,12 @@ class SchedulerLockstep(Comparing):
         self._trouble(self.context.driver.error("transient-error")[0])
 
     @command("scheduler.next.outage", needs=["persistent", "configurable"])
-    def silence(self, _argument: int = 0) -> None:
+    def empty_pop(self, _argument: int = 0) -> None:
         """Let the next pop of the disk queue return nothing although it holds something."""
-        self.perform(Trouble.says_nothing)
+        self.perform(FaultPlan.says_nothing)
 
     @command(weight=0)
-    def calm(self, _argument: int = 0) -> None:
+    def clear_faults(self, _argument: int = 0) -> None:
         """End all trouble."""
         self._no_trouble()
 
@@ -188,8 +188,8 @@ class SchedulerLockstep(Comparing):
         self._count()
         self._no_trouble()
         self.scheduler.close()
-        self.scheduler = self.context.open(self.settings, job=self.job, owner="scheduler.resume.all")
-        Trouble.stored, Trouble.refusals = [], 0
+        self.scheduler = self.context.open(self.settings, job=self.job, rule="scheduler.resume.all")
+        FaultPlan.stored, FaultPlan.refusals = [], 0
         self._last = None
         in_memory = list(self.model.stored(Place.MEMORY))
         if self.on_disk and in_memory and not self._memory_is_lost(len(in_memory)):
@@ -223,14 +223,14 @@ class SchedulerLockstep(Comparing):
         if self._disorder:
             raise self._disorder
 
-    # --- Trouble -----------------------------------------------------------------------------------------------------
+    # --- Faults ------------------------------------------------------------------------------------------------------
 
     def _trouble(self, source: str) -> None:
-        self.perform(Trouble.raises, self.sources.give(eval(source, self.context.driver.names), source))
+        self.perform(FaultPlan.raises, self.sources.give(eval(source, self.context.driver.names), source))
 
     def _no_trouble(self) -> None:
-        if Trouble.pushes or Trouble.silences:
-            self.perform(Trouble.ends)
+        if FaultPlan.pushes or FaultPlan.empty_pops:
+            self.perform(FaultPlan.ends)
 
     def _falls_back(self, error: BaseException) -> bool:
         return isinstance(error, ValueError) or type(error) is type(self.context.driver.error("transient-error")[1])

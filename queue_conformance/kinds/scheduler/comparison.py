@@ -11,7 +11,7 @@ from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.driver import OpenScheduler
-from queue_conformance.kinds.scheduler.faulty import Trouble
+from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import layout_of, order_rule, settings_of
 from queue_conformance.kinds.scheduler.model import Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
@@ -194,7 +194,7 @@ class Comparing(Lockstep):
             return
         if self.on_disk:
             rule, name = "scheduler.enqueue.unserializable-stat", "scheduler/unserializable"
-            self._expect_stat(rule, name, Trouble.refusals)
+            self._expect_stat(rule, name, FaultPlan.refusals)
             self._expect_on_disk()
         for rule, names in {"scheduler.enqueue.stats": ENQUEUED, "scheduler.next.stats": DEQUEUED}.items():
             for name in names:
@@ -203,7 +203,7 @@ class Comparing(Lockstep):
     def _expect_on_disk(self) -> None:
         """Compare how many requests went to disk in this run."""
         if self.on_disk:
-            said, number = self.sources.give(Trouble, "Trouble"), self.model.stats["scheduler/enqueued/disk"]
+            said, number = self.sources.give(FaultPlan, "FaultPlan"), self.model.stats["scheduler/enqueued/disk"]
             self.expect(
                 "scheduler.enqueue.disk-first",
                 lambda: len(said.stored) == number,

@@ -32,8 +32,7 @@ from queue_conformance.engine.scripts import (
 from queue_conformance.environments import engine, site, world
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.errors import SerializationError, TransientError
-from queue_conformance.kinds.scheduler import faulty, plain
-from queue_conformance.kinds.scheduler import script_support as misbehaving
+from queue_conformance.kinds.scheduler import faulty, plain, script_support
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
 from queue_conformance.script_support import example, kills, metadata, processes, support
 
@@ -77,45 +76,45 @@ class OpenScheduler:
         self._driver = driver
         self._call = driver.recorder.call
 
-    def open(self, owner: str = "scheduler.ctor.from-crawler") -> None:
+    def open(self, rule: str = "scheduler.ctor.from-crawler") -> None:
         """Open, where it can, and wait for a Deferred that it returns."""
         if callable(getattr(self.raw, "open", None)):
-            opened = self._call("opened = scheduler.open(crawler.spider)", owner, lambda: self.raw.open(self.crawler.spider))
-            self._settle("opened", opened, owner)
+            opened = self._call("opened = scheduler.open(crawler.spider)", rule, lambda: self.raw.open(self.crawler.spider))
+            self._settle("opened", opened, rule)
 
-    def enqueue(self, item: Item, owner: str = "scheduler.enqueue.answers") -> Any:
+    def enqueue(self, item: Item, rule: str = "scheduler.enqueue.answers") -> Any:
         """Enqueue a request."""
         source = f"accepted = scheduler.enqueue_request({item.source})"
-        return self._call(source, owner, lambda: self.raw.enqueue_request(item.value))
+        return self._call(source, rule, lambda: self.raw.enqueue_request(item.value))
 
-    def next(self, owner: str = "scheduler.enqueue.true") -> Any:
+    def next(self, rule: str = "scheduler.enqueue.true") -> Any:
         """Take out the next request."""
-        return self._call("popped = scheduler.next_request()", owner, lambda: self.raw.next_request())
+        return self._call("popped = scheduler.next_request()", rule, lambda: self.raw.next_request())
 
     def pending(self) -> Any:
         """Return ``has_pending_requests()``."""
         source = "pending = scheduler.has_pending_requests()"
         return self._call(source, "scheduler.pending.exact", lambda: self.raw.has_pending_requests())
 
-    def length(self, owner: str = "scheduler.len") -> Any:
+    def length(self, rule: str = "scheduler.len") -> Any:
         """Return ``len()``."""
-        return self._call("length = len(scheduler)", owner, len, self.raw)
+        return self._call("length = len(scheduler)", rule, len, self.raw)
 
-    def close(self, reason: str = "finished", owner: str = "scheduler.close.reason") -> None:
+    def close(self, reason: str = "finished", rule: str = "scheduler.close.reason") -> None:
         """Close, where it can, and wait for a Deferred that it returns."""
         if callable(getattr(self.raw, "close", None)):
-            closed = self._call(f"closed = scheduler.close({quoted(reason)})", owner, lambda: self.raw.close(reason))
-            self._settle("closed", closed, owner)
+            closed = self._call(f"closed = scheduler.close({quoted(reason)})", rule, lambda: self.raw.close(reason))
+            self._settle("closed", closed, rule)
 
     def drain(self) -> list[str]:
         """Take out everything as one step; return the URLs."""
         drained = Drained(self.raw, self._driver)
-        found: list[str] = self._call("left = drain(scheduler)", "scheduler.enqueue.true", misbehaving.drain, drained)
+        found: list[str] = self._call("left = drain(scheduler)", "scheduler.enqueue.true", script_support.drain, drained)
         return found
 
-    def _settle(self, name: str, result: Any, owner: str) -> None:
+    def _settle(self, name: str, result: Any, rule: str) -> None:
         if isinstance(result, Deferred):
-            self._call(f"settle({name})", owner, engine.settle, result)
+            self._call(f"settle({name})", rule, engine.settle, result)
 
 
 class SchedulerDriver(CrawlerDriver):
@@ -131,12 +130,12 @@ class SchedulerDriver(CrawlerDriver):
     interface_rule: ClassVar[str] = "scheduler.iface"
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
-    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, metadata, misbehaving, processes, site)
+    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, metadata, script_support, processes, site)
     """Modules from which scripts import."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.names |= namespace(misbehaving, faulty) | {
+        self.names |= namespace(script_support, faulty) | {
             "TransientError": TransientError,
             "SerializationError": SerializationError,
         }
@@ -150,10 +149,10 @@ class SchedulerDriver(CrawlerDriver):
         super().renew(directory)
         # What is stored outside the directory is found by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
-        faulty.Trouble.pushes, faulty.Trouble.silences = [], 0
-        faulty.Trouble.stored, faulty.Trouble.refusals, faulty.Trouble.errors = [], 0, []
-        misbehaving.Shelf.requests = {}
-        misbehaving.NotedFilter.calls, misbehaving.NotedFilter.answer, misbehaving.NotedFilter.built = [], None, 0
+        faulty.FaultPlan.pushes, faulty.FaultPlan.empty_pops = [], 0
+        faulty.FaultPlan.stored, faulty.FaultPlan.refusals, faulty.FaultPlan.errors = [], 0, []
+        script_support.Shelf.requests = {}
+        script_support.NotedFilter.calls, script_support.NotedFilter.answer, script_support.NotedFilter.built = [], None, 0
 
     # --- Settings ----------------------------------------------------------------------------------------------------
 
@@ -238,28 +237,28 @@ class SchedulerDriver(CrawlerDriver):
         if not self.silent:
             return source, build
         if callable(getattr(cls, "__len__", None)):
-            return f"AnswersByLength({source})", lambda: misbehaving.AnswersByLength(build())
+            return f"AnswersByLength({source})", lambda: script_support.AnswersByLength(build())
         filters = self.implementation.capabilities.filters
-        expected = misbehaving.AnswersAsExpected
+        expected = script_support.AnswersAsExpected
         return f"AnswersAsExpected({source}, crawler, {filters})", lambda: expected(build(), crawler, filters)
 
     def open(  # type: ignore[override]
-        self, settings: Mapping[str, str] | None = None, *, job: str | None = None, owner: str | None = None
+        self, settings: Mapping[str, str] | None = None, *, job: str | None = None, rule: str | None = None
     ) -> OpenScheduler:
         """Build a scheduler and open it.
 
         Args:
             settings: Python expressions of settings, by name, besides those of the author.
             job: the name of its job directory, if it has one.
-            owner: the rule that fails if this raises, if not the one on construction.
+            rule: the rule that fails if this raises, if not the one on construction.
         """
         source, crawler = self.new_crawler(settings or {}, job)
         self.recorder.note(f"crawler = {source}")
         source, build = self.construction(job or "job", crawler=crawler)
-        owner = owner or self.constructor_rule
-        scheduler = OpenScheduler(self.recorder.call(f"scheduler = {source}", owner, build), self, crawler)
+        rule = rule or self.constructor_rule
+        scheduler = OpenScheduler(self.recorder.call(f"scheduler = {source}", rule, build), self, crawler)
         if scheduler.raw is not None:
-            scheduler.open(owner)
+            scheduler.open(rule)
         return scheduler
 
     def store_one(self, count: Callable[[], int]) -> bool:
@@ -271,11 +270,11 @@ class SchedulerDriver(CrawlerDriver):
         scheduler.close()
         return stored
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what a scheduler offers."""
         from queue_conformance.kinds.scheduler.probing import probe
 
-        return probe(self, room)
+        return probe(self, workdir)
 
     # --- Requests ----------------------------------------------------------------------------------------------------
 
@@ -321,7 +320,7 @@ class SchedulerDriver(CrawlerDriver):
 
     def changes(self, value: Any, number: int) -> list[str]:
         """Return the names of the fields in which what came out differs from the request of a number."""
-        names = misbehaving.changed(self._item(number).value, value)
+        names = script_support.changed(self._item(number).value, value)
         return [name for name in names if not (traits(number).volatile and name in ("callback", "meta", "cb_kwargs"))]
 
     def setup(self, body: str) -> list[str]:
@@ -336,8 +335,8 @@ class SchedulerDriver(CrawlerDriver):
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         body = "\n".join(lines)
-        if not _TROUBLE.search(body):
-            body = _MISBEHAVING.sub(r"\1", body)
+        if not _FAULT_PLAN.search(body):
+            body = _FAULTY_PATH.sub(r"\1", body)
         imports, tested = self.under_test()
         quoted_here = [*self.definitions, *([plain] if self.is_plain(body) else []), *definitions]
         names = {name: f"from {each.__name__} import {name}" for each in self.imported for name in defined_in(each)}
@@ -358,8 +357,8 @@ class SchedulerDriver(CrawlerDriver):
         return source, eval(source, self.names)
 
 
-_MISBEHAVING = re.compile(r"""misbehaving\(("[^"]*"|'[^']*')\)""")
-_TROUBLE = re.compile(r"\b(Trouble|stored|refusals|PushRaises|EmptyPops)\b|'refuse'|\"refuse\"")
+_FAULTY_PATH = re.compile(r"""faulty\(("[^"]*"|'[^']*')\)""")
+_FAULT_PLAN = re.compile(r"\b(FaultPlan|stored|refusals|PushRaises|EmptyPops)\b|'refuse'|\"refuse\"")
 """Queues that do what they are told, and what tells them or looks at what they saw."""
 
 

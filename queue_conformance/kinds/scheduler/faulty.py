@@ -8,11 +8,11 @@ from scrapy.utils.misc import load_object
 from queue_conformance.faults.fault import Fault
 
 
-class Trouble:
-    """What misbehaving queues do wrong, and what they saw."""
+class FaultPlan:
+    """What faulty queues do wrong, and what they saw."""
 
     pushes = []  # the errors of the next pushes
-    silences = 0  # how many pops return None while there is something
+    empty_pops = 0  # how many pops return None while there is something
     stored = []  # the URLs of what was pushed
     refusals = 0  # how many requests could not be serialized
     errors = []  # what the queues themselves raised
@@ -23,54 +23,54 @@ class Trouble:
 
     @classmethod
     def says_nothing(cls):
-        cls.silences += 1
+        cls.empty_pops += 1
 
     @classmethod
     def ends(cls):
-        cls.pushes, cls.silences = [], 0
+        cls.pushes, cls.empty_pops = [], 0
 
 
-def misbehaving(path):
-    """Return a queue class like the one of that path, which does what Trouble says."""
+def faulty(path):
+    """Return a queue class like the one of that path, which does what FaultPlan says."""
     base = load_object(path)
 
-    class MisbehavingQueue(base):
+    class FaultyQueue(base):
         def push(self, request):
             if request.meta.get("refuse"):
-                Trouble.refusals += 1
+                FaultPlan.refusals += 1
                 raise ValueError("cannot be serialized")
-            if Trouble.pushes:
-                raise Trouble.pushes.pop(0)
+            if FaultPlan.pushes:
+                raise FaultPlan.pushes.pop(0)
             try:
                 super().push(request)
             except Exception as error:
-                Trouble.refusals += isinstance(error, ValueError)
-                Trouble.errors.append(error)
+                FaultPlan.refusals += isinstance(error, ValueError)
+                FaultPlan.errors.append(error)
                 raise
-            Trouble.stored.append(request.url)
+            FaultPlan.stored.append(request.url)
 
         def pop(self):
-            if Trouble.silences and len(self):
-                Trouble.silences -= 1
+            if FaultPlan.empty_pops and len(self):
+                FaultPlan.empty_pops -= 1
                 return None
             return super().pop()
 
-    MisbehavingQueue.__qualname__ = f'misbehaving("{path}")'
-    return MisbehavingQueue
+    FaultyQueue.__qualname__ = f'faulty("{path}")'
+    return FaultyQueue
 
 
 def stored():
-    """Return the URLs of what was pushed into misbehaving queues."""
-    return list(Trouble.stored)
+    """Return the URLs of what was pushed into faulty queues."""
+    return list(FaultPlan.stored)
 
 
 def refusals():
-    """Return how many requests misbehaving queues could not serialize."""
-    return Trouble.refusals
+    """Return how many requests faulty queues could not serialize."""
+    return FaultPlan.refusals
 
 
 class PushRaises(Fault):
-    """The next push into a misbehaving queue raises.
+    """The next push into a faulty queue raises.
 
     ``error`` is what it raises, ``written`` how that is made in scripts.
     """
@@ -87,15 +87,15 @@ class PushRaises(Fault):
         return f"PushRaises({self.written})"
 
     def begin(self):
-        Trouble.pushes.append(self.error)
+        FaultPlan.pushes.append(self.error)
 
     def end(self):
-        self.hit = not Trouble.pushes
-        Trouble.pushes.clear()
+        self.hit = not FaultPlan.pushes
+        FaultPlan.pushes.clear()
 
 
 class EmptyPops(Fault):
-    """Misbehaving queues return nothing although they hold something."""
+    """Faulty queues return nothing although they hold something."""
 
     name = "pops that return nothing"
     place = ""
@@ -105,8 +105,8 @@ class EmptyPops(Fault):
         return "EmptyPops()"
 
     def begin(self):
-        Trouble.silences = 1000
+        FaultPlan.empty_pops = 1000
 
     def end(self):
-        self.hit = Trouble.silences < 1000
-        Trouble.silences = 0
+        self.hit = FaultPlan.empty_pops < 1000
+        FaultPlan.empty_pops = 0

@@ -24,9 +24,9 @@ from queue_conformance.environments.engine import settle
 from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
-from queue_conformance.kinds.scheduler import script_support as misbehaving
+from queue_conformance.kinds.scheduler import script_support
 from queue_conformance.kinds.scheduler.driver import Drained
-from queue_conformance.kinds.scheduler.faulty import Trouble
+from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, opened_for
@@ -140,13 +140,13 @@ def _operation(
 @fixture
 def remaining(case: Case) -> Callable[[Scheduler], list[str]]:
     """``remaining(scheduler)``: take out everything; return the URLs."""
-    return _taken_by(case, misbehaving.drain)
+    return _taken_by(case, script_support.drain)
 
 
 @fixture
 def requests_left(case: Case) -> Callable[[Scheduler], list[Request]]:
     """``requests_left(scheduler)``: take out everything; return the requests."""
-    return _taken_by(case, misbehaving.taken)
+    return _taken_by(case, script_support.taken)
 
 
 def _taken_by(case: Case, function: Callable[[Any], Any]) -> Callable[[Scheduler], Any]:
@@ -164,7 +164,7 @@ def enqueue_many(case: Case) -> Callable[..., list[str]]:
     def enqueued(scheduler: Scheduler, *arguments: Any) -> Any:
         timed = Timed(scheduler.raw, case.context.watchdog)
         source = f"enqueued({case.record.written((scheduler, *arguments), {})})"
-        enqueue = partial(misbehaving.enqueued, timed, *arguments)
+        enqueue = partial(script_support.enqueued, timed, *arguments)
         return case.record.make(source, RULES["enqueue_request"], enqueue, "accepted")
 
     return enqueued
@@ -216,8 +216,8 @@ def default_queues(case: Case) -> dict[str, str]:
 
 
 @fixture
-def play_everywhere(case: Case) -> Callable[[str], None]:
-    """``play_everywhere(sequence)``: run commands in lockstep with the model, in memory and, where it can, with a job."""
+def run_everywhere(case: Case) -> Callable[[str], None]:
+    """``run_everywhere(sequence)``: run commands in lockstep with the model, in memory and, where it can, with a job."""
 
     def played(sequence: str) -> None:
         run(case.context, sequence, job=False)
@@ -299,9 +299,9 @@ def unless_the_queue_raises(case: Case) -> Callable[[], Block]:
             return self
 
         def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-            self.raised = isinstance(error, OperationRaised) and error.error in Trouble.errors
+            self.raised = isinstance(error, OperationRaised) and error.error in FaultPlan.errors
             if self.raised and isinstance(error.error, ValueError):
-                error.owner = FALLBACK
+                error.rule = FALLBACK
                 return False
             return self.raised
 
@@ -332,7 +332,7 @@ def made_here(case: Case) -> Callable[[Callable[..., Any]], Any]:
 def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
     """``numbered(lambda)``: the number in the URL of what that makes."""
     make = made_here(case)
-    return lambda cause: misbehaving.number_of(make(cause))
+    return lambda cause: script_support.number_of(make(cause))
 
 
 @fixture
@@ -375,7 +375,7 @@ def drained_at_once(case: Case) -> Callable[..., list[str]]:
 
     def drained(factory: Callable[[], Any], count: int) -> Any:
         source = f"drained_at_once({case.record.written((factory, count), {})})"
-        return case.record.make(source, case.rule, partial(misbehaving.drained_at_once, factory, count), "came")
+        return case.record.make(source, case.rule, partial(script_support.drained_at_once, factory, count), "came")
 
     return drained
 

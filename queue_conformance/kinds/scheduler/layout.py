@@ -55,7 +55,7 @@ def order_of(setting: Any) -> Order:
 def settings_of(context: CheckContext) -> dict[str, str]:
     """Return the settings that put a queue of the kit's own over each disk queue of the author's settings."""
     named = [name for name in DISK_SETTINGS if context.driver.setting(name)]
-    return {name: f'misbehaving("{context.driver.path_of(name)}")' for name in named}
+    return {name: f'faulty("{context.driver.path_of(name)}")' for name in named}
 
 
 def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowed: list[int]) -> str:

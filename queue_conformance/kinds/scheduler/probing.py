@@ -12,13 +12,13 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine import process
 from queue_conformance.environments.engine import occupy
-from queue_conformance.kinds.scheduler.faulty import Trouble
+from queue_conformance.kinds.scheduler.faulty import FaultPlan
 
-NOTED = 'misbehaving("scrapy.squeues.FifoMemoryQueue")'
+NOTED = 'faulty("scrapy.squeues.FifoMemoryQueue")'
 """A queue that notes what is pushed."""
 
 
-def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
+def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
     """Find out what a scheduler offers.
 
     Args:
@@ -28,7 +28,7 @@ def probe(driver: Any, room: Callable[[], Path]) -> Capabilities:
 
     def attempt(*runs: Callable[[Any], Any]) -> bool:
         """Tell what the last run says; each has a process of its own, as a crawl has, and may keep something there."""
-        driver.renew(room())
+        driver.renew(workdir())
         driver.recorder.restart()
         return [_alone(run, driver) for run in runs][-1]
 
@@ -114,14 +114,14 @@ def _configurable_memory(driver: Any) -> bool:
     scheduler = driver.open({"SCHEDULER_MEMORY_QUEUE": NOTED})
     scheduler.enqueue(driver.item(0))
     scheduler.close()
-    return bool(Trouble.stored)
+    return bool(FaultPlan.stored)
 
 
 def _configurable_disk(driver: Any) -> bool:
-    scheduler = driver.open({"SCHEDULER_DISK_QUEUE": 'misbehaving("scrapy.squeues.PickleFifoDiskQueue")'}, job="job")
+    scheduler = driver.open({"SCHEDULER_DISK_QUEUE": 'faulty("scrapy.squeues.PickleFifoDiskQueue")'}, job="job")
     scheduler.enqueue(driver.item(0))
     scheduler.close()
-    return bool(Trouble.stored)
+    return bool(FaultPlan.stored)
 
 
 def _filters(driver: Any) -> bool:

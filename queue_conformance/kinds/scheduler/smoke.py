@@ -48,7 +48,7 @@ def _it_can_be_used(build_scheduler, call_open, call_close, missing_methods, fre
         with about("scheduler.next.bounded-time"):
             popped = scheduler.next_request()
     except OperationRaised as raised:
-        raised.owner = "scheduler.next.none-empty"
+        raised.rule = "scheduler.next.none-empty"
         raise
     with about("scheduler.next.none-empty"):
         assert popped is None
@@ -70,7 +70,7 @@ def _it_says_what_it_stored(open_scheduler, fresh, close):
 
 def it_is_there(context, open_scheduler, fresh, close, remaining, directory, about, rule, name):
     claimed = f"{name}, as claimed"
-    noted = {"SCHEDULER_MEMORY_QUEUE": context.driver.value('misbehaving("scrapy.squeues.FifoMemoryQueue")')}
+    noted = {"SCHEDULER_MEMORY_QUEUE": context.driver.value('faulty("scrapy.squeues.FifoMemoryQueue")')}
     scheduler = open_scheduler(
         "job" if name in ("persistent", "filesystem") else None, **(noted if name == "configurable" else {})
     )

@@ -34,7 +34,7 @@ class StateLockstep(Lockstep):
     ablations = (
         Ablation(replace("reopen", argument=0), SAVED),
         Ablation(replace("grow", name="assign"), MUTATION),
-        Ablation(drop("poison"), KEEPS),
+        Ablation(drop("put_unpicklable"), KEEPS),
         Ablation(replace("tear", name="reopen", argument=0), TORN),
     )
 
@@ -70,7 +70,7 @@ class StateLockstep(Lockstep):
             self.model.grow("list", item)
 
     @command()
-    def poison(self, _argument: int = 0) -> None:
+    def put_unpicklable(self, _argument: int = 0) -> None:
         """Set a value that cannot be stored; it is gone in the next run."""
         self._do(f"spider.state['poison'] = {UNSTORABLE}")
         self.model.poisoned = True
@@ -110,9 +110,9 @@ class StateLockstep(Lockstep):
     def _close(self, reason: str) -> None:
         if not self._lost_track:
             self.run.finish(reason)
-            self.events.discard("poison")
+            self.events.discard("put_unpicklable")
             if self.model.poisoned:
-                self.events.add("poison")
+                self.events.add("put_unpicklable")
                 # Of a run that began with a file that could not be read, nothing says what its failed save leaves.
                 self._lost_track = "tear" in self.events
             else:
@@ -122,7 +122,7 @@ class StateLockstep(Lockstep):
     def _open(self, *, torn: bool = False) -> None:
         if self._lost_track:
             return
-        self.run = self.context.open(owner=RESTORED)
+        self.run = self.context.open(rule=RESTORED)
         self.model.open()
         self._look(torn=torn)
 
@@ -133,12 +133,12 @@ class StateLockstep(Lockstep):
             self.expect(TORN, lambda left: isinstance(left, dict), state, expected="a dictionary", final=True)
             self.model.adopt(state)  # whatever could be read
             return
-        if "poison" in self.events and isinstance(state, dict) and callable(state.get("poison")):
+        if "put_unpicklable" in self.events and isinstance(state, dict) and callable(state.get("put_unpicklable")):
             # It can store what pickle cannot.
             self._lost_track = True
             return
         expected = self.sources.give(self.model.current, repr(self.model.current))
-        rule = KEEPS if "poison" in self.events else RESTORED
+        rule = KEEPS if "put_unpicklable" in self.events else RESTORED
         self.expect(rule, lambda left: same(left, expected), state, expected=repr(expected))
 
 

@@ -34,20 +34,20 @@ class Run:
         self.spider: Any = spider
         self._driver = driver
 
-    def do(self, source: str, owner: str = "state.fresh") -> None:
+    def do(self, source: str, rule: str = "state.fresh") -> None:
         """Do something with the spider, as a callback would.
 
         Args:
             source: statements of Python about ``spider``.
-            owner: the rule that fails if this raises.
+            rule: the rule that fails if this raises.
         """
         names = {**self._driver.names, "spider": self.spider}
-        self._driver.recorder.call(source, owner, lambda: exec(source, names))
+        self._driver.recorder.call(source, rule, lambda: exec(source, names))
 
-    def finish(self, reason: str = "finished", owner: str = "state.saved") -> None:
+    def finish(self, reason: str = "finished", rule: str = "state.saved") -> None:
         """End the run cleanly."""
         argument = "" if reason == "finished" else f", {reason!r}"
-        self._driver.recorder.call(f"finish(spider{argument})", owner, lambda: running.finish(self.spider, reason))
+        self._driver.recorder.call(f"finish(spider{argument})", rule, lambda: running.finish(self.spider, reason))
 
 
 class SpiderStateDriver(ComponentDriver):
@@ -78,16 +78,16 @@ class SpiderStateDriver(ComponentDriver):
 
         return f"started({self.class_name}, {source}{self.name_source()})", start
 
-    def open(self, name: str | None = "job", owner: str | None = None, **options: Any) -> Run:  # type: ignore[override]
+    def open(self, name: str | None = "job", rule: str | None = None, **options: Any) -> Run:  # type: ignore[override]
         """Begin a run.
 
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
-            owner: the rule that fails if this raises, if not the one on a new job.
+            rule: the rule that fails if this raises, if not the one on a new job.
             options: settings.
         """
         source, start = self.construction(name, **options)
-        spider = self.recorder.call(f"spider = {source}", owner or self.constructor_rule, start)
+        spider = self.recorder.call(f"spider = {source}", rule or self.constructor_rule, start)
         self.recorder.remark()
         return Run(spider, self)
 
@@ -98,11 +98,11 @@ class SpiderStateDriver(ComponentDriver):
         run.finish()
         return count() > before
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out whether it keeps anything, and where."""
         persistent = filesystem = False
         stored: list[str] = []
-        self.renew(room())
+        self.renew(workdir())
         self.recorder.restart()
         try:
             run = self.open()

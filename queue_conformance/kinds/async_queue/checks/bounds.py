@@ -20,30 +20,30 @@ def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
     name="bound.at-once",
     steps=("", "tick", "tick run_job:0 deliver:0", "tick run_job:0 run_job:0 deliver:0 deliver:0 tick"),
 )
-def puts_at_once_do_not_exceed_the_limit(context, play, steps):
+def puts_at_once_do_not_exceed_the_limit(context, run, steps):
     if not context.driver.simulated:
         raise NotCovered("it works on the stock event loop alone, where puts cannot be interleaved")
-    play(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size")
-    play(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
+    run(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size")
+    run(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
 
 
 @check("aqueue.bound.full-signal")
-def puts_on_a_full_queue_raise(play):
-    play("limit:1 put:0 put:0 size")
-    play("limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size")
+def puts_on_a_full_queue_raise(run):
+    run("limit:1 put:0 put:0 size")
+    run("limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size")
 
 
 @check("aqueue.bound.usable")
-def a_bounded_queue_can_be_filled(context, play):
-    play("limit:1 put:0 size get put:0 get put:0")
-    play("limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size")
+def a_bounded_queue_can_be_filled(context, run):
+    run("limit:1 put:0 size get put:0 get put:0")
+    run("limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size")
     if context.offers("persistent"):
-        play("limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0")
+        run("limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0")
 
 
 @check("aqueue.size")
-def size_counts_what_is_stored(play):
-    play("size put:0 size put:0 size get size put:0 size get get size put:0 size")
+def size_counts_what_is_stored(run):
+    run("size put:0 size put:0 size get size put:0 size get get size put:0 size")
 
 
 @check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
@@ -58,13 +58,13 @@ def maxsize_tells_the_limit(context, open_async_queue, options):
 
 
 @check("aqueue.clear")
-def clear_removes_everything(context, play):
-    play("clear put:0 put:0 clear size put:0 size get put:0 clear")
+def clear_removes_everything(context, run):
+    run("clear put:0 put:0 clear size put:0 size get put:0 clear")
     if context.offers("persistent"):
-        play("put:0 put:0 clear reopen size put:0 reopen get")
+        run("put:0 put:0 clear reopen size put:0 reopen get")
     if context.offers("bounded"):
         with context.collecting():  # a bound that is wrong is no matter of this
-            play("limit:2 put:0 put:0 clear put:0 put:0 size")
+            run("limit:2 put:0 put:0 clear put:0 put:0 size")
 
 
 @check("aqueue.clear", name="clear.dedupe")

@@ -22,26 +22,26 @@ MOMENTS = 20
 
 
 @check("aqueue.get.blocks")
-def get_waits_for_a_request(play):
-    play("start_get settle put:0 get")
-    play("start_get start_get settle put:0 settle put:0 size")
-    play("put:0 get start_get settle start_put:0 start_put:0 settle size")
+def get_waits_for_a_request(run):
+    run("start_get settle put:0 get")
+    run("start_get start_get settle put:0 settle put:0 size")
+    run("put:0 get start_get settle start_put:0 start_put:0 settle size")
 
 
 @check("aqueue.get.close-wakes")
-def close_ends_waiting_gets(play):
-    play("start_get settle close")
-    play("put:0 get start_get start_get settle close")
+def close_ends_waiting_gets(run):
+    run("start_get settle close")
+    run("put:0 get start_get start_get settle close")
 
 
 @check("aqueue.get.closed-drains")
-def what_is_left_is_returned_after_close(play):
-    play("put:0 close get get")
-    play("put:0 put:0 put:0 close get get get get get")
+def what_is_left_is_returned_after_close(run):
+    run("put:0 close get get")
+    run("put:0 put:0 put:0 close get get get get get")
 
 
 @check("aqueue.get.cancel-safe")
-def cancelled_gets_lose_nothing(context, play, note):
+def cancelled_gets_lose_nothing(context, run, note):
     simulated = context.driver.simulated
     for before, after in (
         ("put:0 put:0 start_get", "cancel_get:0 settle size"),
@@ -51,20 +51,20 @@ def cancelled_gets_lose_nothing(context, play, note):
     ):
         for count in range(len(STEPS) + 1 if simulated else MOMENTS):
             steps = " ".join(STEPS[:count] if simulated else ("tick",) * count)
-            play(f"{before} {steps} {after}")
+            run(f"{before} {steps} {after}")
     if context.offers("persistent") and simulated:
         for count in range(len(STEPS) + 1):
-            play(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
+            run(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
     if not simulated:
         note(*REAL.format("gets were cancelled").split(": ", 1))
 
 
 @check("aqueue.get.concurrent")
-def each_request_goes_to_one_getter(play):
-    play("put:0 put:0 put:0 start_get start_get start_get settle size")
-    play("start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size")
+def each_request_goes_to_one_getter(run):
+    run("put:0 put:0 put:0 start_get start_get start_get settle size")
+    run("start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size")
     many = "start_put:0 start_get start_put:0 start_get tick start_get start_put:0 start_get start_put:0 tick settle"
-    play(f"{many} size {many} size")
+    run(f"{many} size {many} size")
 
 
 def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iterator[Any]]:

@@ -28,8 +28,8 @@ def close_keeps_the_requests(open_async_queue, put, loop):
         "put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get",
     ),
 )
-def requests_survive_reopening(play, sequence):
-    play(sequence)
+def requests_survive_reopening(run, sequence):
+    run(sequence)
 
 
 @check("aqueue.persist.reopen", name="reopen.new-process")

@@ -22,8 +22,8 @@ from queue_conformance.strategies import TEXT
 
 
 @check("aqueue.put.accept")
-def put_stores(play):
-    play("size put:0 size put:0 size get size put:0 get get size")
+def put_stores(run):
+    run("size put:0 size put:0 size get size put:0 get get size")
 
 
 @check("aqueue.put.result", options=({}, {"dedupe": True}))
@@ -49,13 +49,11 @@ FULL: dict[str, object] = {}
 
 
 @check("aqueue.put.failed-no-trace", fields=(*HARMFUL, FULL))
-def failed_puts_leave_no_trace(
-    context, play, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields
-):
+def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
     if fields is FULL:
         if not context.offers("bounded"):
             raise NotCovered("it has no bound")
-        play("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
+        run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
         return
     request = requested(**fields)
     queue = open_async_queue()
@@ -80,29 +78,29 @@ STEPS = ("tick", "run_job:0", "deliver:0") * 8
 
 
 @check("aqueue.put.cancelled-no-trace", count=range(len(STEPS) + 1))
-def cancelled_puts_leave_no_trace(context, play, count):
+def cancelled_puts_leave_no_trace(context, run, count):
     if not context.driver.simulated:
         raise NotCovered(STOCK)
     cancelled = " ".join(("start_put:0", *STEPS[:count], "cancel_put:0", "settle"))
-    play(f"{cancelled} put:0 size")
+    run(f"{cancelled} put:0 size")
     if context.offers("persistent"):
-        play(f"{cancelled} reopen")
-        play(f"{cancelled} put:0 reopen size put:0 get reopen")
+        run(f"{cancelled} reopen")
+        run(f"{cancelled} put:0 reopen size put:0 get reopen")
 
 
 @check("aqueue.put.closed")
-def puts_on_a_closed_queue_do_nothing(context, play):
-    play("close put:0 put:0 get")
-    play("put:0 close put:0 get get")
+def puts_on_a_closed_queue_do_nothing(context, run):
+    run("close put:0 put:0 get")
+    run("put:0 close put:0 get get")
     if context.offers("persistent"):
-        play("put:0 close put:0 reopen size get")
+        run("put:0 close put:0 reopen size get")
     if context.offers("bounded"):
-        play("limit:1 put:0 close put:0 get")
+        run("limit:1 put:0 close put:0 get")
 
 
 @check("aqueue.order.priority")
-def requests_come_by_priority(play):
-    play("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get")
+def requests_come_by_priority(run):
+    run("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get")
 
 
 @check("aqueue.order.priority", name="no-priority", order=((1, 0, -1), (-1, 0, 1)))
@@ -128,15 +126,15 @@ def _has_default(put: Callable[..., object]) -> bool:
 
 
 @check("aqueue.order.fifo")
-def equal_priorities_come_in_order(context, play):
+def equal_priorities_come_in_order(context, run):
     short = "put:0 put:0 put:0 get put:0 put:0 get get get get"
     with context.collecting():
-        play(short)
+        run(short)
     if context.failed and any(runner_of(context).passes(commands(short)) for _ in range(5)):
         context.failed.clear()  # the order is right by chance: more requests show that more surely
-    play("put:0 " * 12 + "get get get put:0 put:0")
+    run("put:0 " * 12 + "get get get put:0 put:0")
     if context.offers("persistent"):
-        play("put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0")
+        run("put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0")
 
 
 NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2)

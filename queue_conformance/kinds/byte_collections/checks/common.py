@@ -21,8 +21,8 @@ check("queue.ctor.base-queue", kinds=COLLECTIONS)(queuelib_accepts_the_class)
 
 
 @check("queue.push.accept", kinds=COLLECTIONS)
-def push_is_accepted(play):
-    play("push:0 push:1 push:2 push:3 push:4 push:0 pop push:1")
+def push_is_accepted(run):
+    run("push:0 push:1 push:2 push:3 push:4 push:0 pop push:1")
 
 
 @check("queue.push.returns-none", kinds=COLLECTIONS)
@@ -31,9 +31,9 @@ def push_returns_none(queue, item, place):
 
 
 @check("queue.push.failed-no-trace", kinds=COLLECTIONS)
-def failed_push_leaves_no_trace(play):
-    play("push_refused:0 length pop push:1 push_refused:2 push_refused:1 length truth pop length pop")
-    play("push:0 push:1 push_refused:2 pop push_refused:0 push:2 pop length pop")
+def failed_push_leaves_no_trace(run):
+    run("push_refused:0 length pop push:1 push_refused:2 push_refused:1 length truth pop length pop")
+    run("push:0 push:1 push_refused:2 pop push_refused:0 push:2 pop length pop")
 
 
 @check("queue.push.zero-length", kinds=BY_PRIORITY)
@@ -46,35 +46,35 @@ def empty_bytes_are_an_item(queue, place, about, rule):
 
 
 @check("queue.pop.exactly-once", kinds=COLLECTIONS)
-def every_item_comes_once(play):
-    play("push:0 push:1 push:2 push:4 pop push:3 pop pop push:5 push:0 pop pop pop pop")
+def every_item_comes_once(run):
+    run("push:0 push:1 push:2 push:4 pop push:3 pop pop push:5 push:0 pop pop pop pop")
 
 
 @check("queue.pop.empty-none", kinds=COLLECTIONS)
-def nothing_comes_from_an_empty_queue(play):
-    play("pop pop push:0 pop pop pop push:1 push:2 pop pop pop")
+def nothing_comes_from_an_empty_queue(run):
+    run("pop pop push:0 pop pop pop push:1 push:2 pop pop pop")
 
 
 @check("queue.peek.no-effect", kinds=COLLECTIONS)
-def peek_changes_nothing(play):
-    play("push:0 push:1 push:2 peek peek length pop peek truth pop peek push:3 peek pop pop")
+def peek_changes_nothing(run):
+    run("push:0 push:1 push:2 peek peek length pop peek truth pop peek push:3 peek pop pop")
 
 
 @check("queue.peek.empty-none", kinds=COLLECTIONS)
-def peek_finds_nothing_in_an_empty_queue(play):
-    play("peek peek push:0 pop peek push:1 push:2 pop pop peek")
+def peek_finds_nothing_in_an_empty_queue(run):
+    run("peek peek push:0 pop peek push:1 push:2 pop pop peek")
 
 
 @check("queue.len.count", kinds=COLLECTIONS)
-def length_counts_what_is_stored(play):
-    play("length push:0 length push:1 push:4 length pop length push:2 length pop pop pop length")
+def length_counts_what_is_stored(run):
+    run("length push:0 length push:1 push:4 length pop length push:2 length pop pop pop length")
 
 
 @check("queue.len.truth", kinds=COLLECTIONS)
-def truth_is_false_when_empty(play):
-    play("truth push:0 truth push:1 pop truth pop truth push:2 truth")
+def truth_is_false_when_empty(run):
+    run("truth push:0 truth push:1 pop truth pop truth push:2 truth")
 
 
 @check("queue.len.pop-none", kinds=COLLECTIONS)
-def popping_nothing_does_not_count(play):
-    play("pop length pop length push:0 length pop pop length push:1 length")
+def popping_nothing_does_not_count(run):
+    run("pop length pop length push:0 length pop pop length push:1 length")

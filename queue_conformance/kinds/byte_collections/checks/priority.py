@@ -19,15 +19,15 @@ def lowest_number_comes_first(queue, item):
 
 
 @check("queue.peek.equals-pop", kinds=BY_PRIORITY)
-def peek_shows_what_pop_returns(play):
-    play("push:1 peek pop push:0 push:2 push:1 peek pop peek pop push:3 peek pop peek pop")
-    play("push:0 push_refused:2 peek pop push_refused:2 push:1 peek pop")
+def peek_shows_what_pop_returns(run):
+    run("push:1 peek pop push:0 push:2 push:1 peek pop peek pop push:3 peek pop peek pop")
+    run("push:0 push_refused:2 peek pop push_refused:2 push:1 peek pop")
 
 
 @check("queuelib.pq.close", kinds=BY_PRIORITY)
-def close_names_what_is_left(play):
-    play("push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen")
-    play("push:0 push_refused:1 push_refused:2 reopen pop push_refused:3 reopen")
+def close_names_what_is_left(run):
+    run("push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen")
+    run("push:0 push_refused:1 push_refused:2 reopen pop push_refused:3 reopen")
 
 
 @check("queuelib.pq.close", kinds=BY_PRIORITY, name="pq.close.inner")
@@ -41,8 +41,8 @@ def close_closes_every_inner_queue(open_queue, item, store, about, rule):
 
 
 @check("queuelib.pq.startprios", kinds=BY_PRIORITY)
-def startprios_restore(play):
-    play("push:0 push:1 push:3 reopen pop reopen push:2 reopen pop pop pop")
+def startprios_restore(run):
+    run("push:0 push:1 push:3 reopen pop reopen push:2 reopen pop pop pop")
 
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, start=([0, 5], [-9, 5], [5, 7], [5, -9, 7]))

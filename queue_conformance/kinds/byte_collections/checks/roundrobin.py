@@ -25,8 +25,8 @@ def falsy_items_are_not_skipped(queue):
 
 
 @check("queuelib.rr.peek", kinds=BY_TURNS)
-def peek_shows_what_pop_returns(play):
-    play("push:0 peek pop push:0 push:1 push:3 peek pop peek pop push:2 peek pop peek pop")
+def peek_shows_what_pop_returns(run):
+    run("push:0 peek pop push:0 push:1 push:3 peek pop peek pop push:2 peek pop peek pop")
 
 
 @check("queuelib.rr.peek-empty", kinds=BY_TURNS)
@@ -51,11 +51,11 @@ def peek_skips_a_key_that_has_nothing(open_queue, item, about, rule):
 
 
 @check("queuelib.rr.close", kinds=BY_TURNS)
-def close_names_what_is_left(play):
-    play("push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen")
-    play("push:0 push_refused:1 push_refused:2 reopen pop push_refused:0 reopen")
+def close_names_what_is_left(run):
+    run("push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen")
+    run("push:0 push_refused:1 push_refused:2 reopen pop push_refused:0 reopen")
 
 
 @check("queuelib.clear", kinds=BY_TURNS)
-def clear_removes_everything(play):
-    play("push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop")
+def clear_removes_everything(run):
+    run("push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop")

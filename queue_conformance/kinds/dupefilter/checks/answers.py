@@ -25,8 +25,8 @@ MISTAKEN = 30
 
 
 @check(FIRST)
-def the_second_is_a_duplicate(play):
-    play("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0")
+def the_second_is_a_duplicate(run):
+    run("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0")
 
 
 @check(FIRST, name="seen.many", job=(None, "job"))
@@ -39,10 +39,10 @@ def many_are_remembered(context, open_filter, count_seen, job):
 
 
 @check(FRESH)
-def what_was_never_seen_is_not_rejected(context, play):
+def what_was_never_seen_is_not_rejected(context, run):
     if context.offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
-    play("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3")
+    run("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3")
 
 
 def unless_meant(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
@@ -144,9 +144,9 @@ def the_host_counts(open_filter, site):
 
 
 @check(NEVER)
-def nothing_is_ever_rejected(open_filter, count_seen, about, rule, play):
+def nothing_is_ever_rejected(open_filter, count_seen, about, rule, run):
     with about(rule):
         dupefilter = open_filter()
         for _ in range(2):
             assert count_seen(dupefilter, range(1000)) == 0
-    play("seen:0 seen:0 seen:1 reopen seen:0 seen:1 seen:2 seen:2")
+    run("seen:0 seen:0 seen:1 reopen seen:0 seen:1 seen:2 seen:2")

@@ -15,9 +15,9 @@ SEEN = 20
 
 
 @check(RESUME)
-def what_was_seen_is_seen_in_the_next_run(play):
-    play("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
-    play("seen:6 seen:5 reopen seen:4 seen:6")
+def what_was_seen_is_seen_in_the_next_run(run):
+    run("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
+    run("seen:6 seen:5 reopen seen:4 seen:6")
 
 
 @check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
@@ -36,9 +36,9 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, s
 
 
 @check("dupefilter.persist.append")
-def runs_accumulate(play):
-    play("seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
-    play("seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
+def runs_accumulate(run):
+    run("seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
+    run("seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
 
 
 LISTED = 4

@@ -19,8 +19,8 @@ def close_closes_every_queue(use_queues, open_queue, item, keeps):
     "pq.close.state",
     sequence=("push:0 reopen pop", "push:0 push:1 push:5 push:9 reopen pop push:4 reopen pop pop pop pop"),
 )
-def the_state_survives_json(play, sequence):
-    play(sequence)
+def the_state_survives_json(run, sequence):
+    run(sequence)
 
 
 @check(
@@ -31,16 +31,16 @@ def the_state_survives_json(play, sequence):
         "push:3 push:0 reopen pop reopen pop",
     ),
 )
-def the_state_names_what_is_left(play, sequence):
-    play(sequence)
+def the_state_names_what_is_left(run, sequence):
+    run(sequence)
 
 
 @check(
     "pq.close.empty-falsy",
     sequence=("reopen pop", "push:0 push:1 push:5 pop pop pop reopen", "push:2 reopen pop reopen"),
 )
-def the_state_of_nothing_is_false(play, sequence):
-    play(sequence)
+def the_state_of_nothing_is_false(run, sequence):
+    run(sequence)
 
 
 @check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))

@@ -15,8 +15,8 @@ from queue_conformance.kinds.priority_queue.fixtures import START
         "push:0 push:5 push:9 pop_none pop_none pop pop pop",
     ),
 )
-def none_from_a_queue_that_is_not_empty_does_not_end_it(play, sequence):
-    play(sequence)
+def none_from_a_queue_that_is_not_empty_does_not_end_it(run, sequence):
+    run(sequence)
 
 
 @check(
@@ -27,8 +27,8 @@ def none_from_a_queue_that_is_not_empty_does_not_end_it(play, sequence):
         "push:1 push:3 pop_none pop",
     ),
 )
-def only_empty_queues_are_given_up(context, play, sequence, rule):
-    play(sequence, configure=lambda driver: driver.configure(keeps=False))
+def only_empty_queues_are_given_up(context, run, sequence, rule):
+    run(sequence, configure=lambda driver: driver.configure(keeps=False))
     if not context.covered[rule]:
         raise NotCovered("no downstream queue was asked while it says None")
 

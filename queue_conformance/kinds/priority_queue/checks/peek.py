@@ -17,8 +17,8 @@ from queue_conformance.kinds.priority_queue.script_support import BareQueue, Unp
         "activity:8 push:0 push:5 peek pop activity:4 peek pop",
     ),
 )
-def peek_shows_what_pop_returns(play, sequence):
-    play(sequence)
+def peek_shows_what_pop_returns(run, sequence):
+    run(sequence)
 
 
 @check(
@@ -28,8 +28,8 @@ def peek_shows_what_pop_returns(play, sequence):
         "push:1 push:1 peek pop peek peek length pop peek length pop",
     ),
 )
-def peek_changes_nothing(play, sequence):
-    play(sequence)
+def peek_changes_nothing(run, sequence):
+    run(sequence)
 
 
 @check(
@@ -40,8 +40,8 @@ def peek_changes_nothing(play, sequence):
         "push:0 push:9 pop pop peek",
     ),
 )
-def peek_finds_nothing_in_an_empty_queue(play, sequence):
-    play(sequence)
+def peek_finds_nothing_in_an_empty_queue(run, sequence):
+    run(sequence)
 
 
 @check("pq.peek.unsupported", downstream=(UnpeekableQueue, BareQueue))

@@ -67,8 +67,8 @@ def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, raises, d
         "push:5 push_refused:7 pop truth push:5 pop",
     ),
 )
-def a_failed_push_leaves_no_trace(play, sequence):
-    play(sequence)
+def a_failed_push_leaves_no_trace(run, sequence):
+    run(sequence)
 
 
 @check("pq.push.failed-no-trace", name="push.no-queue", other=({}, {"meta": START}, {"priority": 1}))

@@ -19,8 +19,8 @@ from queue_conformance.kinds.priority_queue.fixtures import START
     ),
     configure=(PriorityQueueDriver.configure, PriorityQueueDriver.configure_disk),
 )
-def everything_is_there_after_resuming(play, sequence, configure):
-    play(sequence, configure=configure)
+def everything_is_there_after_resuming(run, sequence, configure):
+    run(sequence, configure=configure)
 
 
 @check(
@@ -33,8 +33,8 @@ def everything_is_there_after_resuming(play, sequence, configure):
         "reopen_stale reopen_stale:1 push:9 reopen",
     ),
 )
-def stale_state_is_harmless(play, sequence):
-    play(sequence)
+def stale_state_is_harmless(run, sequence):
+    run(sequence)
 
 
 @check("pq.resume.incomplete", disk=(False, True))

@@ -44,8 +44,8 @@ def slots_are_those_of_the_downloader(crawler, queue, request, occupy, pop_hosts
         "push:9 push:4 activity:10 activity:4 pop activity:2 push:10 push:0 pop pop",
     ),
 )
-def the_least_active_slot_comes_first(play, sequence):
-    play(sequence)
+def the_least_active_slot_comes_first(run, sequence):
+    run(sequence)
 
 
 @check("pq.slot.ties-rotate", order=((0, 1, 2), (2, 0, 1)), active=(0, 1))

@@ -32,9 +32,9 @@ def close_releases_everything(context, open_queue, item, turns):
 
 
 @check("queue.close.keeps")
-def close_keeps_what_is_pending(play, refusals):
+def close_keeps_what_is_pending(run, refusals):
     for cause in refusals:
-        play(f"push:0 push:1 push_refused:{cause} reopen pop push_refused:{cause} push:2 reopen pop pop")
+        run(f"push:0 push:1 push_refused:{cause} reopen pop push_refused:{cause} push:2 reopen pop pop")
 
 
 @check("queue.close.empty-removes")

@@ -39,8 +39,8 @@ NEIGHBOURS = (
 
 
 @check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY)
-def keys_are_isolated(play):
-    play("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop")
+def keys_are_isolated(run):
+    run("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop")
 
 
 @check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY, name="keys.neighbours", keys=NEIGHBOURS)
@@ -65,9 +65,9 @@ def neighbours_are_isolated(open_queue, keys, item, about, directory):
 
 
 @check("queue.ctor.key-identity")
-def keys_are_identities(play):
-    play("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop")
-    play("push:0 push:1 1.push:0 close 1.pop 1.close open pop pop")  # the second is done with while the first is closed
+def keys_are_identities(run):
+    run("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop")
+    run("push:0 push:1 1.push:0 close 1.pop 1.close open pop pop")  # the second is done with while the first is closed
 
 
 @check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
@@ -103,8 +103,8 @@ def untouched_leaves_nothing(open_queue, directory):
 
 
 @check("queue.ctor.stored-length")
-def length_is_restored(play):
-    play("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen")
+def length_is_restored(run):
+    run("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen")
 
 
 SCRAPY_QUEUES = [

@@ -97,7 +97,7 @@ def length_stays_known(context, open_queue, item, about, fault):
     kinds=REQUESTS_ONLY,
     name="lost-replies",
     after=[bytes_of_a_reply],
-    program=[
+    sequence=[
         "cut_reply:{} push:0 recover pop refuse length recover length pop",
         "cut_reply:{} push:0 recover pop push:1 refuse length recover pop",
         "cut_reply:{} push:0 recover push:1 pop refuse length recover pop",
@@ -107,8 +107,8 @@ def length_stays_known(context, open_queue, item, about, fault):
         "cut_reply:{} push:0 recover reopen pop push:1 length pop",
     ],
 )
-def what_was_stored_without_a_reply_is_counted(play, program, after):
-    play(program.format(after))
+def what_was_stored_without_a_reply_is_counted(run, sequence, after):
+    run(sequence.format(after))
 
 
 # --- Construction and close ------------------------------------------------------------------------------------------

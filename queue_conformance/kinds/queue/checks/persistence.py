@@ -6,15 +6,15 @@ from queue_conformance.script_support.support import contents
 
 
 @check("queue.persist.reopen")
-def items_survive_reopening(play):
-    play("push:0 push:1 push:2 reopen reopen push:3 reopen pop pop pop pop")
-    play(" ".join(f"push:{number}" for number in range(40)) + " reopen")
+def items_survive_reopening(run):
+    run("push:0 push:1 push:2 reopen reopen push:3 reopen pop pop pop pop")
+    run(" ".join(f"push:{number}" for number in range(40)) + " reopen")
 
 
 @check("queue.persist.partial")
-def what_was_popped_stays_popped(play):
-    play("push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop")
-    play("push:0 push:1 push:2 pop push:3 pop reopen pop pop reopen")
+def what_was_popped_stays_popped(run):
+    run("push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop")
+    run("push:0 push:1 push:2 pop push:3 pop reopen pop pop reopen")
 
 
 STORED = (1, 2, 3)

@@ -17,26 +17,26 @@ SEVERAL = "push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"
 
 
 @check("queue.pop.exactly-once")
-def every_item_comes_once(play):
-    play("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop")
-    play(" ".join(f"push:{number}" for number in range(60)))
+def every_item_comes_once(run):
+    run("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop")
+    run(" ".join(f"push:{number}" for number in range(60)))
 
 
 @check("queue.pop.empty-none")
-def nothing_comes_from_an_empty_queue(play):
-    play("pop pop pop push:0 pop pop pop pop")
-    play("push:0 pop reopen pop pop pop push:1 reopen pop pop")
+def nothing_comes_from_an_empty_queue(run):
+    run("pop pop pop push:0 pop pop pop pop")
+    run("push:0 pop reopen pop pop pop push:1 reopen pop pop")
 
 
 @check("queue.pop.lifo")
 @check("queue.pop.fifo")
-def order_is_that_of_pushes(play):
-    play(SEVERAL)
+def order_is_that_of_pushes(run):
+    run(SEVERAL)
 
 
 @check("queue.pop.order-reopen")
-def order_survives_reopening(play):
-    play("push:0 push:1 push:2 reopen push:3 push:4 pop reopen push:5 pop reopen pop pop pop pop")
+def order_survives_reopening(run):
+    run("push:0 push:1 push:2 reopen push:3 push:4 pop reopen push:5 pop reopen pop pop pop pop")
 
 
 # --- Time ------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from queue_conformance.script_support.support import content
 
 
 @check("queue.push.accept")
-def push_is_accepted(play):
-    play("length push:0 length push:1 length push:2 push:3 length pop length push:4 length")
+def push_is_accepted(run):
+    run("length push:0 length push:1 length push:2 push:3 length pop length push:4 length")
 
 
 @check("queue.push.returns-none")
@@ -19,14 +19,14 @@ def push_returns_none(queue, item):
 
 
 @check("queue.push.duplicates")
-def duplicates_are_kept(play):
-    play("push:0 push:0 length push:1 push:0 length pop pop pop pop")
+def duplicates_are_kept(run):
+    run("push:0 push:0 length push:1 push:0 length pop pop pop pop")
 
 
 @check("queue.push.failed-no-trace")
-def failed_push_leaves_no_trace(play, refusals):
+def failed_push_leaves_no_trace(run, refusals):
     for refused in (f"push_refused:{cause}" for cause in refusals):
-        play(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}")
+        run(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}")
 
 
 @check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=["text", bytearray(b"item"), memoryview(b"item"), None, 7])

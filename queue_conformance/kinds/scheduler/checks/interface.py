@@ -29,8 +29,8 @@ def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call
 
 
 @check(TRUE)
-def what_is_accepted_comes_once(play_everywhere):
-    play_everywhere("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
+def what_is_accepted_comes_once(run_everywhere):
+    run_everywhere("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
 
 
 SLOW = 0.5
@@ -55,15 +55,15 @@ def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job
 
 
 @check("scheduler.enqueue.false")
-def what_is_rejected_never_comes(context, play_everywhere):
+def what_is_rejected_never_comes(context, run_everywhere):
     if not context.offers("filters"):
         raise NotApplicable("it rejects nothing")
-    play_everywhere("enqueue:0 enqueue:0 enqueue:8 enqueue:8 next next next enqueue:0 next")
+    run_everywhere("enqueue:0 enqueue:0 enqueue:8 enqueue:8 next next next enqueue:0 next")
 
 
 @check("scheduler.enqueue.bool")
-def the_answer_says_whether_it_was_stored(play_everywhere):
-    play_everywhere("enqueue:0 enqueue:8 enqueue:13 enqueue:3 next next next next")
+def the_answer_says_whether_it_was_stored(run_everywhere):
+    run_everywhere("enqueue:0 enqueue:8 enqueue:13 enqueue:3 next next next next")
 
 
 AGAIN = (
@@ -111,13 +111,13 @@ def dont_filter_is_not_recorded(open_scheduler, fresh, about, rule, job):
 
 
 @check("scheduler.next.none-empty")
-def nothing_comes_from_an_empty_scheduler(play_everywhere):
-    play_everywhere("next next enqueue:0 next next next enqueue:8 next next")
+def nothing_comes_from_an_empty_scheduler(run_everywhere):
+    run_everywhere("next next enqueue:0 next next next enqueue:8 next next")
 
 
 @check("scheduler.next.priority")
-def higher_priorities_come_first(play_everywhere):
-    play_everywhere("enqueue:0 enqueue:6 enqueue:3 enqueue:8 enqueue:11 next next enqueue:4 next next next next")
+def higher_priorities_come_first(run_everywhere):
+    run_everywhere("enqueue:0 enqueue:6 enqueue:3 enqueue:8 enqueue:11 next next enqueue:4 next next next next")
 
 
 PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31))
@@ -152,15 +152,15 @@ def nothing_waits_for_work(open_scheduler, fresh, about, rule):
 
 
 @check("scheduler.pending.exact")
-def pending_is_exact(play_everywhere):
-    play_everywhere(
+def pending_is_exact(run_everywhere):
+    run_everywhere(
         "pending enqueue:0 pending next pending next pending enqueue:8 enqueue:1 enqueue:1 pending next pending next pending"
     )
 
 
 @check("scheduler.pending.exact", name="pending.in-memory")
-def pending_looks_at_memory_and_disk(in_both, play):
-    play("enqueue:15 pending next pending enqueue:0 enqueue:16 pending next pending next pending", job=True)
+def pending_looks_at_memory_and_disk(in_both, run):
+    run("enqueue:15 pending next pending enqueue:0 enqueue:16 pending next pending next pending", job=True)
 
 
 @check("scheduler.pending.pure", job=[jobs])
@@ -176,15 +176,13 @@ def pending_changes_nothing(open_scheduler, fresh, remaining, urls, about, rule,
 
 
 @check("scheduler.len")
-def length_counts_what_is_pending(play_everywhere):
-    play_everywhere(
-        "length enqueue:0 length enqueue:0 length enqueue:8 enqueue:3 length next length next next length next length"
-    )
+def length_counts_what_is_pending(run_everywhere):
+    run_everywhere("length enqueue:0 length enqueue:0 length enqueue:8 enqueue:3 length next length next next length next length")
 
 
 @check("scheduler.len", name="len.in-memory")
-def length_counts_memory_and_disk(in_both, play):
-    play("enqueue:15 length enqueue:0 length enqueue:16 length next length next length next length", job=True)
+def length_counts_memory_and_disk(in_both, run):
+    run("enqueue:15 length enqueue:0 length enqueue:16 length next length next length next length", job=True)
 
 
 @check(

@@ -6,22 +6,22 @@ from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 
 
 @check("scheduler.enqueue.stats")
-def what_is_stored_is_counted(play_everywhere):
-    play_everywhere("enqueue:0 enqueue:0 enqueue:15 enqueue:8 enqueue:13 next enqueue:0")
+def what_is_stored_is_counted(run_everywhere):
+    run_everywhere("enqueue:0 enqueue:0 enqueue:15 enqueue:8 enqueue:13 next enqueue:0")
 
 
 @check("scheduler.next.stats")
-def what_is_returned_is_counted(play_everywhere):
-    play_everywhere("next enqueue:0 enqueue:0 enqueue:15 enqueue:8 next next next next")
+def what_is_returned_is_counted(run_everywhere):
+    run_everywhere("next enqueue:0 enqueue:0 enqueue:15 enqueue:8 next next next next")
 
 
 @check(
     "scheduler.next.no-spurious-none",
     sequence=("enqueue:0 enqueue:24 next next", "enqueue:8 enqueue:15 next next", "enqueue:0 enqueue:17 next next"),
 )
-def something_comes_while_something_is_pending(play, sequence):
+def something_comes_while_something_is_pending(run, sequence):
     # A request that the disk queue refuses: on a slot, a priority, and among start requests, where there is nothing else.
-    play(sequence)
+    run(sequence)
 
 
 @check("scheduler.next.memory-first", numbers=((0, 15), (3, 17), (8, 18)))

@@ -24,8 +24,8 @@ STORED = (0, 3, 8, 1, 4, 9, 6, 11, 20, 23, 2)
 
 
 @check(ALL)
-def everything_comes_back(play):
-    play("enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen enqueue:1 next reopen next next")
+def everything_comes_back(run):
+    run("enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen enqueue:1 next reopen next next")
 
 
 @check(
@@ -79,8 +79,8 @@ def what_was_seen_stays_seen(open_scheduler, fresh, close, about, rule):
         "enqueue:0 next reopen next enqueue:1 enqueue:2 next reopen next next",
     ),
 )
-def what_was_returned_never_comes_again(play, sequence):
-    play(sequence)
+def what_was_returned_never_comes_again(run, sequence):
+    run(sequence)
 
 
 @check("scheduler.close.twice", presupposes=RESUMABLE)

@@ -40,8 +40,8 @@ def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
 
 
 @check("state.restored")
-def the_state_is_restored(play):
-    play("put:0 put:1 reopen reopen put:2 reopen reopen")
+def the_state_is_restored(run):
+    run("put:0 put:1 reopen reopen put:2 reopen reopen")
 
 
 @check("state.restored", name="state.restored.process")
@@ -101,8 +101,8 @@ def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, stat
 
 
 @check("state.mutation")
-def changes_in_place_are_saved(play):
-    play("grow:0 reopen grow:1 reopen grow:2 reopen")
+def changes_in_place_are_saved(run):
+    run("grow:0 reopen grow:1 reopen grow:2 reopen")
 
 
 @check("state.mutation", name="state.mutation.nested")
