@@ -1,9 +1,12 @@
 """Sequences are read, run and attributed; the machine draws, shrinks and counts them."""
 
+import pickle
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, context, examine, failed_rules, run_script
+from scrapy.utils.request import request_from_dict
 
 from mutants import QCRAWL, all_mutants, memory
 from queue_conformance.discovery.loading import path_of
@@ -41,6 +44,36 @@ def test_causes_of_one_rule_are_told_apart(tmp_path):
     for violation, pushes in zip(shown, (4, 7), strict=True):
         assert violation.sequence == commands("push:0") * pushes
         assert run_script(violation.script, tmp_path).returncode == 1
+
+
+class ForgetsPopsAndKeepsTheRefused:
+    """A queue in a file with two defects: a pop is not stored, and a refused push leaves its item."""
+
+    def __init__(self, path):
+        self.path, self.requests = Path(path), []
+        if self.path.exists():
+            self.requests = pickle.loads(self.path.read_bytes())
+
+    from_crawler = classmethod(lambda cls, crawler, key: cls(key))
+
+    def push(self, request):
+        self.requests.append(request.to_dict())
+        self.path.write_bytes(pickle.dumps(self.requests))
+
+    def pop(self):
+        return request_from_dict(self.requests.pop()) if self.requests else None
+
+    def __len__(self):
+        return len(self.requests)
+
+    def close(self):
+        """Store no more than the pushes did."""
+
+
+def test_what_two_known_rules_explain_together_is_blamed_on_no_third():
+    with context("test_lockstep.ForgetsPopsAndKeepsTheRefused") as found:
+        explore(runner_of(found))
+        assert set(found.failed) == {"queue.persist.partial", "queue.push.failed-no-trace", "queue.push.serialization-error"}
 
 
 def test_a_program_that_a_check_prescribes_is_shortened():

@@ -47,12 +47,17 @@ class Ablation:
         """The rules that it can name."""
         return (self.rule,) if isinstance(self.rule, str) else self.choices
 
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What is changed; each of it must cure."""
+        return (self.without,) if callable(self.without) else tuple(self.without)
+
     def names(self, runner: Runner, run: Run, failure: RuleFailed) -> str | None:
         """Return the rule that a failure belongs to, if this cures it."""
         if failure.rule in self.unless or (self.of and failure.rule not in self.of):
             return None
         subjects = None if self.alone else tuple(run.subjects)
-        for change in [self.without] if callable(self.without) else self.without:
+        for change in self.changes:
             reduced = change(run)
             if reduced == failure.sequence or not runner.cures(reduced, subjects):
                 return None

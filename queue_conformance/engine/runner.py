@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from queue_conformance.engine.ablation import chain
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed, operation_of
 from queue_conformance.engine.recording import OperationRaised
@@ -195,7 +196,15 @@ class Runner:
                 found = found or rule
                 if not self.known or rule in self.known:
                     return failure.as_rule(rule, final=False)
+        if together := self._together(run):
+            return failure.as_rule(together, final=False)
         return failure.as_rule(found, final=False) if found else failure
+
+    def _together(self, run: Run) -> str | None:
+        """Return a known rule if several of them explain a failure together, which none of them does alone."""
+        rows = [row for row in self.kind.ablations if self.known & set(row.rules)]
+        reduced = chain(*(row.changes[0] for row in rows))(run)
+        return rows[0].rules[0] if len(rows) > 1 and self.cures(reduced, tuple(run.subjects)) else None
 
     def show(self, sequence: Commands) -> None:
         """Run a fixed sequence; of one that fails, no command is shown that the failure does not need.
