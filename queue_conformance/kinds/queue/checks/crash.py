@@ -62,7 +62,7 @@ def durability(sweep: Sweep) -> Iterable[str]:
     TORN, workloads=lambda context: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda context: 64
 )
 @crash_sweep(PUSH, POP, workloads=workloads, masked={POP: PUSH}, note=durability)  # what loses a push loses it in a pop
-@crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, note=durability)
+@crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, points=lambda context: 45, note=durability)
 def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
     @crash.child
     def died():
