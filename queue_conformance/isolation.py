@@ -191,7 +191,7 @@ def supervise(parent: int, watchdog: Watchdog) -> None:
 
     Args:
         parent: the number of its parent.
-        flight: where those others note what they are doing.
+        watchdog: where those others note what they are doing.
     """
     global supervises
     supervises = watchdog
@@ -351,7 +351,7 @@ def abort(watchdog: Watchdog, how: str, time_limit: float, stacks: str = "") -> 
     """Return how a process ended.
 
     Args:
-        flight: where it noted what it did.
+        watchdog: where it noted what it did.
         how: how it ended, as a clause; ``""`` if it was ended because it took too long.
         time_limit: seconds that one operation may take.
         stacks: the stacks of its threads, if they are known.

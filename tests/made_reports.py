@@ -37,7 +37,7 @@ def implementation(name=QUEUE, kind=DOWNSTREAM_QUEUE, failed=(), known=(), block
     Args:
         name: what it is called.
         kind: what it is.
-        broken: ids of failed rules, or counterexamples.
+        failed: ids of failed rules, or counterexamples.
         known: ids of those of them that a baseline expects.
         blocked: ids of rules that are blocked.
         changes: other attributes.

@@ -47,7 +47,7 @@ class Probe:
 
     Args:
         driver: opens them.
-        room: makes an empty directory; each experiment gets one.
+        workdir: makes an empty directory; each experiment gets one.
     """
 
     def __init__(self, driver: Driver, workdir: Callable[[], Path]) -> None:

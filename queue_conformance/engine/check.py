@@ -9,8 +9,6 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
-import queue_conformance.engine.child
-import queue_conformance.engine.fixtures
 import queue_conformance.engine.refusals  # noqa: F401  these register the fixtures of every kind
 from queue_conformance.engine import registry
 from queue_conformance.engine.case import REGISTERED, Case, Fixture, failure_of
@@ -128,7 +126,7 @@ def run_case(
         context: where the check works.
         rule: what an assertion is about, unless the check says otherwise.
         check: its instrumented function.
-        case: by the name of a parameter, its value.
+        values: by the name of a parameter, its value.
         fixtures: those of this case alone.
 
     Raises:

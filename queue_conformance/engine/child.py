@@ -87,7 +87,7 @@ def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
     """Add what a child ran to the operations, and to the script.
 
     Args:
-        context: of the check.
+        case: of the check.
         lines: what it ran.
         end: the line of a script that ends it.
         remark: how it ended, for the report.

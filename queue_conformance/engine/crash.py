@@ -68,7 +68,7 @@ class Crashing:
     """The fixture ``crash``: one crash, in the child and in its parent.
 
     Args:
-        context: what fixtures are made from.
+        case: what fixtures are made from.
         planned: the crash.
         passed: is told what each operation does, if nothing is to be killed.
 
@@ -78,7 +78,7 @@ class Crashing:
     """
 
     def __init__(self, case: Case, planned: Crash, passed: list[Passed] | None = None) -> None:
-        self._context = case
+        self._case = case
         self._planned = planned
         self._passed = passed
         self._say: Say = lambda message: None
@@ -95,7 +95,7 @@ class Crashing:
         self.counts.update(counts)
         if error is not None:
             self.counts["unusable"] += 1
-            self.errors.append(self._context.context.describe(error))
+            self.errors.append(self._case.context.describe(error))
 
     # --- In the child --------------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Crashing:
 
     def _armed(self) -> AbstractContextManager[object]:
         """Return the context in which the last operation is killed, and tell how it is written."""
-        kill, context = self._planned.kill, self._context.context
+        kill, context = self._planned.kill, self._case.context
         directory = str(context.driver.directory)
         arguments: dict[When, tuple[Any, ...]] = {
             When.LINE: (kill_at_line, context.implementation.cls, kill.number),
@@ -130,15 +130,15 @@ class Crashing:
         if kill.when is When.AFTER:
             return nullcontext()
         function, *given = arguments[kill.when]
-        self._context.sources.give(context.implementation.cls, context.driver.class_name)
-        self._say(("with", f"{function.__name__}({self._context.record.written(tuple(given), {})})"))
+        self._case.sources.give(context.implementation.cls, context.driver.class_name)
+        self._say(("with", f"{function.__name__}({self._case.record.written(tuple(given), {})})"))
         armed: AbstractContextManager[object] = function(*given)
         return armed
 
     @contextmanager
     def _rehearsed(self) -> Iterator[None]:
         """Tell what an operation does."""
-        context, passed = self._context.context, Passed()
+        context, passed = self._case.context, Passed()
         before = contents_below(context.driver.directory)
         trace_lines(context.implementation.cls, lambda frame: passed.lines.append((frame.f_code.co_filename, frame.f_lineno)))
         try:
@@ -165,13 +165,13 @@ class Crashing:
             self._say = say
             workload()
 
-        ended = lived(self._context, live)
+        ended = lived(self._case, live)
         if self._passed is not None:
             self._passed += [message for message in ended.said if isinstance(message, Passed)]
         if self._passed is not None or not ended.hit:
             raise Survived
         lines, results = heard(ended.said)
-        show(self._context, lines, "die()", str(self._planned.kill))
+        show(self._case, lines, "die()", str(self._planned.kill))
         return Died(self._planned.operations, results)
 
 

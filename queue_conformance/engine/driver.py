@@ -250,7 +250,7 @@ class Driver(ABC):
         """Find out by experiments what the implementation offers; nothing is judged here.
 
         Args:
-            room: makes an empty directory; each experiment gets one.
+            workdir: makes an empty directory; each experiment gets one.
         """
 
     @abstractmethod

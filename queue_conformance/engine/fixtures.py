@@ -59,31 +59,31 @@ class Also(SoftBlock):
     """A block of assertions without operations.
 
     Args:
-        context: of the check.
+        case: of the check.
         rule: the rule that they are about.
     """
 
     def __init__(self, case: Case, rule: str) -> None:
-        self._context = case
+        self._case = case
         self._rule = rule
         self._last = False
 
     def __enter__(self) -> None:
-        self._context.rules.append(self._rule)
+        self._case.rules.append(self._rule)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        self._context.rules.pop()
+        self._case.rules.pop()
         if not isinstance(error, Failed):
             return False
         error.rule = self._rule
-        self._failed, self._steps = error, list(self._context.context.recorder.steps)
-        self._context.failed.append(self)
+        self._failed, self._steps = error, list(self._case.context.recorder.steps)
+        self._case.failed.append(self)
         return True
 
     def failure(self) -> RuleFailed:
         self._last = True
         try:
-            return failure_of(self._context, self._failed, self._steps, self)
+            return failure_of(self._case, self._failed, self._steps, self)
         finally:
             self._last = False
 

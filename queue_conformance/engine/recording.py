@@ -74,7 +74,7 @@ class Timed:
 
     Args:
         raw: the object.
-        flight: where the operation in flight is noted.
+        watchdog: where the operation in flight is noted.
         seconds: the time limit of all of them; then a call raises ``TakesTooLong``.
     """
 
@@ -101,7 +101,7 @@ class Recorder:
     """Runs operations and keeps them.
 
     Args:
-        flight: where the operation in flight is noted for the process that watches this one.
+        watchdog: where the operation in flight is noted for the process that watches this one.
     """
 
     def __init__(self, watchdog: Watchdog) -> None:

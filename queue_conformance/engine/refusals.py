@@ -101,7 +101,7 @@ class Uncertain(SoftBlock):
     """A block in which an operation may raise, or not; scripts allow for both.
 
     Args:
-        context: of the check.
+        case: of the check.
         rule: the rule that what is raised is about, if not the one of the check.
         only: the names of exceptions; unless it is empty, what is raised must be one of them, or derived from one.
         never: the names of exceptions that may not be raised.
@@ -126,7 +126,7 @@ class Uncertain(SoftBlock):
         consequence: Callable[[BaseException], str] = lambda error: "",
         soft: bool = False,
     ) -> None:
-        self._context = case
+        self._case = case
         self._ends = not soft
         self._consequence = consequence
         self.rule = rule
@@ -138,13 +138,13 @@ class Uncertain(SoftBlock):
         return self.raised is not None
 
     def __enter__(self) -> Self:
-        self._context.record.excused += self._excuses
+        self._case.record.excused += self._excuses
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        self._context.record.excused -= self._excuses
+        self._case.record.excused -= self._excuses
         if error is None and not self._excuses:
-            self._context.record.returned.add(self.rule or self._context.rule)
+            self._case.record.returned.add(self.rule or self._case.rule)
         if not isinstance(error, OperationRaised) or not isinstance(error.error, Exception):
             return False
         self.raised = error.error
@@ -154,10 +154,10 @@ class Uncertain(SoftBlock):
             self.failed.rule = self.rule
             if self._ends:
                 raise self.failed from None
-            self._steps = list(self._context.context.recorder.steps)
-            self._context.failed.append(self)
+            self._steps = list(self._case.context.recorder.steps)
+            self._case.failed.append(self)
         else:
-            self._context.held(self.rule)
+            self._case.held(self.rule)
         return True
 
     def accepts(self, error: Exception) -> bool:
@@ -175,7 +175,7 @@ class Uncertain(SoftBlock):
         assert self.failed is not None
         self._ends = True
         try:
-            return failure_of(self._context, self.failed, self._steps, self)
+            return failure_of(self._case, self.failed, self._steps, self)
         finally:
             self._ends = False
 
@@ -202,7 +202,7 @@ class Refusable(Uncertain):
     """A block in which an operation may raise on purpose, with a text.
 
     Args:
-        context: of the check.
+        case: of the check.
         expected: what is expected of it, in words.
     """
 

@@ -15,7 +15,6 @@ class Fault(ABC):
     """A fault that begins when its block is entered, and ends when that is left.
 
     Args:
-        where: what it is done to; scripts know it by the name ``place``.
         number: what distinguishes faults of one class, such as a number of bytes.
 
     Attributes:

@@ -69,7 +69,7 @@ def run_check(
 
     Args:
         item: the test.
-        run: what the check belongs to.
+        implementation_run: what the check belongs to.
         check: the check.
         name: what reports call the implementation.
         fails: tells whether the run fails by a violation.

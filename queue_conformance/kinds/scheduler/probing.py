@@ -23,7 +23,7 @@ def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
 
     Args:
         driver: builds it.
-        room: makes an empty directory for each experiment.
+        workdir: makes an empty directory for each experiment.
     """
 
     def attempt(*runs: Callable[[Any], Any]) -> bool:
