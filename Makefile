@@ -47,6 +47,7 @@ browser:  ## what the tests of pages look at them with; where it cannot be insta
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
+	$(BIN)/ruff check -q --preview --select DOC102 .  # what docstrings call arguments is what they are called
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 

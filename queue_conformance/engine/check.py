@@ -9,6 +9,8 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
+import queue_conformance.engine.child
+import queue_conformance.engine.fixtures
 import queue_conformance.engine.refusals  # noqa: F401  these register the fixtures of every kind
 from queue_conformance.engine import registry
 from queue_conformance.engine.case import REGISTERED, Case, Fixture, failure_of

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+import twisted.internet.asyncioreactor
 import twisted.internet.process  # noqa: F401  what Twisted itself needs
 
 for name in ("fcntl", "resource"):
