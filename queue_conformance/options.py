@@ -129,7 +129,7 @@ OPTIONS = (
     ),
     Option(
         "queue-server",
-        "the server behind the queue: redis (a private redis-server, or else fakeredis), redis-server, fakeredis, or HOST:PORT",
+        "the server behind the queue: the name of one that the kit starts, such as redis, or HOST:PORT of a running one",
         "SERVER",
         convert=_server,
     ),

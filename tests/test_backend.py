@@ -11,13 +11,14 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from queue_conformance import examine
-from queue_conformance.faults import leftovers, servers
 from queue_conformance.faults.backend import VARIABLE, Backend
-from queue_conformance.faults.leftovers import keys_of
 from queue_conformance.faults.redirection import redirected
-from queue_conformance.faults.servers import ServerError, ask, check_name
+from queue_conformance.faults.servers import ServerError, check_name, running
+from queue_conformance.faults.servers import redis as redis_servers
+from queue_conformance.faults.servers.redis import ask
+from queue_conformance.faults.servers.running import keys_of
 
-HAS_REDIS = servers.redis_executable() is not None
+HAS_REDIS = redis_servers.executable() is not None
 KINDS = [pytest.param("redis-server", marks=pytest.mark.skipif(not HAS_REDIS, reason="there is no redis-server")), "fakeredis"]
 GONE = (redis.ConnectionError, redis.TimeoutError)
 
@@ -169,7 +170,7 @@ def test_much_passes_in_both_directions(backend, client):
 def test_storage_is_replaced_and_emptied(backend, client):
     client.rpush("list", 1)
     client.set("text", 1)
-    assert backend.replace_storage() == 2
+    assert backend.server.replace_storage() == 2
     with pytest.raises(redis.ResponseError):
         client.rpush("list", 2)
     backend.forget()
@@ -231,37 +232,36 @@ class TestRealServer:
 
     def test_it_keeps_what_it_held(self, backend, client):
         client.rpush("key", "value")
-        backend.stop_server()
-        with pytest.raises(GONE):
+        with backend.server.stopped(), pytest.raises(GONE):
             client.ping()
-        backend.start_server()
         assert client.llen("key") == 1
 
     def test_frozen_it_says_nothing_and_does_it_later(self, backend, client):
-        backend.freeze_server()
-        with pytest.raises(redis.TimeoutError):
+        with backend.server.frozen(), pytest.raises(redis.TimeoutError):
             client.rpush("key", "value")
-        backend.thaw_server()
         assert client.llen("key") == 1
 
     def test_without_memory_it_refuses(self, backend, client):
-        backend.fill_memory()
-        with pytest.raises(redis.OutOfMemoryError):
+        with backend.server.out_of_space(), pytest.raises(redis.OutOfMemoryError):
             client.rpush("key", "value")
-        backend.free_memory()
         assert client.rpush("key", "value") == 1
 
     def test_read_only_it_refuses(self, backend, client):
-        backend.forbid_writes()
-        with pytest.raises(redis.ReadOnlyError):
+        with backend.server.read_only(), pytest.raises(redis.ReadOnlyError):
             client.rpush("key", "value")
-        backend.allow_writes()
         assert client.rpush("key", "value") == 1
+
+    def test_locked_it_refuses_who_connects(self, backend, client):
+        client.connection_pool.disconnect()
+        with backend.server.locked(), pytest.raises(redis.AuthenticationError):
+            client.ping()
+        assert client.ping()
 
 
 def test_a_fake_server_cannot_be_stopped():
-    with Backend("fakeredis") as backend, pytest.raises(TypeError, match="fakeredis is no redis-server"):
-        backend.stop_server()
+    with Backend("fakeredis") as backend:
+        assert not backend.server.offers("stopped")
+        assert backend.server.offers("replace_storage")
 
 
 def test_a_running_server_is_left_alone(monkeypatch):
@@ -308,12 +308,12 @@ def test_keys_that_are_left_in_a_running_server_are_named():
 
 
 def test_what_is_no_redis_server_holds_no_keys(monkeypatch):
-    monkeypatch.setattr(leftovers, "_TIMEOUT", 0.1)
+    monkeypatch.setattr(running, "_TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         assert keys_of(f"127.0.0.1:{mute.getsockname()[1]}") is None
     assert keys_of("redis") is None
     with Backend("fakeredis") as backend:
         assert keys_of(f"{backend.host}:{backend.port}") == frozenset()
-        monkeypatch.setattr(leftovers, "MANY", 0)
+        monkeypatch.setattr(running, "MANY", 0)
         ask(backend.server.address, "SET", "mine", "1")
         assert keys_of(f"{backend.host}:{backend.port}") is None

@@ -20,6 +20,7 @@ redis = pytest.importorskip("redis", reason="the extra 'redis' is not installed"
 from queue_conformance import SerializationError, TransientError  # noqa: E402
 from queue_conformance.faults import servers  # noqa: E402
 from queue_conformance.faults.network import FaultProxy  # noqa: E402
+from queue_conformance.faults.servers.redis import RedisServer  # noqa: E402
 from queue_reference.bytequeues import WrongStorageError  # noqa: E402
 from queue_reference.redis import FifoRedisQueue, LifoRedisQueue  # noqa: E402
 
@@ -37,12 +38,19 @@ class Server:
 
     @property
     def is_real(self):
-        return isinstance(self.backend, servers.RedisServer)
+        return isinstance(self.backend, RedisServer)
 
     def crawler(self, **settings):
         """Return a crawler whose queues go through the proxy."""
         given = {"REDIS_URL": f"redis://{self.proxy.host}:{self.proxy.port}/0", "REDIS_TIMEOUT": 5, **settings}
         return SimpleNamespace(settings=Settings(given), spider=Spider("example"))
+
+    @contextmanager
+    def stalled(self):
+        """Let nothing pass the proxy."""
+        self.proxy.stall()
+        yield
+        self.proxy.recover()
 
     @contextmanager
     def queue(self, cls, *urls, key="key", **settings):
@@ -65,7 +73,7 @@ def server_called(name, directory):
 
 @pytest.fixture(scope="module")
 def real_or_none(tmp_path_factory):
-    if servers.redis_executable() is None:
+    if RedisServer.missing():
         yield None
         return
     with server_called("redis-server", tmp_path_factory.mktemp("redis")) as server:
@@ -371,11 +379,7 @@ def in_time():
 def test_a_frozen_server_stops_no_operation_for_long(real, frozen):
     with real.queue(FifoRedisQueue, "a", "b", REDIS_TIMEOUT=0.2) as queue:
         assert name(queue.pop()) == "a"
-        if frozen == "server":
-            real.backend.freeze()
-        else:
-            real.proxy.stall()
-        try:
+        with real.backend.frozen() if frozen == "server" else real.stalled():
             for _ in range(2):  # with the connection that there was, and with a new one
                 with in_time():
                     assert queue.pop() is None
@@ -385,9 +389,6 @@ def test_a_frozen_server_stops_no_operation_for_long(real, frozen):
                     assert len(queue) == 1
             with in_time(), pytest.raises(redis.TimeoutError):
                 FifoRedisQueue.from_crawler(real.crawler(REDIS_TIMEOUT=0.2), "key")
-        finally:
-            real.backend.thaw()
-            real.proxy.recover()
         assert name(queue.pop()) == "b"  # what was sent late has done no harm
         assert set(drained(queue)) <= {"c"}
 
@@ -487,9 +488,9 @@ def test_a_server_out_of_memory_is_reported_by_push_and_can_be_emptied_by_pop(re
 
 
 def test_a_server_that_comes_back_empty_is_reported(tmp_path):
-    if servers.redis_executable() is None:
+    if RedisServer.missing():
         pytest.skip(NO_REAL_SERVER)
-    with closing(servers.RedisServer(tmp_path)) as server:
+    with closing(RedisServer(tmp_path)) as server:
         crawler = SimpleNamespace(settings=Settings({"REDIS_URL": f"unix://{server.address}"}), spider=Spider("example"))
         queue = FifoRedisQueue.from_crawler(crawler, "key")
         queue.push(request("a"))
@@ -499,7 +500,7 @@ def test_a_server_that_comes_back_empty_is_reported(tmp_path):
     assert len(queue) == 1
     for file in tmp_path.rglob("appendonly.aof*"):
         file.unlink()
-    with closing(servers.RedisServer(tmp_path)), pytest.raises(LookupError):
+    with closing(RedisServer(tmp_path)), pytest.raises(LookupError):
         queue.pop()
     queue.close()
 

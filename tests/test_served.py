@@ -72,9 +72,7 @@ def test_a_queue_that_names_no_address_is_found(pytester):
 def test_a_queue_whose_server_is_missing_is_explained(pytester):
     arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-setting=REDIS_URL=redis://127.0.0.1:1"]
     result = pytester.runpytest_subprocess(*arguments)
-    line = (
-        "queue_reference.redis.FifoRedisQueue connects to 127.0.0.1:1, where no server answers; --queue-server=redis starts one"
-    )
+    line = "queue_reference.redis.FifoRedisQueue connects to 127.0.0.1:1, where no server answers; --queue-server starts one"
     result.stdout.fnmatch_lines([f"ERROR: --queue-class: {line}"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
@@ -207,7 +205,7 @@ def test_a_conftest_may_leave_a_class_to_the_kit(pytester):
 
 def test_a_running_server_that_does_not_run_is_explained(pytester):
     result = pytester.runpytest_subprocess(f"--queue-class={PATHS[0]}", "--queue-server=127.0.0.1:1")
-    expected = "no server answers at 127.0.0.1:1 (Connection refused); start it, or give --queue-server=redis"
+    expected = "no server answers at 127.0.0.1:1 (Connection refused); start it, or name one that the kit starts"
     result.stdout.fnmatch_lines([f"ERROR: --queue-class: {expected}"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 

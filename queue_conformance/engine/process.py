@@ -70,14 +70,15 @@ def flush() -> None:
             stream.flush()
 
 
-def die_with_parent(parent: int) -> None:
+def die_with_parent(parent: int, by: int = signal.SIGKILL) -> None:
     """Let this process be killed when the one that started it ends, where the system can do that (Linux).
 
     Args:
         parent: the number of that process; if it has ended already, this one ends at once.
+        by: the signal that kills it.
     """
     if LIBRARY is not None:
-        LIBRARY.prctl(DEATH_OF_PARENT, signal.SIGKILL)
+        LIBRARY.prctl(DEATH_OF_PARENT, by)
         if os.getppid() != parent:
             os._exit(1)
 

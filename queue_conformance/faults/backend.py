@@ -11,16 +11,30 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from uuid import uuid4
 
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.redirection import redirected
-from queue_conformance.faults.servers import RedisServer, ask
 
 VARIABLE = "QUEUE_CONFORMANCE_SERVER"
+
+
+@contextlib.contextmanager
+def environment(wanted: Mapping[str, str], host: str, port: int) -> Iterator[None]:
+    """Set variables of this process, and of those that it starts, until the block ends."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update({name: value.format(host=host, port=port) for name, value in wanted.items()})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 class Backend:
@@ -58,6 +72,7 @@ class Backend:
         self.seen: list[tuple[str, int]] = []
         self.faulty = self.harmed = False
         self._stack.enter_context(redirected((self.host, self.port), self.seen))
+        self._stack.enter_context(environment(self.server.environment, self.host, self.port))
 
     def __enter__(self) -> Backend:
         return self
@@ -118,86 +133,4 @@ class Backend:
         """Empty the server, if it is the kit's own."""
         self.harmed = False
         if self.server.ours:
-            try:
-                ask(self.server.address, "FLUSHALL")
-            except TimeoutError:
-                raise
-            except OSError as error:
-                raise servers.ServerError(f"{self.server.name} answers no more: {error}") from error
-
-    def stored(self) -> list[str]:
-        """Return the names of what is stored; nothing is known of a server that is not the kit's own."""
-        keys = ask(self.server.address, "KEYS", "*") if self.server.ours else []
-        return sorted(key.decode("utf-8", "replace") for key in keys)
-
-    def replace_storage(self) -> int:
-        """Put something else under every key of the server: what was stored is gone for good.
-
-        Returns:
-            The number of keys.
-        """
-        keys = ask(self.server.address, "KEYS", "*")
-        for key in keys:
-            kind = ask(self.server.address, "TYPE", key)
-            ask(self.server.address, "DEL", key)
-            if kind == "string":
-                ask(self.server.address, "RPUSH", key, "foreign")
-            else:
-                ask(self.server.address, "SET", key, "foreign")
-        return len(keys)
-
-    def drop_hashes(self) -> int:
-        """Remove every hash of a Redis server: an index beside it is left with entries for nothing.
-
-        Returns:
-            The number of hashes.
-        """
-        hashes = [key for key in ask(self.server.address, "KEYS", "*") if ask(self.server.address, "TYPE", key) == "hash"]
-        for key in hashes:
-            ask(self.server.address, "DEL", key)
-        return len(hashes)
-
-    # --- Faults of a redis-server of the kit's own -------------------------------------------------------------------
-
-    @property
-    def _redis(self) -> RedisServer:
-        if not isinstance(self.server, RedisServer):
-            raise TypeError(f"{self.server.name} is no redis-server of the kit's own")
-        self.harmed = True
-        return self.server
-
-    def stop_server(self) -> None:
-        """End the server at once; what it acknowledged is kept."""
-        self._redis.stop()
-
-    def start_server(self) -> None:
-        """Start the server again."""
-        self._redis.start()
-
-    def freeze_server(self) -> None:
-        """Let the server do nothing; what is sent to it is done once it is thawed."""
-        self._redis.freeze()
-
-    def thaw_server(self) -> None:
-        """Let the server go on."""
-        self._redis.thaw()
-
-    def demand_password(self) -> None:
-        """Let the server refuse whoever has not given a password that nobody knows; it wants none after a restart."""
-        ask(self._redis.address, "CONFIG", "SET", "requirepass", uuid4().hex)
-
-    def fill_memory(self) -> None:
-        """Let the server have no memory left: it refuses to store."""
-        ask(self._redis.address, "CONFIG", "SET", "maxmemory", "1")
-
-    def free_memory(self) -> None:
-        """Give the server its memory back."""
-        ask(self._redis.address, "CONFIG", "SET", "maxmemory", "0")
-
-    def forbid_writes(self) -> None:
-        """Make the server a replica of one that does not exist: it refuses to write."""
-        ask(self._redis.address, "REPLICAOF", "127.0.0.1", "1")
-
-    def allow_writes(self) -> None:
-        """Make the server its own master again."""
-        ask(self._redis.address, "REPLICAOF", "NO", "ONE")
+            self.server.empty()

@@ -141,82 +141,69 @@ class Stalled(ConnectionFault):
         return self.backend.proxy.replied == self._replied
 
 
-class StorageReplaced(ServerFault):
-    """Something else is under every key of the server, for good."""
+class Condition(ServerFault):
+    """A fault that the server itself offers, by a method."""
 
-    name = "replaced storage"
-    is_away = False
+    offered: ClassVar[str]
+    """The name of that method."""
 
     def begin(self) -> None:
-        self.hit = bool(self.backend.replace_storage())
+        self.backend.harmed = True
+        self._condition = getattr(self.backend.server, self.offered)()
+        self._condition.__enter__()
 
     def end(self) -> None:
-        """It is for good."""
+        self._condition.__exit__(None, None, None)
 
 
-# --- Faults of a redis-server of the kit's own, seen by what an operation does ---------------------------------------
-
-
-class Stopped(ServerFault):
+class Stopped(Condition):
     """The server has ended; it starts again with all that it acknowledged."""
 
     name = "stopped server"
-
-    def begin(self) -> None:
-        self.backend.stop_server()
-
-    def end(self) -> None:
-        self.backend.start_server()
+    offered = "stopped"
 
 
-class Frozen(ServerFault):
+class Frozen(Condition):
     """The server does nothing until the end; then it does what it was sent meanwhile."""
 
     name = "frozen server"
+    offered = "frozen"
     may_act = True
 
-    def begin(self) -> None:
-        self.backend.freeze_server()
 
-    def end(self) -> None:
-        self.backend.thaw_server()
-
-
-class OutOfMemory(ServerFault):
+class OutOfSpace(Condition):
     """The server refuses to store."""
 
-    name = "server out of memory"
+    name = "server out of space"
+    offered = "out_of_space"
     is_away = False
 
-    def begin(self) -> None:
-        self.backend.fill_memory()
 
-    def end(self) -> None:
-        self.backend.free_memory()
-
-
-class ReadOnly(ServerFault):
+class ReadOnly(Condition):
     """The server refuses to write."""
 
     name = "read-only server"
+    offered = "read_only"
     is_away = False
 
-    def begin(self) -> None:
-        self.backend.forbid_writes()
 
-    def end(self) -> None:
-        self.backend.allow_writes()
-
-
-class PasswordWanted(ServerFault):
-    """The server refuses whoever has not given a password that nobody knows; it begins anew afterwards."""
+class PasswordWanted(Condition):
+    """The server refuses whoever has not given a password that nobody knows."""
 
     name = "unknown password"
+    offered = "locked"
+    is_away = False
+
+
+class StorageReplaced(Condition):
+    """Something else is in the place of all that the server holds, for good."""
+
+    name = "replaced storage"
+    offered = "replace_storage"
     is_away = False
 
     def begin(self) -> None:
-        self.backend.demand_password()
+        self.hit = bool(self.backend.server.replace_storage())
 
     def end(self) -> None:
-        self.backend.stop_server()
-        self.backend.start_server()
+        """It is for good."""

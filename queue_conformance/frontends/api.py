@@ -50,7 +50,7 @@ def examine(
         classes: what to test, in this order: classes, or their dotted paths.
         settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
         claims: what the classes promise, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
-        server: the server behind them, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
+        server: the server behind them, as for ``--queue-server``: the name of one that the kit starts, or ``HOST:PORT``.
         open_queue: builds one, where the constructor is not the one that Scrapy calls: a function of ``crawler`` and ``key``,
             or of those that it needs; see the hook ``pytest_open_queue``.
         prepare_spider: a function of ``spider`` that gives it what the classes look for in it; see the hook

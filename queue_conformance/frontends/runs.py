@@ -12,7 +12,7 @@ from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
-from queue_conformance.faults.leftovers import Keys, keys_of, note_on
+from queue_conformance.faults.servers.running import Keys, keys_of, note_on
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.isolation import IsolatedError, Watchdog
 from queue_conformance.options import Options, Target

@@ -51,7 +51,7 @@ class ConformanceSuite:
     Attributes:
         settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
         claims: what the class promises, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
-        server: the server behind it, as for ``--queue-server``: ``redis``, ``redis-server``, ``fakeredis`` or ``HOST:PORT``.
+        server: the server behind it, as for ``--queue-server``: the name of one that the kit starts, or ``HOST:PORT``.
         level: the level whose failed rules fail a test: ``MUST`` (default) or ``SHOULD``.
         profile: the contract that it is held to, if not the usual one of its kind.
         prepare_spider: a function of ``spider`` that gives it what the class looks for in it; see the hook

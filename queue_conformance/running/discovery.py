@@ -260,7 +260,7 @@ def _contracts(known: Discovery, offered: Capabilities, config: RunConfig) -> tu
 
 _UNREACHED = (
     "nothing of what it sends passes the kit, so faults of the network cannot be tried: "
-    "write {host} and {port} in the setting that holds the address, as in --queue-setting URL=redis://{host}:{port}/0"
+    "write {host} and {port} in the setting that holds the address, as in --queue-setting ADDRESS={host}:{port}"
 )
 
 
@@ -277,7 +277,7 @@ def _prepare(server: str) -> None:
     try:
         servers.prepare(server)
     except servers.ServerError as error:
-        raise LoadError(f"{error}; start it, or give --queue-server=redis") from error
+        raise LoadError(f"{error}; start it, or name one that the kit starts") from error
 
 
 def _at(known: Discovery, address: tuple[str, int]) -> Discovery:
@@ -290,8 +290,8 @@ def _at(known: Discovery, address: tuple[str, int]) -> Discovery:
     try:
         connected(address, 2).close()
     except OSError:
-        raise LoadError(f"{known.path} connects to {name}, where no server answers; --queue-server=redis starts one") from None
-    return replace(known, server=name, notes=(*known.notes, f"it uses the server at {name}; --queue-server=redis starts another"))
+        raise LoadError(f"{known.path} connects to {name}, where no server answers; --queue-server starts one") from None
+    return replace(known, server=name, notes=(*known.notes, f"it uses the server at {name}; --queue-server starts another"))
 
 
 def _reaches_server(context: CheckContext) -> bool:

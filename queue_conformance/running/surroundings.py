@@ -17,7 +17,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from queue_conformance import isolation
-from queue_conformance.faults import servers
+from queue_conformance.faults.servers import RunningServer
 
 try:
     import resource
@@ -85,9 +85,8 @@ _TESTED = ("scrapy", "queuelib", "qcrawl")
 def _trouble_of_server(server: str) -> str:
     if ":" not in server:
         return ""
-    host, _, port = server.rpartition(":")
     try:
-        refusal = servers.refused((host.strip("[]"), int(port)))
+        refusal = RunningServer(server).refusal()
     except OSError as error:
         return f"the server at {server} answers no more ({error.strerror or error}): start it, and run again"
     return (

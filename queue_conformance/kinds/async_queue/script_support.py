@@ -75,4 +75,4 @@ def size_again(loop, queue, timeout=2.0):
 
 def drop_hashes(backend):
     """Remove all hashes from the server; return whether there were any."""
-    return backend.drop_hashes()
+    return backend.server.drop_hashes()

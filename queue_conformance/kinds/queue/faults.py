@@ -13,8 +13,9 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoPermission, NoSpace, SizeLimit, Sizes
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.outages import (
+    Condition,
     Frozen,
-    OutOfMemory,
+    OutOfSpace,
     PasswordWanted,
     ReadOnly,
     Refused,
@@ -26,7 +27,6 @@ from queue_conformance.faults.outages import (
     StorageReplaced,
     Traffic,
 )
-from queue_conformance.faults.servers import RedisServer
 
 ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
 """Bytes that are left on a full file system."""
@@ -75,8 +75,8 @@ def _fresh(context: CheckContext) -> str:
     return str(context.driver.directory)
 
 
-def _note(context: CheckContext, what: str) -> None:
-    line = f"disk faults not covered: {what}"
+def _note(context: CheckContext, what: str, place: str = "disk") -> None:
+    line = f"{place} faults not covered: {what}"
     context.notes += [line] if line not in context.notes else []
 
 
@@ -146,7 +146,7 @@ def _cuts(kind: type[RequestCut | ReplyCut], backend: Backend, size: int) -> lis
 def unusable_server(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a server that cannot be reached, and one that wants a password."""
     yield Refused(backend_of(context))
-    if isinstance(backend_of(context).server, RedisServer):
+    if backend_of(context).server.offers(PasswordWanted.offered):
         yield PasswordWanted(backend_of(context))
 
 
@@ -156,32 +156,37 @@ def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
 
 
 def server_away(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
-    """Yield a redis-server that has ended, and one that is frozen."""
-    backend = _redis_of(context)
-    yield Stopped(backend)
-    yield Frozen(backend)
+    """Yield a server that has ended, and one that is frozen."""
+    yield from _conditions(context, Stopped, Frozen)
 
 
 def server_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
-    """Yield faults of a redis-server."""
-    yield from server_away(context, attempt)
-    yield OutOfMemory(_redis_of(context))
-    yield ReadOnly(_redis_of(context))
-
-
-def _redis_of(context: CheckContext) -> Backend:
-    backend = backend_of(context)
-    if not isinstance(backend.server, RedisServer):
-        raise NotCovered(f"{backend.server.name} cannot be stopped or filled: --queue-server=redis-server can")
-    return backend
+    """Yield faults of a server, beside those of the connection to it."""
+    yield from _conditions(context, Stopped, Frozen, OutOfSpace, ReadOnly)
 
 
 def replaced_storage(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a server that holds something else from then on."""
+    yield from _conditions(context, StorageReplaced)
+
+
+def _conditions(context: CheckContext, *kinds: type[Condition]) -> Iterator[Condition]:
+    """Yield the faults that the server offers.
+
+    Raises:
+        NotCovered: if it offers none of them.
+    """
     backend = backend_of(context)
-    if not backend.server.ours:
-        raise NotCovered(f"the kit changes nothing in {backend.server.name}: --queue-server=redis starts a private one")
-    yield StorageReplaced(backend)
+    server = backend.server
+    offered = [kind for kind in kinds if server.offers(kind.offered)]
+    absent = ", ".join(kind.name for kind in kinds if kind not in offered)
+    why = f"{server.name} offers no {absent}" if server.ours else f"the kit does no harm to {server.name}, and can start its own"
+    if not offered:
+        raise NotCovered(why)
+    if absent:
+        _note(context, why, "server")
+    for kind in offered:
+        yield kind(backend)
 
 
 def garbage(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:

@@ -342,7 +342,7 @@ def traces(case: Case) -> Callable[[], list[str]]:
 
     def found() -> list[str]:
         files = [f"the file {path}" for path in names_below(context.driver.directory)]
-        return [*files, *([f"the key {key}" for key in context.backend.stored()] if context.backend else [])]
+        return [*files, *(context.backend.server.stored() if context.backend else [])]
 
     return found
 

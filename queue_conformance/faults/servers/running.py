@@ -1,14 +1,66 @@
-"""What a run leaves behind in a running server, which the kit must not empty."""
+"""A server that the author started: the kit connects to it, and neither stops nor empties it.
+
+What it refuses, and what a run leaves behind in it, is known of one that speaks the protocol of Redis.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import suppress
 from io import BufferedRWPair
-from pathlib import Path
 
 from queue_conformance.faults.network import connected
-from queue_conformance.faults.servers import ServerError, converse, start
+from queue_conformance.faults.servers.redis import converse
+from queue_conformance.faults.servers.server import TIMEOUT, Server, ServerError
+
+
+class RunningServer(Server):
+    """A server that runs already.
+
+    Args:
+        text: its host and port, with a colon between them.
+    """
+
+    ours = False
+
+    def __init__(self, text: str) -> None:
+        host, _, port = text.rpartition(":")
+        self.address = (host.strip("[]"), int(port))
+        self.name = f"the server at {text}"
+
+    def look(self) -> None:
+        """Look whether it is there, and can be used.
+
+        Raises:
+            ServerError: if not.
+        """
+        try:
+            refusal = self.refusal()
+        except OSError as error:
+            raise ServerError(f"no server answers at {self.name.rpartition(' ')[2]} ({error.strerror or error})") from error
+        if refusal:
+            raise ServerError(f"{self.name} refuses the kit: {refusal}")
+
+    def refusal(self) -> str:
+        """Return why it refuses the kit, such as for want of a password, or ``""``.
+
+        Only one that speaks the protocol of Redis understands the question; what another one makes of it says nothing.
+
+        Raises:
+            OSError: if nothing answers there.
+        """
+        with connected(self.address, TIMEOUT) as connection, connection.makefile("rwb") as stream:
+            connection.settimeout(SHORT)
+            try:
+                with suppress(OSError, ValueError):
+                    converse(stream, "PING")
+            except ServerError as error:
+                return str(error)
+        return ""
+
+
+SHORT = 1.0
+"""Seconds in which a server that understands the kit says that it is there."""
 
 MANY = 10_000
 """Keys of a server that are looked at, at most: what holds more is in use."""
@@ -32,14 +84,12 @@ def keys_of(server: str) -> Keys | None:
         server: what ``--queue-server`` says.
 
     Returns:
-        The keys; ``None`` if the server is none of Redis, is the kit's own, or has very many.
+        The keys; ``None`` if the server speaks another language, is the kit's own, or has very many.
     """
     if ":" not in server:
         return None
     try:
-        with ExitStack() as stack:
-            connection = stack.enter_context(connected(start(server, Path()).address, _TIMEOUT))
-            stream = stack.enter_context(connection.makefile("rwb"))
+        with connected(RunningServer(server).address, _TIMEOUT) as connection, connection.makefile("rwb") as stream:
             return frozenset(_keys(stream))
     except (OSError, ServerError, TypeError, ValueError):  # it speaks another language, or wants a password
         return None

