@@ -281,7 +281,7 @@ def test_the_address_of_a_server_is_understood(text):
 
 @pytest.mark.parametrize("text", ["mysql", "localhost", ":1", "host:0", "host:port", "host:70000"])
 def test_a_wrong_server_is_explained(text):
-    with pytest.raises(ValueError, match="write redis, redis-server, fakeredis, or HOST:PORT"):
+    with pytest.raises(ValueError, match="write redis, redis-server, fakeredis, postgresql, or HOST:PORT"):
         check_name(text)
 
 

@@ -148,7 +148,7 @@ def test_a_server_that_wants_a_password_or_is_gone_is_told(tmp_path):
         refusal = f"the server at {name} refuses the kit (NOAUTH Authentication required.)"
         assert trouble(tmp_path, "", name) == f"{refusal}: give a server for tests that wants no password"
         with pytest.raises(servers.ServerError, match=f"the server at {name} refuses the kit: NOAUTH"):
-            servers.prepare(name)
+            servers.prepare(name, tmp_path)
         server.shutdown()
     assert trouble(tmp_path, "", name) == f"the server at {name} answers no more (Connection refused): start it, and run again"
 

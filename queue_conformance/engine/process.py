@@ -70,15 +70,15 @@ def flush() -> None:
             stream.flush()
 
 
-def die_with_parent(parent: int, by: int = signal.SIGKILL) -> None:
+def die_with_parent(parent: int, by: str = "SIGKILL") -> None:
     """Let this process be killed when the one that started it ends, where the system can do that (Linux).
 
     Args:
         parent: the number of that process; if it has ended already, this one ends at once.
-        by: the signal that kills it.
+        by: the name of the signal that kills it.
     """
     if LIBRARY is not None:
-        LIBRARY.prctl(DEATH_OF_PARENT, by)
+        LIBRARY.prctl(DEATH_OF_PARENT, getattr(signal, by))
         if os.getppid() != parent:
             os._exit(1)
 

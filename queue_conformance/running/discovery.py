@@ -185,7 +185,7 @@ def discover(
     rules = loaded.rules()
 
     if loaded.server:
-        _prepare(loaded.server)
+        _prepare(loaded.server, config.directory)
     if config.prepare is not None and loaded.kind.crawled:
         expect_preparation(config.prepare, config)
     if config.factory is not None and loaded.hooked:
@@ -273,9 +273,9 @@ def _held(found: Capabilities, claims: Mapping[str, str]) -> Iterator[str]:
         yield f"held to {order}, as its base class is, and it does not keep it; another order is claimed by order={Order.NONE}"
 
 
-def _prepare(server: str) -> None:
+def _prepare(server: str, directory: Path) -> None:
     try:
-        servers.prepare(server)
+        servers.prepare(server, directory)
     except servers.ServerError as error:
         raise LoadError(f"{error}; start it, or name one that the kit starts") from error
 

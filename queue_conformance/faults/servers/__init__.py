@@ -19,6 +19,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "redis": ("redis.RedisServer", "redis.FakeRedisServer"),
     "redis-server": ("redis.RedisServer",),
     "fakeredis": ("redis.FakeRedisServer",),
+    "postgresql": ("postgresql.PostgreSQLServer",),
 }
 """The servers of the kit by name: where their classes are. The first one that can be had here is taken."""
 
@@ -63,8 +64,12 @@ def start(text: str, directory: Path) -> Server:
     return find(text)(directory)
 
 
-def prepare(text: str) -> None:
+def prepare(text: str, directory: Path) -> None:
     """Do what a server needs once, and not in every process that is forked; look for one that is to be running.
+
+    Args:
+        text: what ``--queue-server`` says.
+        directory: that of the run.
 
     Raises:
         ServerError: if it is not running.
@@ -72,7 +77,7 @@ def prepare(text: str) -> None:
     if ":" in text:
         RunningServer(text).look()
     else:
-        find(text).prepare()
+        find(text).prepare(directory)
 
 
 def check_name(text: str) -> str:

