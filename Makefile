@@ -90,5 +90,5 @@ $(LOWEST_VENV)/.installed: pyproject.toml tests/lowest.py $(STAMP)
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[redis,qcrawl,xdist]" --group dev --group docs
+	$(BIN)/python -m pip install --quiet --editable ".[redis,postgresql,qcrawl,xdist]" --group dev --group docs
 	touch $(STAMP)

@@ -23,6 +23,10 @@ DESCRIBED = "implementations"
 """The table in it that describes implementations by name."""
 
 
+SERVERS = "servers"
+"""The table in it that describes programs as servers, by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of the command line.
@@ -287,6 +291,14 @@ def read(config: pytest.Config) -> Options:
 
     table = read_table(config)
     described = table.pop(DESCRIBED, {})
+    programs = table.pop(SERVERS, {})
+    if programs or "queue_conformance.faults.servers" in sys.modules:  # what an earlier run described there is gone
+        from queue_conformance.faults import servers
+
+        try:
+            servers.describe(programs)
+        except ValueError as error:
+            raise UsageError(f"{SERVERS} in [{TABLE}]: {error}") from error
     given = {option.name: config.getoption(option.dest) for option in OPTIONS}
     on_command_line = {name for name, value in given.items() if value not in (None, False, [])}
     values: dict[str, Any] = {}

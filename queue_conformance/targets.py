@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queue_conformance.option_values import UsageError, claims_of, converted, settings_of
-from queue_conformance.options import CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, OPTIONS, TABLE, Common, Target
+from queue_conformance.options import CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, OPTIONS, SERVERS, TABLE, Common, Target
 from queue_conformance.suggestion import did_you_mean
 
 _CLAIMED = ("kind", "profile")
@@ -115,7 +115,7 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
         raise UsageError(f"{file.name}: write a table [{TABLE}], not {table!r}")
     table = {name.replace("_", "-"): value for name, value in table.items()}
     names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
-    _know(table, [*names, DESCRIBED], f"[{TABLE}]")
+    _know(table, [*names, DESCRIBED, SERVERS], f"[{TABLE}]")
     return table
 
 

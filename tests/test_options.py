@@ -227,7 +227,7 @@ def test_an_unknown_name_is_explained(read):
         (["--conformance-claim=fast"], "--conformance-claim: unknown claim 'fast'"),
         (
             ["--queue-server=mysql"],
-            "--queue-server: write redis, redis-server, fakeredis, or HOST:PORT of a running server, not 'mysql'",
+            "--queue-server: write redis, redis-server, fakeredis, postgresql, or HOST:PORT of a running server, not 'mysql'",
         ),
         (["--conformance-claim=transient-error=Mine"], "--conformance-claim: the claim 'transient-error' names an exception"),
     ],

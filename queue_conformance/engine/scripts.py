@@ -13,7 +13,7 @@ from typing import Any
 
 from queue_conformance.engine.recording import Step
 from queue_conformance.engine.syntax import global_names
-from queue_conformance.faults import disk, outages
+from queue_conformance.faults import disk, outages, servers
 from queue_conformance.faults.fault import Fault
 
 _IMPORTS: Mapping[str, str] = {
@@ -237,7 +237,8 @@ def source_of_setting(value: object) -> str:
 
 def source_of_backend(server: str) -> list[str]:
     """Return the line of a script that starts a server, or reaches one, and puts a proxy before it."""
-    return [f"backend = Backend({quoted(server)})"] if server else []
+    named = repr(servers.described[server]) if server in servers.described else quoted(server)
+    return [f"backend = Backend({named})"] if server else []
 
 
 def lines_of(steps: Sequence[Step]) -> list[str]:

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
@@ -41,7 +42,7 @@ class Backend:
     """A server, with a proxy in front of it that can do it harm.
 
     Args:
-        server: what ``--queue-server`` says.
+        server: what ``--queue-server`` says, or what pyproject.toml says of a server.
         directory: where a server of the kit's own stores; a temporary one if not given.
 
     Attributes:
@@ -59,7 +60,7 @@ class Backend:
         ServerError: if the server cannot be had.
     """
 
-    def __init__(self, server: str, directory: Path | None = None) -> None:
+    def __init__(self, server: str | Mapping[str, Any], directory: Path | None = None) -> None:
         server = os.environ.get(VARIABLE, server)
         self._stack = contextlib.ExitStack()
         if directory is None:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
+from queue_conformance.faults.servers import program
 from queue_conformance.faults.servers.running import RunningServer
 from queue_conformance.faults.servers.server import Server, ServerError
 from queue_conformance.suggestion import did_you_mean
 
-__all__ = ["RunningServer", "Server", "ServerError", "check_name", "find", "names", "prepare", "start"]
+__all__ = ["RunningServer", "Server", "ServerError", "check_name", "describe", "described", "find", "names", "prepare", "start"]
 
 _OWN: Mapping[str, tuple[str, ...]] = {
     "redis": ("redis.RedisServer", "redis.FakeRedisServer"),
@@ -24,9 +27,35 @@ _OWN: Mapping[str, tuple[str, ...]] = {
 """The servers of the kit by name: where their classes are. The first one that can be had here is taken."""
 
 
+_GROUP = "queue_conformance.servers"
+"""The group of entry points by which other distributions offer servers: subclasses of ``Server``."""
+
+described: dict[str, Mapping[str, Any]] = {}
+"""What pyproject.toml says of servers, by their names."""
+
+
+def describe(tables: Any) -> None:
+    """Remember what ``[tool.queue_conformance.servers]`` says.
+
+    Raises:
+        ValueError: if it makes no sense; the message says what to write.
+    """
+    described.clear()
+    if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
+        raise ValueError("write a table for each server")
+    for name, table in tables.items():
+        if name in _OWN or ":" in name:
+            raise ValueError(f"{name}: choose another name")
+        try:
+            program.described(table)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    described.update(tables)
+
+
 def names() -> list[str]:
-    """Return the names of the servers that the kit can start, in the order of the documentation."""
-    return list(_OWN)
+    """Return the names of the servers that can be started: those of the kit first."""
+    return [*_OWN, *described, *(point.name for point in entry_points(group=_GROUP))]
 
 
 def find(name: str) -> type[Server]:
@@ -43,25 +72,35 @@ def find(name: str) -> type[Server]:
 
 
 def _classes(name: str) -> Iterator[type[Server]]:
-    for path in _OWN[name]:
+    if name in described:
+        yield program.described(described[name], name)
+    elif name not in _OWN:
+        point = next(iter(entry_points(group=_GROUP, name=name)), None)
+        if point is None:
+            raise ServerError(f"there is no server {name!r}; known are {', '.join(names())}")
+        try:
+            yield point.load()
+        except Exception as error:
+            raise ServerError(f"{name}: {point.value} cannot be imported: {error}") from error
+    for path in _OWN.get(name, ()):
         module, _, cls = path.partition(".")
         yield getattr(import_module(f"{__name__}.{module}"), cls)
 
 
-def start(text: str, directory: Path) -> Server:
+def start(text: str | Mapping[str, Any], directory: Path) -> Server:
     """Return the server that an option names.
 
     Args:
-        text: what ``--queue-server`` says.
+        text: what ``--queue-server`` says, or what pyproject.toml says of a server.
         directory: where a server of the kit's own may store.
 
     Raises:
         ServerError: if there is no such server.
     """
-    if ":" in text:
+    if isinstance(text, str) and ":" in text:
         return RunningServer(text)
     directory.mkdir(exist_ok=True)
-    return find(text)(directory)
+    return (find(text) if isinstance(text, str) else program.described(text))(directory)
 
 
 def prepare(text: str, directory: Path) -> None:

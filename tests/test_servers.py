@@ -1,0 +1,238 @@
+"""PostgreSQL, programs that pyproject.toml describes, and servers that other distributions offer."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from contextlib import closing
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from kit import examine, failed_rules
+
+from queue_conformance.engine.scripts import source_of_backend
+from queue_conformance.faults import servers
+from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.servers import ServerError, check_name
+from queue_conformance.faults.servers.postgresql import PostgreSQLServer
+from queue_conformance.faults.servers.redis import RedisServer, ask, executable
+
+NEEDS_REDIS = pytest.mark.skipif(bool(RedisServer.missing()), reason=RedisServer.missing() or "there is one")
+NEEDS_POSTGRESQL = pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one")
+
+
+# --- Programs --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def described(monkeypatch):
+    monkeypatch.setattr(servers, "described", {})
+    command = [executable() or "redis-server", "--port", "{port}", "--dir", "{directory}", "--save", "", "--appendonly", "yes"]
+    servers.describe({"mine": {"command": command, "ready": "Ready to accept connections"}})
+
+
+@NEEDS_REDIS
+def test_a_program_is_a_server(described):
+    assert check_name("mine") == "mine"
+    with Backend("mine") as backend:
+        address = (backend.host, backend.port)
+        ask(address, "SET", "key", "value")
+        with backend.server.stopped(), pytest.raises(OSError, match=r".*"):
+            ask(address, "PING")
+        assert ask(address, "GET", "key") == b"value"
+        backend.forget()
+        assert ask(address, "GET", "key") is None
+        assert backend.server.offers("frozen")
+        assert not backend.server.offers("read_only")
+
+
+@NEEDS_REDIS
+def test_a_queue_is_tested_behind_a_program(described):
+    settings = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
+    report = examine(
+        "queue_reference.redis.FifoRedisQueue", settings=settings, server="mine", only="server-faults.push", examples=1
+    )
+    assert not failed_rules(report)
+    assert "server faults not covered: mine offers no server out of space, read-only server" in report.notes
+
+
+@NEEDS_REDIS
+def test_a_script_describes_the_program(described):
+    assert source_of_backend("redis") == ['backend = Backend("redis")']
+    (line,) = source_of_backend("mine")
+    names = {"Backend": Backend}
+    exec(line, names)
+    with names["backend"] as backend:
+        assert ask((backend.host, backend.port), "PING") == "PONG"
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ([], "write a table for each server"),
+        ({"redis": {"command": ["x"]}}, "redis: choose another name"),
+        ({"mine": {}}, "mine: write the command that starts it"),
+        ({"mine": {"command": "x"}}, "mine: command: write a list of words"),
+        ({"mine": {"command": ["x"], "port": "1"}}, "mine: port: write a number, not '1'"),
+        ({"mine": {"command": ["x"], "port": 70000}}, "mine: port: write a number from 1 to 65535, not 70000"),
+        ({"mine": {"command": ["x"], "reday": "x"}}, "mine: there is no key 'reday'; known are command, port, ready, empty"),
+    ],
+)
+def test_a_wrong_description_is_explained(table, expected):
+    with pytest.raises(ValueError, match="^" + expected):
+        servers.describe(table)
+
+
+def test_the_command_line_knows_the_programs_of_pyproject(pytester):
+    pytester.makepyprojecttoml('[tool.queue_conformance.servers.mine]\ncommand = ["there-is-no-such-program"]\n')
+    for name, expected in {
+        "mine": "there is no program 'there-is-no-such-program', which starts mine, not 'mine'",
+        "mime": "write redis, *, or HOST:PORT of a running server; did you mean 'mine'?, not 'mime'",
+    }.items():
+        result = pytester.runpytest_subprocess("--queue-class=queue_reference.memory.FifoMemoryQueue", f"--queue-server={name}")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"ERROR: --queue-server: {expected}"])
+
+
+def test_a_program_that_does_not_start_says_why(tmp_path):
+    command = [sys.executable, "-c", "print('the licence has expired'); raise SystemExit(1)"]
+    with pytest.raises(ServerError, match="there is no server 'mime'; known are redis,"):
+        servers.start("mime", tmp_path / "server")
+    with pytest.raises(ServerError, match="does not start: the licence has expired"):
+        servers.start({"command": command}, tmp_path / "server")
+
+
+# --- Other distributions ---------------------------------------------------------------------------------------------
+
+
+class Another(RedisServer):
+    """What another distribution may offer."""
+
+    name = "another server"
+
+
+@NEEDS_REDIS
+def test_other_distributions_offer_servers(monkeypatch):
+    points = [EntryPoint("another", "test_servers:Another", servers._GROUP), EntryPoint("bad", "nowhere:Bad", servers._GROUP)]
+    monkeypatch.setattr(servers, "entry_points", lambda group, name="": [p for p in points if name in ("", p.name)])
+    assert check_name("another") == "another"
+    with Backend("another") as backend:
+        assert backend.server.name == "another server"
+    with pytest.raises(ValueError, match=r"^bad: nowhere:Bad cannot be imported: No module named 'nowhere'"):
+        check_name("bad")
+
+
+# --- PostgreSQL ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory):
+    psycopg = pytest.importorskip("psycopg", reason="the extra 'postgresql' is not installed")
+    if PostgreSQLServer.missing():
+        pytest.skip(PostgreSQLServer.missing())
+    with Backend("postgresql", tmp_path_factory.mktemp("pg")) as backend:
+        yield SimpleNamespace(backend=backend, server=backend.server, psycopg=psycopg)
+
+
+@pytest.fixture
+def client(postgresql):
+    postgresql.backend.recover()
+    with postgresql.psycopg.connect(autocommit=True, connect_timeout=2) as client:
+        client.execute("CREATE TABLE IF NOT EXISTS things (name text)")
+        postgresql.backend.forget()
+        client.execute("INSERT INTO things VALUES ('a')")
+        yield client
+
+
+def count():
+    import psycopg
+
+    with psycopg.connect(autocommit=True) as client:
+        return client.execute("SELECT count(*) FROM things").fetchone()[0]
+
+
+def test_clients_in_c_find_the_proxy(postgresql, client):
+    assert (client.info.host, client.info.port) == (postgresql.backend.host, postgresql.backend.port)
+    postgresql.backend.refuse()
+    with pytest.raises(postgresql.psycopg.OperationalError):
+        postgresql.psycopg.connect()
+
+
+def test_what_it_acknowledged_is_there_when_it_is_back(postgresql, client):
+    with postgresql.server.stopped(), pytest.raises(postgresql.psycopg.OperationalError):
+        client.execute("SELECT 1")
+    assert count() == 1
+
+
+def test_frozen_it_does_later_what_it_was_sent(postgresql, client):
+    pushing = threading.Thread(target=client.execute, args=("INSERT INTO things VALUES ('b')",), daemon=True)
+    with postgresql.server.frozen():
+        requested = postgresql.backend.proxy.requested
+        pushing.start()
+        while postgresql.backend.proxy.requested == requested:
+            time.sleep(0.01)
+        assert pushing.is_alive()
+    pushing.join(30)
+    assert count() == 2
+
+
+def test_read_only_it_refuses_in_sessions_that_there_were(postgresql, client):
+    with postgresql.server.read_only(), pytest.raises(postgresql.psycopg.errors.ReadOnlySqlTransaction):
+        client.execute("INSERT INTO things VALUES ('b')")
+    client.execute("INSERT INTO things VALUES ('b')")
+
+
+def test_locked_it_refuses_who_connects(postgresql, client):
+    with postgresql.server.locked(), pytest.raises(postgresql.psycopg.OperationalError, match="no password"):
+        postgresql.psycopg.connect()
+    assert count() == 1
+
+
+def test_sessions_are_dropped(postgresql, client):
+    assert postgresql.server.drop_sessions() == 1
+    with pytest.raises(postgresql.psycopg.errors.AdminShutdown):
+        client.execute("SELECT 1")
+
+
+def test_other_tables_take_the_place_of_those_there_were(postgresql, client):
+    assert postgresql.server.stored() == ["rows in the table public.things"]
+    assert postgresql.server.replace_storage() == 1
+    with pytest.raises(postgresql.psycopg.errors.UndefinedColumn):
+        client.execute("SELECT name FROM things")
+    postgresql.backend.forget()
+    assert postgresql.server.stored() == []
+
+
+def test_an_open_transaction_stops_nobody_from_emptying_it(postgresql, client):
+    with closing(postgresql.psycopg.connect()) as other:
+        other.execute("DELETE FROM things")
+        postgresql.backend.forget()
+        assert count() == 0
+
+
+@NEEDS_POSTGRESQL
+def test_nothing_outlives_a_run_that_is_killed(tmp_path):
+    code = """
+        import pathlib, sys, time
+        from queue_conformance.faults.backend import Backend
+        backend = Backend("postgresql", pathlib.Path(sys.argv[1]))
+        print(backend.server._process.pid, flush=True)
+        time.sleep(60)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        number = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while os.path.exists(f"/proc/{number}") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+    if (segments := Path("/proc/sysvipc/shm")).exists():
+        assert str(number) not in [line.split()[4] for line in segments.read_text().splitlines()[1:]]
