@@ -54,8 +54,8 @@ def trouble(directory: Path, said: str, server: str = "") -> str:
             return _advice(number, directory)
     if lost := re.search(r"ServerError\W+(.+)", said):
         return f"the server behind it failed ({lost[1].rstrip(')')}): look at its log, and run again"
-    if lost := re.search(r"EngineError(?:: (.+)|\((['\"])(.+?)\2\).*)$", said, re.MULTILINE):
-        return f"Scrapy can make no engine here ({lost[1] or lost[3]}): look at the settings, and at what is installed beside it"
+    if lost := re.search(r"EngineError\W+(.+?)(?:['\"]\))?(?: raised by .*)?$", said, re.MULTILINE):
+        return f"Scrapy can make no engine here ({lost[1]}): look at the settings, and at what is installed beside it"
     return _trouble_of_server(server)
 
 
