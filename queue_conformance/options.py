@@ -163,6 +163,7 @@ OPTIONS = (
     ),
     Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
     Option("conformance-examples", "command sequences and requests to draw (default: 100)", "N", convert=_positive, default=100),
+    Option("conformance-crawls", "graphs of pages to crawl for one rule (default: 3)", "N", convert=_positive, default=3),
     Option(
         "conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=seconds_of, default=10.0
     ),
@@ -232,6 +233,7 @@ class Options:
         reports: files to write.
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
+        crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
         common: what holds for every implementation that does not say otherwise.
@@ -244,6 +246,7 @@ class Options:
     reports: tuple[str, ...] = ()
     seed: int = 0
     examples: int = 100
+    crawls: int = 3
     time_limit: float = 10.0
     in_process: bool = False
     common: Common = field(default_factory=Common, compare=False)
@@ -338,6 +341,7 @@ def read(config: pytest.Config) -> Options:
         reports=tuple(values["conformance-report"]),
         seed=values["conformance-seed"],
         examples=values["conformance-examples"],
+        crawls=values["conformance-crawls"],
         time_limit=values["conformance-time-limit"],
         in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
         common=common,

@@ -94,6 +94,7 @@ def examine(
     only: str | Collection[str] | None = None,
     time_limit: float = 10.0,
     examples: int = 100,
+    crawls: int = 1,
     settings: Mapping[str, str] | None = None,
     server: str = "",
     meets: Callable[[int, Check], bool] = lambda number, check: True,
@@ -108,7 +109,7 @@ def examine(
         return [check for check in checks if names is None or check.name in names]
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples), Path(directory), hosting=True)
+        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples, crawls=crawls), Path(directory), hosting=True)
         with closing(run):
             run.examine(Target(path, "", path, given, claims or {}, server), choose, factory=factory)
         assert not run.internal_errors, "\n".join(run.internal_errors.values())
@@ -135,6 +136,11 @@ def showing_all(failed: Iterable[tuple[str, Collection[str]]]) -> list[str]:
 def without_jobs(_number: int, check: Check) -> bool:
     """Whether a check crawls no whole jobs; say ``meets=without_jobs``."""
     return not check.function.__module__.startswith("queue_conformance.kinds.job.")
+
+
+def without_crawls(number: int, check: Check) -> bool:
+    """Whether a check makes no whole crawls, those of jobs included."""
+    return without_jobs(number, check) and not check.function.__module__.startswith("queue_conformance.kinds.crawl.")
 
 
 def failed_rules(report: ImplementationReport) -> set[str]:

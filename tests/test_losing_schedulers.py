@@ -1,7 +1,7 @@
 """Schedulers that lose nothing are not blamed; those that lose requests are in the mutants, each with the rules that say so."""
 
 import pytest
-from kit import examine, without_jobs
+from kit import examine, without_crawls
 
 from mutants import all_mutants
 from queue_conformance.specification import Level, load
@@ -25,7 +25,7 @@ def test_what_loses_requests_is_in_the_mutants_and_breaks_a_must_rule():
 
 @pytest.mark.further
 def test_the_released_scheduler_loses_nothing_but_its_turn():
-    report = examine("scrapy.core.scheduler.Scheduler", examples=25, meets=without_jobs)
+    report = examine("scrapy.core.scheduler.Scheduler", examples=25, meets=without_crawls)
     # A push that fails leaves an empty queue (or slot) behind, which is asked next, and has nothing.
     must = {v.rule.id for v in report.verdicts if v.verdict is Verdict.FAILED and v.rule.level is Level.MUST}
     assert must == {"scheduler.next.no-spurious-none"}
@@ -36,7 +36,7 @@ def test_the_released_scheduler_loses_nothing_but_its_turn():
 @pytest.mark.parametrize("name", ["SQLiteScheduler", "FilteringScheduler"])
 def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
     def meets(number, check):  # other seeds are for what is drawn, which is sequences most of all
-        return without_jobs(number, check) and (check.is_machine or seed == 0)
+        return without_crawls(number, check) and (check.is_machine or seed == 0)
 
     report = examine(f"mutants.controls_schedulers.{name}", seed=seed, examples=25, meets=meets)
     assert [v.rule.id for v in report.verdicts if v.verdict in (Verdict.FAILED, Verdict.BLOCKED)] == []

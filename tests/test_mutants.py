@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from kit import ENVIRONMENT, downloads, examine, failed_rules, mounts, run_script, showing_all, without_jobs
+from kit import ENVIRONMENT, downloads, examine, failed_rules, mounts, run_script, showing_all, without_crawls
 
 from mutants import QCRAWL, Mutant, all_mutants
 from queue_conformance.engine.outcomes import Violation
@@ -13,7 +13,7 @@ from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 FILLS_A_DISK = "mutants.faults.ForgivesFullDisks"
-JOBS = "mutants.jobs."
+JOBS, CRAWLS = "mutants.jobs.", "mutants.crawls."
 RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "RefusesTornLogs")
 """What a quarter of the usual number of sequences does not show."""
 WAITS = (
@@ -42,7 +42,7 @@ def parameter(mutant):
     marks = [] if mutant.path in FEW else [pytest.mark.further]
     if mutant.path == FILLS_A_DISK:
         marks.append(pytest.mark.skipif(not mounts(), reason="needs a file system of its own"))
-    if mutant.path.startswith(JOBS):
+    if mutant.path.startswith((JOBS, CRAWLS)):
         marks.append(pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download"))
     return pytest.param(mutant, id=mutant.path.removeprefix("mutants."), marks=marks)
 
@@ -101,7 +101,7 @@ def must_meet(mutant: Mutant, number: int, check: Check) -> bool:
 
 def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
     """Whether a check is for this mutant: whole crawls are for the mistakes that only they show."""
-    return without_jobs(number, check) or mutant.path.startswith(JOBS)
+    return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.function.__module__.split('.')[2]}s.")
 
 
 def the_message_names_expected_and_actual(violation):

@@ -80,6 +80,7 @@ VALUES = {
     "conformance-report": '"a.jsonl"',
     "conformance-seed": "1",
     "conformance-examples": "2",
+    "conformance-crawls": "2",
     "conformance-time-limit": "3",
     "conformance-in-process": "true",
 }

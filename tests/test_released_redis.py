@@ -7,7 +7,7 @@ import runpy
 
 import pytest
 from kit import examine as examine_path
-from kit import failed_rules, further, without_jobs
+from kit import failed_rules, further, without_crawls
 from pages import DOCS
 
 from queue_conformance import examine
@@ -59,7 +59,9 @@ def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
 @pytest.mark.further
 def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():
     settings = {**SETTINGS, "SCHEDULER_PERSIST": "True", "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
-    report = examine_path("scrapy_redis.scheduler.Scheduler", settings=settings, server="redis", examples=15, meets=without_jobs)
+    report = examine_path(
+        "scrapy_redis.scheduler.Scheduler", settings=settings, server="redis", examples=15, meets=without_crawls
+    )
     assert failed_rules(report) == {
         "scheduler.enqueue.true",  # equal requests are stored once in its sorted set, dont_filter or not
         "scheduler.enqueue.answers",  # enqueue_request lets the errors of pickle through,

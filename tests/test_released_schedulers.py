@@ -1,7 +1,7 @@
 """Scrapy's scheduler over its priority queues and disk queues: every failed rule of this table was looked at by hand."""
 
 import pytest
-from kit import examine, failed_rules, further, without_jobs
+from kit import examine, failed_rules, further, without_crawls
 
 from queue_conformance.verdicts import Verdict
 
@@ -45,17 +45,17 @@ def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
         "SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{pqueue}",
         "SCHEDULER_DISK_QUEUE": f"scrapy.squeues.{queue}",
     }
-    report = examine(SCHEDULER, settings=settings, meets=without_jobs)
+    report = examine(SCHEDULER, settings=settings, meets=without_crawls)
     keeps = pqueue != SLOTS and "Fifo" in queue
     assert failed_rules(report) == (ALWAYS if keeps else ALWAYS | TWICE)
     assert ("slots" in report.offers) == (pqueue == SLOTS)
     untested = [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)]
-    assert all(rule.startswith("job.") for rule in untested)
+    assert all(rule.startswith(("job.", "e2e.")) for rule in untested)
 
 
 @pytest.mark.further
 def test_the_scheduler_knows_no_transient_error():
-    report = examine(SCHEDULER, {"profile": "external-queue"}, meets=without_jobs)
+    report = examine(SCHEDULER, {"profile": "external-queue"}, meets=without_crawls)
     assert failed_rules(report) == ALWAYS | TWICE | {"scheduler.enqueue.fallback-transient"}
 
 

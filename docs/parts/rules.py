@@ -25,7 +25,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "aqueue": ("aqueue", "Asynchronous queues"),
     "ascheduler": ("ascheduler", "Asynchronous schedulers"),
     "afingerprint": ("afingerprint", "Fingerprints of asynchronous schedulers"),
-    "e2e": ("e2e", "Whole asynchronous crawls"),
+    "e2e": ("e2e", "Whole crawls"),
 }
 """The page and the title of each family; the family is the first word of the ids of its rules."""
 

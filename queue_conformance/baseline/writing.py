@@ -187,7 +187,7 @@ def _umask() -> int:
 
 
 def _witnessed(entry: Entry, tested: Result, violation: Violation) -> Entry:
-    """Return an entry with the evidence of a run; a seed matters only where no program can be run again."""
+    """Return an entry with the evidence of a run; a seed matters only where no sequence can be run again."""
     return replace(
         entry,
         expected=_plain(violation.expected),

@@ -91,12 +91,12 @@ def path_of(cls: type[Any]) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-def is_importable(cls: type[Any]) -> bool:
-    """Whether the path of a class leads to it, in every process that can import its module."""
-    found: Any = sys.modules.get(cls.__module__)
-    for name in cls.__qualname__.split("."):
+def is_importable(defined: Any) -> bool:
+    """Whether the path of a class or a function leads to it, in every process that can import its module."""
+    found: Any = sys.modules.get(defined.__module__)
+    for name in defined.__qualname__.split("."):
         found = getattr(found, name, None)
-    return found is cls and cls.__module__ != "__main__"
+    return found is defined and defined.__module__ != "__main__"
 
 
 def load_error(path: str) -> type[BaseException]:

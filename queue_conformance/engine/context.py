@@ -50,6 +50,7 @@ class CheckContext:
         directory: a scratch directory of its own, empty.
         seed: seeds everything that is drawn.
         examples: sequences or requests to draw.
+        crawls: graphs of pages to crawl for one rule.
         flight: where the operation in flight is noted.
         replay: a sequence that failed before, which a machine runs instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
@@ -66,6 +67,7 @@ class CheckContext:
     watchdog: Watchdog
     seed: int = 0
     examples: int = 100
+    crawls: int = 3
     replay: Commands | None = None
     backend: Backend | None = None
     timeout: float = 2.0

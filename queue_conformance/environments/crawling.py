@@ -31,6 +31,9 @@ from queue_conformance.suggestion import did_you_mean
 _URL = re.compile(r"https://example\.com/(\d+)")
 
 
+_CRAWLS = {"GraphSite": "from queue_conformance.environments.graph import GraphSite"}
+"""What scripts of whole crawls import."""
+
 NEEDS_REACTOR = version_info < (2, 15)
 """Whether ``get_crawler`` of this release wants a reactor to be there."""
 
@@ -208,7 +211,14 @@ class CrawlerDriver(Driver):
     def key_literal(self, item: Item) -> str:
         return quoted(item.value.url)
 
+    def imports(self, body: str) -> list[str]:
+        return [line for name, line in _CRAWLS.items() if f"{name}(" in body]
+
     def setup(self, body: str) -> list[str]:
+        if self.imports(body):  # the command line of Scrapy makes the crawler
+            server = self.implementation.server
+            begin = ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name", *source_of_backend(server)]
+            return [*begin, *(['name = "example-" + uuid.uuid4().hex'] if server else [])]
         spider = "ExampleSpider" if "spider." in body else "Spider"
         return [
             "scratch = tempfile.TemporaryDirectory()",

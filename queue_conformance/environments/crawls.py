@@ -1,7 +1,8 @@
 """Whole crawls: the command line of Scrapy in a process of its own, on a site on the loopback address, stopped by signals.
 
 A crawl runs in a fork of this process, in which all modules are there already: that takes a quarter of the time of a new
-interpreter. Nothing else is left of this process in it, and where this process has a reactor, it is a new interpreter.
+interpreter. Nothing else is left of this process in it; of a reactor that it has, another one takes the place. On a platform
+that cannot fork, it runs in a new interpreter.
 """
 
 from __future__ import annotations
@@ -18,14 +19,21 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Mapping, Sequence
+from asyncio import _set_running_loop, set_event_loop
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
+from scrapy.settings import Settings
+from scrapy.utils.reactor import install_reactor
+
+from queue_conformance.engine import process
 from queue_conformance.engine.process import fork
+from queue_conformance.environments.graph import GraphSite
 from queue_conformance.environments.site import Site
+from queue_conformance.environments.world import REACTOR, replace_reactor
 from queue_conformance.faults.redirection import DIRECT
 from queue_conformance.stopwatch import Stopwatch
 
@@ -35,12 +43,12 @@ CONCURRENCY = 4
 TIMEOUT = 30.0
 """Seconds that one crawl gets at least; it takes a tenth of a second where nothing else runs."""
 
-Pages = Mapping[int, Sequence[int]]
-"""The links of each page."""
+Pages = Mapping[Any, Any]
+"""The links of each page; or a graph, see ``environments.graph``."""
 
 
 class ForkedSite(Site):
-    """A site that is crawled by forks of this process.
+    """A site that is crawled by forks of this process, where it can fork.
 
     Args:
         pages: the pages of the site.
@@ -50,27 +58,36 @@ class ForkedSite(Site):
         time_limit: seconds that one crawl may take, not by the clock of the machine, which may do something else.
     """
 
-    limit = threading.TIMEOUT_MAX
+    in_scripts = "Site"  # which has processes that are no forks
 
     def __init__(
         self, pages: Pages, directory: str, settings: Mapping[str, object], name: str = "example", time_limit: float = TIMEOUT
     ) -> None:
         super().__init__(dict(pages), directory, settings, name)
-        self._time_limit = time_limit
+        self.time_limit = time_limit
+        self.limit = threading.TIMEOUT_MAX if process.AVAILABLE else time_limit
         DIRECT.add(self._address)
 
     @property
     def _address(self) -> tuple[str, int]:
         return "127.0.0.1", int(self.server_port)
 
-    def start(self, arguments: Sequence[str]) -> Process:
-        return Process(Path(self.directory), arguments, self._time_limit)
+    def start(self, arguments: Sequence[str]) -> Any:
+        if not process.AVAILABLE:
+            return super().start(arguments)
+        return Process(Path(self.directory), arguments, Settings(self.settings), self.time_limit, self.end)
 
     def close(self) -> None:
         """Stop it."""
         DIRECT.discard(self._address)
         self.shutdown()
         self.server_close()
+
+
+class ForkedGraph(ForkedSite, GraphSite):
+    """A site that serves a graph, and is crawled by forks of this process."""
+
+    in_scripts = "GraphSite"
 
 
 def draw_pages(draw: random.Random, number: int) -> dict[int, list[int]]:
@@ -109,29 +126,33 @@ class Process:
     Args:
         directory: where it runs.
         arguments: of ``scrapy``.
-        time_limit: seconds after which it is ended.
+        settings: say which reactor it has.
+        time_limit: seconds after which it takes too long.
+        end: called then.
 
     Attributes:
         stdout: what it writes, errors included.
         returncode: its exit status, negative if a signal ended it, once it has ended.
     """
 
-    def __init__(self, directory: Path, arguments: Sequence[str], time_limit: float) -> None:
+    def __init__(
+        self, directory: Path, arguments: Sequence[str], settings: Settings, time_limit: float, end: Callable[[], object]
+    ) -> None:
         self.returncode = 0
         self._ended = threading.Event()
         reader, writer = os.pipe()
         self._pid = fork()
         if self._pid == 0:
-            _crawl(directory, ["scrapy", *arguments], writer)
+            _crawl(directory, ["scrapy", *arguments], settings, writer)
         os.close(writer)
         self.stdout: IO[str] = open(reader, encoding="utf-8", errors="replace")  # noqa: SIM115
-        threading.Thread(target=self._watch, args=(Stopwatch(self._pid), time_limit), daemon=True).start()
+        threading.Thread(target=self._watch, args=(Stopwatch(self._pid), time_limit, end), daemon=True).start()
 
-    def _watch(self, clock: Stopwatch, time_limit: float) -> None:
+    def _watch(self, clock: Stopwatch, time_limit: float, end: Callable[[], object]) -> None:
         while clock.look() < time_limit:
             if self._ended.wait(0.1):
                 return
-        self.kill()
+        end()
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
@@ -139,7 +160,7 @@ class Process:
             os.kill(pid, number)
 
     def kill(self) -> None:
-        """End it, because it takes too long."""
+        """End it."""
         self.send_signal(signal.SIGKILL)
 
     def wait(self) -> None:
@@ -152,7 +173,7 @@ class Process:
         self.stdout.close()
 
 
-def _crawl(directory: Path, command: list[str], writer: int) -> NoReturn:
+def _crawl(directory: Path, command: list[str], settings: Settings, writer: int) -> NoReturn:
     """Make this process look like a new one, and run the command in it."""
     status = 1
     try:
@@ -168,9 +189,11 @@ def _crawl(directory: Path, command: list[str], writer: int) -> NoReturn:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python does when it starts
             signal.signal(number, signal.SIG_IGN)
         os.chdir(directory)
-        if "twisted.internet.reactor" in sys.modules:
-            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
-            os.execve(sys.executable, [sys.executable, "-m", *command], environment)
+        if REACTOR in sys.modules:
+            _inherited.append(sys.modules[REACTOR])
+            _set_running_loop(None)
+            set_event_loop(None)
+            replace_reactor(lambda: _install(settings))
         faulthandler.disable()
         atexit._clear()
         logging.root.handlers.clear()
@@ -184,6 +207,17 @@ def _crawl(directory: Path, command: list[str], writer: int) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+_inherited: list[Any] = []
+"""The reactor of the parent; were it forgotten, it would close descriptors whose numbers others have now."""
+
+
+def _install(settings: Settings) -> None:
+    if path := settings["TWISTED_REACTOR"]:
+        install_reactor(path, settings["ASYNCIO_EVENT_LOOP"])
+    else:
+        import_module(REACTOR)
 
 
 def _executed(command: list[str]) -> int:

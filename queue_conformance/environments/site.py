@@ -3,13 +3,13 @@
 Scripts import what they need from this file; it has no annotations.
 """
 
-import inspect
 import json
 import os
-import signal
+import pkgutil
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,7 +19,18 @@ from scrapy import Request, Spider
 from queue_conformance.faults.filesystem import obey_modes
 
 
-class LinkSpider(Spider):
+class PreparedSpider(Spider):
+    """The setting PREPARE names (``module:name``) a function that gives it what the class under test looks for in spiders."""
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        spider = super().from_crawler(crawler, *arguments, **keywords)
+        if prepare := crawler.settings["PREPARE"]:
+            pkgutil.resolve_name(prepare)(spider)
+        return spider
+
+
+class LinkSpider(PreparedSpider):
     name = "example"
 
     async def start(self):
@@ -31,26 +42,33 @@ class LinkSpider(Spider):
             yield Request(response.urljoin(f"/{page}"), callback=self.parse, priority=page % 3, meta=meta)
         state = getattr(self, "state", {})
         state["parsed"] = state.get("parsed", 0) + 1
-        print("parsed", urlsplit(response.url).path[1:], state["parsed"], flush=True)
+        say("parsed", urlsplit(response.url).path[1:], state["parsed"])
 
 
-def make_project(directory, name="example"):
+def say(*words):
+    """Write a line of its own, whatever the class under test has written."""
+    print("\n" + " ".join(map(str, words)), flush=True)
+
+
+def make_project(directory, name="example", spider=LinkSpider):
     """Write a project of Scrapy with one spider."""
     os.makedirs(directory, exist_ok=True)
     settings = ["SPIDER_MODULES = ['example_spider']", "LOG_LEVEL = 'INFO'", "COOKIES_ENABLED = False"]
     settings += ["CONCURRENT_REQUESTS = 4"]
     settings += ["TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False"]
-    imports = ["import json", "from urllib.parse import urlsplit", "from scrapy import Request, Spider"]
-    source = inspect.getsource(LinkSpider).replace('"example"', repr(name))
+    source = f"from {spider.__module__} import {spider.__name__}\n\n\nclass Example({spider.__name__}):\n    name = {name!r}\n"
     Path(directory, "scrapy.cfg").write_text("[settings]\ndefault = example_settings\n")
     Path(directory, "example_settings.py").write_text("\n".join(settings))
-    Path(directory, "example_spider.py").write_text("\n".join([*imports, source]))
+    Path(directory, "example_spider.py").write_text(source)
 
 
 class Visit(BaseHTTPRequestHandler):
     def do_GET(self):
-        body = json.dumps(self.server.visit(int(self.path[1:]))).encode()
-        self.send_response(200)
+        status, headers, page = self.server.answer(int(self.path[1:]))
+        body = json.dumps(page).encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -61,18 +79,20 @@ class Visit(BaseHTTPRequestHandler):
 class Site(ThreadingHTTPServer):
     """Pages with links, by number, and a project that crawls them.
 
-    ``hits`` are the pages that were asked for, and ``runs`` the crawls, both in order. A crawl may take ``limit`` seconds.
+    ``hits`` are the pages that were asked for, and ``runs`` the crawls, both in order; ``latest`` is when a page was asked for
+    (``time.monotonic()``). A crawl may take ``limit`` seconds.
     """
 
     daemon_threads = True
     limit = 60.0
+    spider: type[Spider] = LinkSpider
 
     def __init__(self, pages, directory, settings, name="example"):
         super().__init__(("127.0.0.1", 0), Visit)
         self.pages, self.directory, self.settings, self.name = pages, directory, settings, name
         self.hits, self.runs, self.lock = [], [], threading.RLock()
         self.url = f"http://127.0.0.1:{self.server_port}/0"
-        make_project(directory, name)
+        make_project(directory, name, self.spider)
         self.known = {*os.listdir(directory), "__pycache__", settings.get("JOBDIR")}
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -91,11 +111,12 @@ class Site(ThreadingHTTPServer):
         """
         given = {"SITE": self.url, **self.settings, **settings} | ({"CLOSESPIDER_PAGECOUNT": closing} if closing else {})
         with self.lock:
-            known = len(self.hits)
+            known, self.latest = len(self.hits), time.monotonic()
             self.answered, self.parsed, self.waiting, self.open = set(self.hits), set(self.hits), [], threading.Event()
             self.numbers, self.after, self.held, self.sent = list(sending), known + after, held, 0
-            self.process = self.start(["crawl", self.name, *(f"-s{name}={path_of(value)}" for name, value in given.items())])
-        watchdog = threading.Timer(self.limit, self.process.kill)
+            self.hung = False
+            self.process = self.start(["crawl", self.name, *(f"-s{name}={argument(value)}" for name, value in given.items())])
+        watchdog = threading.Timer(self.limit, self.end)
         watchdog.start()
         lines = []
         for line in self.process.stdout:
@@ -110,13 +131,23 @@ class Site(ThreadingHTTPServer):
         self.open.set()
         self.process.wait()
         watchdog.cancel()
-        run = Crawl(self.hits[known:], self.waiting, self.numbers[: self.sent], lines, self.process.returncode)
+        run = Crawl(self.hits[known:], self.waiting, self.numbers[: self.sent], lines, self.process.returncode, self.hung)
         self.runs.append(run)
         return run
+
+    def end(self):
+        """End a crawl that takes too long."""
+        self.hung = True
+        self.process.kill()
+
+    def answer(self, page):
+        """Return the status, the headers and the content that a page is answered with."""
+        return 200, {}, self.visit(page)
 
     def visit(self, page):
         with self.lock:
             self.hits.append(page)
+            self.latest = time.monotonic()
             if not self.numbers or len(self.hits) <= self.after:
                 self.answered.add(page)
                 return self.pages[page]
@@ -182,17 +213,17 @@ class Crawl:
 
     ``hits`` are the pages that it asked for, ``waiting`` those in flight when it was stopped, ``sent`` the signals that did not
     come too late, ``parsed`` the pages that reached the callback, ``counts`` what that left in the state of the spider each time,
-    ``log`` the other lines that it wrote, and ``status`` its exit status, negative if a signal ended it.
+    ``log`` the other lines that it wrote, ``status`` its exit status, negative if a signal ended it, and ``hung`` whether it was
+    ended because it took too long.
     """
 
-    def __init__(self, hits, waiting, sent, lines, status):
+    def __init__(self, hits, waiting, sent, lines, status, hung=False):
         said = [line.split() for line in lines if line.startswith("parsed ")]
-        self.hits, self.waiting, self.sent, self.status = hits, waiting, sent, status
+        self.hits, self.waiting, self.sent, self.status, self.hung = hits, waiting, sent, status, hung
         self.parsed = [int(page) for _, page, _ in said]
         self.counts = [int(count) for _, _, count in said]
         self.log = [line for line in lines if not line.startswith("parsed ")]
         self.unparsed = [page for page in hits if page not in self.parsed]
-        self.hung = status == -signal.SIGKILL and signal.SIGKILL not in sent
         self.finished = any("Spider closed (finished)" in line for line in self.log)
 
     def __repr__(self):
@@ -217,9 +248,19 @@ class Crawl:
         return "finished" if self.finished else self.error or f"exit status {self.status}"
 
 
+def argument(value):
+    """Return the value of a setting as the command line of Scrapy takes it."""
+    if isinstance(value, dict):
+        return json.dumps(value)
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else path_of(value)
+
+
 def path_of(value):
     """Return the import path of a class, and anything else as it is."""
-    return f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else value
+    if not isinstance(value, type):
+        return value
+    named = [name for name, found in vars(sys.modules[value.__module__]).items() if found is value]
+    return f"{value.__module__}.{named[0] if named else value.__qualname__}"
 
 
 def spoil(job, way):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from scrapy.core.engine import ExecutionEngine
@@ -15,7 +16,8 @@ from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 from queue_conformance import isolation
 from queue_conformance.environments import engine
 
-_REACTOR = "twisted.internet.reactor"
+REACTOR = "twisted.internet.reactor"
+"""The module that a reactor takes the place of."""
 
 
 def enter() -> None:
@@ -24,9 +26,9 @@ def enter() -> None:
     That takes 2 ms in the process of a check. In other ones, such as that of pytest, nothing finds a running event loop.
     """
     before = asyncio._get_running_loop()
-    found: Any = sys.modules.get(_REACTOR)
+    found: Any = sys.modules.get(REACTOR)
     if found is not None and not isinstance(found, AsyncioSelectorReactor):
-        _replace(found)
+        replace_reactor(engine.start_reactor)
     elif found is not None and found.running and before is not None:
         return
     engine.start_reactor()
@@ -34,16 +36,19 @@ def enter() -> None:
         asyncio._set_running_loop(before)
 
 
-def _replace(reactor: Any) -> None:
-    """Put the reactor that Scrapy installs in the place of one that the module of a class installed when it was imported.
+def replace_reactor(install: Callable[[], object]) -> None:
+    """Put another reactor in the place of the one that is installed, also in modules that have imported it.
 
-    In a crawl that module is imported later.
+    In a crawl they are imported later.
+
+    Args:
+        install: installs it.
     """
-    del sys.modules[_REACTOR]
-    engine.start_reactor()
+    reactor = sys.modules.pop(REACTOR)
+    install()
     for module in tuple(sys.modules.values()):
         if getattr(module, "__dict__", {}).get("reactor") is reactor:
-            module.reactor = sys.modules[_REACTOR]  # type: ignore[attr-defined]
+            module.reactor = sys.modules[REACTOR]  # type: ignore[attr-defined]
 
 
 class EngineError(Exception):

@@ -38,6 +38,7 @@ def examine(
     baseline: str | os.PathLike[str] | None = None,
     seed: int = 0,
     examples: int = 100,
+    crawls: int = 3,
     time_limit: float = 10.0,
     in_process: bool = False,
 ) -> Report:
@@ -64,6 +65,7 @@ def examine(
         baseline: the file of the rules that are known to fail, as for ``--conformance-baseline``.
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
+        crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run here, unprotected against hangs and exits, for debuggers.
 
@@ -74,7 +76,7 @@ def examine(
         UsageError: if an argument makes no sense; the message is one line that says what to write.
         LoadError: if a class cannot be tested; the message is one line.
     """
-    numbers = {"seed": seed, "examples": examples, "time_limit": time_limit}
+    numbers = {"seed": seed, "examples": examples, "crawls": crawls, "time_limit": time_limit}
     said = {"settings": settings, "claims": claims, "server": server, "level": level, "kind": kind, "profile": profile}
     targets = [(_target(cls, name, said), cls if isinstance(cls, type) else None) for cls in classes]
     names = [target.name for target, _ in targets]
@@ -118,7 +120,7 @@ def examine(
 _NUMBERS = {
     option.dest.removeprefix("conformance_"): option
     for option in OPTIONS
-    if option.name in ("conformance-seed", "conformance-examples", "conformance-time-limit")
+    if option.name in ("conformance-seed", "conformance-examples", "conformance-crawls", "conformance-time-limit")
 }
 
 

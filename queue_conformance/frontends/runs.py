@@ -91,6 +91,7 @@ class Run:
             self._directory,
             seed=self._options.seed,
             examples=self._options.examples,
+            crawls=self._options.crawls,
             time_limit=self._options.time_limit,
             in_process=self._options.in_process,
             known=known,

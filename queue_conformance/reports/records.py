@@ -68,8 +68,7 @@ class Header(_Record, tag="header"):
     """The first record: where the report comes from."""
 
     schema: Annotated[
-        Literal[1],
-        _about("The version of this schema. A program that reads reports refuses a version that it does not know."),
+        Literal[1], _about("The version of this schema. A program that reads reports refuses a version that it does not know.")
     ]
     kit: Annotated[str, _about("The release of pytest-queue-conformance.")]
     python: Annotated[str, _about("The release of Python.")]

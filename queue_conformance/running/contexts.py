@@ -32,6 +32,7 @@ class RunConfig:
         directory: where scratch directories are made.
         seed: seeds everything that is drawn.
         examples: sequences or requests to draw in a check that draws.
+        crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run in the calling process, without protection.
         known: sequences that failed before, which the machines run again.
@@ -45,6 +46,7 @@ class RunConfig:
     directory: Path
     seed: int = 0
     examples: int = 100
+    crawls: int = 3
     time_limit: float = 10.0
     in_process: bool = False
     known: Sequence[Commands] = ()
@@ -80,6 +82,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     config.examples,
                     backend=backend,
                     isolated=process.AVAILABLE and not config.in_process,
+                    crawls=config.crawls,
                     time_limit=config.time_limit,
                     moves=True,
                 )

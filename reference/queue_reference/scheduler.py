@@ -118,10 +118,14 @@ class Scheduler:
         return True
 
     def next_request(self) -> Request | None:
-        """Take out the next request; ``None`` if there is none, or the disk queue has a temporary problem."""
+        """Take out the next request; ``None`` if there is none, or the disk queue has a temporary problem.
+
+        Raises:
+            Exception: what the disk queue raises. The crawl ends then: its engine would ask again and again.
+        """
         place, request = "disk", None
         if self._disk and (not self._memory or self._disk.highest > self._memory.highest):
-            request = self._disk.pop()
+            request = self._pop_from_disk(self._disk)
         if request is None and self._memory:
             place, request = "memory", self._memory.pop()
         if request is None:
@@ -130,6 +134,14 @@ class Scheduler:
             self._unstored.discard(self._fingerprint(request))
         self._count("dequeued", f"dequeued/{place}")
         return request
+
+    def _pop_from_disk(self, disk: DiskBuckets) -> Request | None:
+        try:
+            return disk.pop()
+        except Exception:
+            if self._crawler.crawling and self._crawler.engine is not None:
+                self._crawler.engine.close_spider(self._spider, "queue_failed")
+            raise
 
     def _store(self, request: Request) -> str:
         """Store a request on disk, or else in memory; return where."""

@@ -134,9 +134,10 @@ class LooksAround(PlainScheduler):
         self.crawler.stats.inc_value("seen")
         assert self.crawler.logformatter is not None
         self.crawler.request_fingerprinter.fingerprint(request)
-        assert engine.scraper.slot.is_idle()
-        assert not engine.needs_backout()
-        assert engine.downloader.get_slot_key(request) not in engine.downloader.slots
+        if not engine.downloader.slots:  # nothing was downloaded yet
+            assert engine.scraper.slot.is_idle()
+            assert not engine.needs_backout()
+        assert engine.downloader.get_slot_key(request)
         return super().enqueue_request(request)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
+from queue_conformance.engine import process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
@@ -41,6 +42,8 @@ def a_forced_stop_leaves_a_directory_that_works(open_site, about, plan):
 
 def killing(draw: random.Random, kills: int) -> Plan:
     """Return a plan whose crawls are killed."""
+    if not process.AVAILABLE:
+        raise NotCovered("this platform cannot fork")
     pages = draw_pages(draw, 24)
     pages[0] = sorted({*pages[0], *range(1, 13)})
     stops = [interrupted(signal.SIGKILL, after=draw.randrange(2, 5)) for _ in range(kills)]

@@ -1,0 +1,310 @@
+"""Graphs of pages: a site that serves one, a spider that crawls it, and what of its history a right crawl would not have.
+
+A graph is a dictionary. ``"start"`` has the links that the spider starts with, and each number a page::
+
+    {"start": [{"page": 0}], 0: {"links": [{"page": 1, "priority": 2}]}, 1: {"status": [503]}}
+
+A link may have a ``priority``, ``dont_filter``, a ``slot`` of the downloader, and be ``unserializable``. A page may have
+``links``, answer with some ``status`` before it answers with 200, ``redirect`` to another one, take ``seconds``, and let its
+callback end with an exception (``raises``).
+
+Scripts import what they need from this file; it has no annotations.
+"""
+
+import itertools
+import json
+import time
+from collections import Counter
+from urllib.parse import urlsplit
+
+from scrapy import Request, signals
+from scrapy.crawler import CrawlerRunner
+from scrapy.exceptions import IgnoreRequest
+from scrapy.settings import Settings
+from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from queue_conformance.environments.site import Crawl, PreparedSpider, Site, path_of, say
+
+
+class GraphSpider(PreparedSpider):
+    name = "example"
+    other = False
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        spider = super().from_crawler(crawler, *arguments, **keywords)
+        crawler.signals.connect(spider.empty, signals.scheduler_empty)
+        crawler.signals.connect(spider.dropped, signals.request_dropped)
+        crawler.signals.connect(spider.idle, signals.spider_idle)
+        crawler.signals.connect(spider.scheduled, signals.request_scheduled)
+        if limit := crawler.settings.getint("DESCRIPTORS"):
+            import resource  # which Windows has not
+
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        return spider
+
+    async def start(self):
+        for link in json.loads(self.settings["START"]):
+            yield self.request(link)
+        if job := self.settings["OTHER_JOB"]:  # of a second crawl in this process
+            other = type("Other", (type(self),), {"name": f"{self.name}-other", "other": True})
+            settings = Settings({**self.settings, "JOBDIR": job, "OTHER_JOB": None})
+            await maybe_deferred_to_future(CrawlerRunner(settings).crawl(other))
+
+    def request(self, link):
+        meta = {"other": self.other} | ({"download_slot": link["slot"]} if "slot" in link else {})
+        if link.get("unserializable"):
+            meta["function"] = lambda: None
+        given = {name: link[name] for name in ("priority", "dont_filter") if name in link}
+        url = f"{self.settings['SITE'].removesuffix('/0')}/{link['page']}"
+        return Request(url, callback=self.parse_page, meta=meta, **given)
+
+    def parse(self, response):
+        """Get what has lost its callback."""
+
+    def parse_page(self, response):
+        say("parsed", page_of(response.url), 0)
+        if response.meta["other"] != self.other:
+            say("noted foreign", page_of(response.url))
+        page = json.loads(response.text)
+        for link in page.get("links", []):
+            yield self.request(link)
+        if page.get("raises"):
+            raise ValueError("the callback of this page raises")
+
+    def empty(self):
+        say("noted empty")
+        self.slot.nextcall.schedule(0.1)  # the engine would ask again after five seconds
+
+    @property
+    def slot(self):
+        engine = self.crawler.engine
+        return getattr(engine, "_slot", None) or engine.slot  # its name until Scrapy 2.13
+
+    def dropped(self, request):
+        say("noted dropped", page_of(request.url))
+
+    def scheduled(self, request):
+        if page_of(request.url) == self.settings.getint("IGNORED", -1):
+            raise IgnoreRequest
+
+    def idle(self):
+        scheduler = getattr(self.slot.scheduler, "recorded", self.slot.scheduler)
+        for request in itertools.islice(iter(scheduler.next_request, None), 100):
+            say("noted left", page_of(request.url))
+
+
+class RecordingScheduler:
+    """Passes everything on to the scheduler of the setting RECORDED, and writes down what it was asked.
+
+    For the seconds of the setting KEPT_OPEN after that has nothing more for the first time, it says that something is pending.
+    """
+
+    kept_until = None
+
+    def __init__(self, crawler):
+        say("noted from_crawler")
+        self.crawler = crawler
+        self.recorded = build_from_crawler(load_object(crawler.settings["RECORDED"]), crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def open(self, spider):
+        say("noted open")
+        return self.recorded.open(spider) if hasattr(self.recorded, "open") else None
+
+    def close(self, reason):
+        say("noted close", reason)
+        return self.recorded.close(reason) if hasattr(self.recorded, "close") else None
+
+    def enqueue_request(self, request):
+        accepted = self.recorded.enqueue_request(request)
+        say("noted", "accepted" if accepted else "refused", page_of(request.url))
+        return accepted
+
+    def next_request(self):
+        request = self.recorded.next_request()
+        say("noted next", page_of(request.url) if request else None)
+        engine = self.crawler.engine
+        if request is None and not engine.downloader.active and engine.scraper.slot.is_idle():
+            say("noted", "stalled" if self.recorded.has_pending_requests() else "idle")
+        return request
+
+    def has_pending_requests(self):
+        pending, seconds = self.recorded.has_pending_requests(), self.crawler.settings.getfloat("KEPT_OPEN")
+        if pending or not seconds:
+            return pending
+        self.kept_until = self.kept_until or time.monotonic() + seconds
+        if time.monotonic() < self.kept_until:
+            return True
+        say("noted released")
+        return False
+
+    def __len__(self):
+        return len(self.recorded)
+
+    def __getattr__(self, name):
+        return getattr(self.recorded, name)
+
+
+def page_of(url):
+    """Return the number of the page with a URL."""
+    return int(urlsplit(url).path[1:])
+
+
+# --- The site --------------------------------------------------------------------------------------------------------
+
+
+class GraphSite(Site):
+    """A site that serves a graph, and a project that crawls it."""
+
+    spider = GraphSpider
+    limit = 30.0
+
+    def __init__(self, pages, directory, settings, name="example"):
+        given = {"START": json.dumps(pages["start"]), **settings}
+        super().__init__(pages, directory, given, name)
+
+    def answer(self, page):
+        """Return the status, the headers and the content that a page is answered with this time."""
+        with self.lock:
+            found = self.visit(page)
+            earlier = self.hits.count(page) - 1
+        time.sleep(found.get("seconds", 0))
+        if earlier < len(found.get("status", ())):
+            return found["status"][earlier], {}, {}
+        if "redirect" in found:
+            return 302, {"Location": f"/{found['redirect']}"}, {}
+        return 200, {}, found
+
+    def crawl(self, recorded=False, **how):
+        """Run ``scrapy crawl``, with what the scheduler is asked written down if it is ``recorded``."""
+        if recorded:
+            how |= {"SCHEDULER": RecordingScheduler, "RECORDED": path_of(self.settings["SCHEDULER"])}
+        run = super().crawl(**how)
+        run.__class__ = GraphCrawl
+        run.pages, run.lost, run.twice = len({*run.hits}), self.missing(), self.repeated()
+        return run
+
+    def picture(self):
+        """Return the graph as lines: below each page those that it leads to, and what became of them."""
+        found = {"not in its callback": self.strangers(), "too often": self.repeated(), "lost": self.missing()}
+        fates = {page: fate for fate, pages in found.items() for page in pages}
+        return drawn(self.pages, fates)
+
+    def missing(self):
+        """Return the pages that were asked for less often than the graph demands."""
+        return sorted(demanded(self.pages) - Counter(self.hits))
+
+    def repeated(self):
+        """Return the pages that were asked for more often than the graph demands."""
+        return sorted(Counter(self.hits) - demanded(self.pages))
+
+    def strangers(self):
+        """Return the pages that were downloaded, but did not reach the callback of their request."""
+        parsed = Counter(page for run in self.runs for page in run.parsed)
+        return sorted(answered(self.pages, Counter(self.hits)) - parsed)
+
+
+class GraphCrawl(Crawl):
+    """What came of one crawl of a graph.
+
+    ``pages`` is how many pages were reached, ``lost`` and ``twice`` are those asked for too seldom and too often.
+    """
+
+    def __repr__(self):
+        fates = [f"{len(pages)} {fate}" for fate, pages in (("lost", self.lost), ("too often", self.twice)) if pages]
+        return ", ".join([f"{self.pages} page{'s' * (self.pages != 1)} reached", *fates, self.ending])
+
+    @property
+    def notes(self):
+        """What was written down: a list of words each time."""
+        return [line.split()[1:] for line in self.log if line.startswith("noted ")]
+
+    def noted(self, *words):
+        """Return the pages that were noted with one of some words, in order; 0 where it was about none."""
+        return [int(what[1]) if what[1:] else 0 for what in self.notes if what[0] in words]
+
+    @property
+    def asked(self):
+        """What the scheduler was asked, in order; ``nothing`` where it had no next request."""
+        names = {"accepted": "enqueue_request", "refused": "enqueue_request", "next": "next_request"}
+        asked = [what for what in self.notes if what[0] not in ("empty", "dropped", "left", "idle", "stalled")]
+        return ["nothing" if what == ["next", "None"] else names.get(what[0], what[0]) for what in asked]
+
+    @property
+    def left(self):
+        """The pages whose requests were still in the scheduler when that said that none is pending."""
+        return sorted(self.noted("left"))
+
+
+# --- The judge -------------------------------------------------------------------------------------------------------
+
+
+def demanded(graph):
+    """Return how often each page must be asked for: once, again after an error, and each time without a filter."""
+    hits, seen = Counter(), set()
+    todo = list(graph["start"])
+    for link in todo:
+        number, page = link["page"], graph[link["page"]]
+        if not link.get("dont_filter"):
+            if number in seen:
+                continue
+            seen.add(number)
+        hits[number] += 1 if hits[number] else 1 + len(page.get("status", ()))
+        if "redirect" in page:
+            todo.append({**link, "page": page["redirect"]})
+        else:
+            todo += page.get("links", [])
+    return hits
+
+
+def answered(graph, hits):
+    """Return how often each page was answered with what a callback gets, if it was asked for so often."""
+    usual = {number: page for number, page in graph.items() if number != "start" and "redirect" not in page}
+    return Counter({number: hits[number] - len(page.get("status", ())) for number, page in usual.items()})
+
+
+def out_of_order(graph, hits, breadth=False):
+    """Return the first page that came before one that was due, or None; for crawls that send one request at a time.
+
+    The most urgent request is due, of these one of a callback, of these the last one, or in ``breadth`` the first one. Whether
+    those of the page before were there in time, nobody knows.
+    """
+    numbers, late = itertools.count(), []
+
+    def waiting(links, depth):
+        for link in links:
+            age = -next(numbers) if breadth or not depth else next(numbers)
+            yield (link.get("priority", 0) - depth * breadth, depth > 0, age), link["page"], depth
+
+    known = list(waiting(graph["start"], 0))
+    for page in hits:
+        due = [max(found) for found in (known, known + late) if found]
+        found = next((one for one in due if one[1] == page), None)
+        if found is None:
+            return page
+        known = [one for one in known + late if one != found]
+        late = list(waiting(graph[page].get("links", ()), found[2] + 1))
+    return None
+
+
+def drawn(graph, fates):
+    """Return a graph as lines of text, each page with what is special about it, and what became of it."""
+    lines, shown = [], set()
+    todo = [(0, link) for link in reversed(graph["start"])]
+    while todo:
+        depth, link = todo.pop()
+        number, page = link["page"], graph[link["page"]]
+        special = {name: value for name, value in {**link, **page}.items() if name not in ("page", "links")}
+        words = [name.replace("_", " ") + (f" {value}" if value is not True else "") for name, value in special.items()]
+        words += [fates[number]] if number in fates else []
+        if number not in shown:
+            following = [{"page": page["redirect"]}] if "redirect" in page else page.get("links", [])
+            todo += [(depth + 1, each) for each in reversed(following)]
+        lines.append(f"{'  ' * depth}page {number}" + (": " + ", ".join(words) if words else ""))
+        shown.add(number)
+    return lines

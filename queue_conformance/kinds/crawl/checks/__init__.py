@@ -1,0 +1,1 @@
+"""The checks of whole crawls."""

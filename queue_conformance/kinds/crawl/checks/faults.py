@@ -1,0 +1,86 @@
+"""Checks of crawls whose queues fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.environments.site import path_of
+from queue_conformance.errors import TransientError
+from queue_conformance.kinds.crawl.checks.pages import EARLY
+from queue_conformance.kinds.crawl.plans import Graph
+
+POP, PUSH = "e2e.pop-transient", "e2e.push-transient"
+POP_FAILS, PUSH_FAILS, UNBUILT = "e2e.pop-permanent", "e2e.push-permanent", "e2e.ctor-error"
+
+WIDE: Graph = {
+    "start": [{"page": 0}, {"page": 1}],
+    0: {"links": [{"page": 2}, {"page": 3}]},
+    **{page: {} for page in (1, 2, 3)},
+}
+
+SILENT = {
+    "SCHEDULER_MEMORY_QUEUE": "queue_conformance.environments.faulty.FaultyMemoryQueue",
+    "SCHEDULER_START_MEMORY_QUEUE": "queue_conformance.environments.faulty.FaultyMemoryQueue",
+    "FAULTS": '{"pop": [0, 2, 3]}',
+}
+"""The first pop of the crawl returns nothing, and two later ones."""
+
+
+@check(POP, EARLY)
+def a_queue_that_returns_nothing_for_a_while_costs_nothing(open_graph, about):
+    site = open_graph(WIDE, **SILENT)
+    crawl = site.crawl()
+    if not crawl.noted("fault"):
+        raise NotCovered("it asked the queue of the settings for nothing")
+    with about(EARLY):
+        assert crawl.left == [], "no request in the scheduler when it says that none is pending"
+    assert crawl.ending == "finished"
+    assert site.missing() == [], "every page downloaded"
+    assert site.repeated() == [], "no page downloaded twice"
+
+
+FAULTY = "queue_conformance.environments.faulty.FaultyDiskQueue"
+DONE = ("finished", "still running when the time was over")
+DISK = {"JOBDIR": "job", "SCHEDULER_DISK_QUEUE": FAULTY, "SCHEDULER_START_DISK_QUEUE": FAULTY}
+
+
+def transient(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
+    """Yield what a push faces if the queue fails for a while: for requests of the start, and of callbacks."""
+    error = path_of(context.implementation.errors.get("transient-error", TransientError))
+    for push in (0, 2):
+        yield json.dumps({"push": [push], "error": error})
+
+
+@check(PUSH, faults=[transient])
+def what_cannot_be_stored_for_a_while_is_crawled(open_graph, faults):
+    site = open_graph(WIDE, **DISK, FAULTS=faults)
+    crawl = site.crawl()
+    if not crawl.noted("fault"):
+        raise NotCovered("it stored nothing in the disk queue of the settings")
+    assert crawl.ending == "finished"
+    assert site.missing() == [], "every page downloaded"
+
+
+@check(PUSH_FAILS, faults=['{"push": [1], "error": "builtins.RuntimeError"}'])
+@check(POP_FAILS, faults=[json.dumps({"pop": [*range(100)], "error": "builtins.RuntimeError"})])
+def a_permanent_error_stops_the_crawl(open_graph, faults):
+    site = open_graph(WIDE, **DISK, FAULTS=faults)
+    crawl = site.crawl()
+    if not crawl.noted("fault"):
+        raise NotCovered("it did not use the disk queue of the settings")
+    assert crawl.ending not in DONE, "an end for another reason than that all is done"
+
+
+@check(UNBUILT)
+def a_queue_that_cannot_be_built_stops_the_crawl(open_graph):
+    site = open_graph(WIDE, **DISK, FAULTS='{"open": [0], "error": "builtins.RuntimeError"}')
+    crawl = site.crawl()
+    if not crawl.noted("fault"):
+        raise NotCovered("it did not use the disk queue of the settings")
+    assert site.hits == [], "no page downloaded"
+    assert crawl.ending not in DONE, "an end for another reason than that all is done"

@@ -1,0 +1,56 @@
+"""Checks of what a whole crawl downloads."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.faults.disk import AVAILABLE
+from queue_conformance.kinds.crawl.plans import Graph, drawn, each, paused
+
+ALL, EARLY = "e2e.all-once", "e2e.no-early-end"
+BROAD, RESUMED, TWO = "e2e.broad", "e2e.pause-resume", "e2e.two-crawlers"
+
+STAR: Graph = {
+    "start": [{"page": 0}],
+    0: {"links": [{"page": page, "slot": f"slot{page}"} for page in range(1, 300)]},
+    **{page: {} for page in range(1, 300)},
+}
+
+
+@check(ALL, EARLY, plan=[each(drawn)])
+def every_page_is_downloaded_once(open_graph, about, plan):
+    site = open_graph(plan.graph, **plan.settings)
+    crawl = site.crawl()
+    with about(EARLY):
+        assert crawl.left == [], "no request in the scheduler when it says that none is pending"
+    assert crawl.ending == "finished"
+    assert site.missing() == [], "every page downloaded"
+    assert site.repeated() == [], "no page downloaded more often than requested"
+    assert site.strangers() == [], "every response in the callback of its request"
+
+
+@check(RESUMED, plan=[each(paused)])
+def a_paused_crawl_goes_on(open_graph, plan):
+    site = open_graph(plan.graph, **plan.settings)
+    site.crawl(closing=3)
+    crawl = site.crawl()
+    assert crawl.ending == "finished"
+    assert site.missing() == [], "every page downloaded by one of both crawls"
+    assert site.repeated() == [], "no page downloaded by both"
+
+
+@check(TWO)
+def two_crawls_in_one_process_do_not_mix(open_graph):
+    site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}, JOBDIR="job")
+    crawl = site.crawl(OTHER_JOB="other")
+    assert crawl.noted("foreign") == [], "no response for the spider of the other crawl"
+    assert sorted(crawl.hits) == [0, 0, 1, 1, 2, 2], "each page downloaded by each of two crawls"
+
+
+@check(BROAD)
+def many_slots_need_few_descriptors(open_graph):
+    if not AVAILABLE:
+        raise NotCovered("this platform cannot limit how many files are open")
+    site = open_graph(STAR, JOBDIR="job", DESCRIPTORS=256, time_limit=12)
+    site.crawl()
+    assert site.missing() == [], "every page downloaded"

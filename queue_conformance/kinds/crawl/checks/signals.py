@@ -1,0 +1,56 @@
+"""Checks of what passes between the engine and a scheduler in a crawl."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.crawl.plans import LINKED, Graph
+
+IGNORED, KEPT, STALLED = "e2e.ignored-request", "e2e.keep-alive", "e2e.unserializable-throughput"
+DROPPED, EMPTY, LIFECYCLE = "e2e.dropped-signal", "e2e.empty-signal", "e2e.lifecycle"
+
+FRESH: Graph = {
+    "start": [{"page": 0}],
+    0: {"links": [{"page": page, "slot": f"fresh{page}", "unserializable": True} for page in (1, 2, 3)] + [{"page": 4}]},
+    **{key: {} for key in (1, 2, 3, 4)},
+}
+"""Requests that cannot be serialized, each for a slot that the downloader has not seen."""
+
+
+@check(LIFECYCLE, DROPPED, EMPTY)
+def a_scheduler_is_asked_in_order(open_graph, also):
+    site = open_graph(LINKED)
+    crawl = site.crawl(recorded=True)
+    asked = crawl.asked
+    assert asked[:2] == ["from_crawler", "open"]
+    assert asked.count("close") == 1
+    assert asked[-1] == "close", "nothing asked of a closed scheduler"
+    refused, dropped = crawl.noted("refused"), crawl.noted("dropped")
+    with also(DROPPED):
+        assert dropped == refused, "request_dropped for each request that enqueue_request refused, and for no other"
+    nothing, empty = asked.count("nothing"), len(crawl.noted("empty"))
+    with also(EMPTY):
+        assert empty == nothing, "scheduler_empty each time that next_request returned None"
+
+
+@check(KEPT)
+def a_crawl_stays_open_while_something_is_pending(open_graph):
+    site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}, KEPT_OPEN=0.5)
+    crawl = site.crawl(recorded=True)
+    asked = crawl.asked
+    assert "released" in asked, "has_pending_requests asked until it is false"
+    assert asked.index("released") < asked.index("close"), "no end before has_pending_requests was false"
+
+
+@check(IGNORED)
+def an_ignored_request_does_not_reach_the_scheduler(open_graph):
+    site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}, IGNORED=1)
+    crawl = site.crawl(recorded=True)
+    assert crawl.noted("accepted", "refused") == [0, 2], "every request but that for page 1, which a handler ignored"
+    assert crawl.hits == [0, 2], "every page but 1, which a handler ignored"
+
+
+@check(STALLED)
+def what_cannot_be_serialized_does_not_hold_up_the_crawl(open_graph):
+    site = open_graph(FRESH, JOBDIR="job", CONCURRENT_REQUESTS=1)
+    crawl = site.crawl(recorded=True)
+    assert crawl.noted("stalled") == [], "a request each time that one is pending, and nothing is in flight"

@@ -1,0 +1,168 @@
+"""The fixtures of checks that crawl."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from queue_conformance.discovery.loading import is_importable
+from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
+from queue_conformance.engine.scripts import source_of_settings
+from queue_conformance.engine.subject import Subject
+from queue_conformance.environments import crawls
+from queue_conformance.environments.crawls import ForkedGraph, ForkedSite, Pages
+from queue_conformance.environments.graph import GraphSite
+from queue_conformance.environments.site import Crawl
+from queue_conformance.kinds.crawl.plans import Graph, without_duplicates
+
+crawls.preload()  # once, and not in every process that is forked
+
+
+SHOWN = 20
+"""Pages of a graph that is shown at most."""
+
+
+class CrawledSite(Subject):
+    """A site, and a project whose crawls have the class under test."""
+
+    __slots__ = ()
+
+    def crawl(self, **how: Any) -> Any:
+        """Run ``scrapy crawl``.
+
+        Raises:
+            NotCovered: if nothing can be crawled here.
+            TooSlow: if the crawl came too slowly to an end, but did not stand still.
+        """
+        source = f"{self.name}.crawl({self.record.written((), how)})"
+        run: Crawl = self.record.run(source, lambda: self.raw.crawl(**how))
+        if not self.raw.hits and not _can_crawl(Path(self.raw.directory).parent / "control"):
+            raise NotCovered(f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}")
+        slow = run.hung and monotonic() - self.raw.latest < self.raw.time_limit / 2
+        if slow and self.raw.missing() and not self.raw.repeated():
+            raise TooSlow(f"a crawl asked for {len(self.raw.hits)} pages, and was too slow here for the others")
+        if isinstance(self.raw, GraphSite) and len(self.raw.pages) <= SHOWN:
+            for line in self.raw.picture():
+                self.record.note(f"# {line}")
+        return run
+
+
+def _can_crawl(directory: Path) -> bool:
+    """Whether a crawl without a job and without the class under test downloads a page."""
+    control = ForkedSite({0: []}, str(directory), {})
+    try:
+        return bool(control.crawl().hits)
+    finally:
+        control.close()
+
+
+def open_as(
+    case: Case,
+    opened: list[ForkedSite],
+    cls: type[ForkedSite],
+    pages: Pages,
+    part: Mapping[str, Any],
+    time_limit: float | None = None,
+    **settings: Any,
+) -> CrawledSite:
+    """Open a site.
+
+    Args:
+        case: the case.
+        opened: gets the site, which the caller closes.
+        cls: its class.
+        pages: the pages.
+        part: the settings that name the class under test.
+        time_limit: seconds that one crawl gets, if not the usual ones.
+        settings: further settings.
+    """
+    context = case.context
+    # What a server holds is found by the name of the spider.
+    name = f"example-{uuid.uuid4().hex[:8]}" if context.implementation.server else "example"
+    settings = {**surroundings(context), **settings}
+    given = {**context.implementation.values, **part, **settings}
+
+    def build() -> ForkedSite:
+        limit = time_limit or max(crawls.TIMEOUT, 3 * context.time_limit)
+        opened.append(cls(pages, f"{context.driver.directory}/project", given, name, limit))
+        return opened[-1]
+
+    others = {**context.implementation.settings, **settings}
+    written = source_of_settings({name: value for name, value in others.items() if name not in part})
+    for setting, value in reversed([*part.items()]):
+        source = context.driver.class_name if isinstance(value, type) else repr(value)
+        written = f"{{{setting!r}: {source}{', ' if written != '{}' else ''}{written[1:]}"
+    source = (
+        f"{cls.in_scripts}({dict(pages)}, directory + '/project', {written}{', name' if context.implementation.server else ''})"
+    )
+    found = case.record.construct(source, case.rule, build, {}, CrawledSite, "site")
+    assert isinstance(found, CrawledSite)
+    return found
+
+
+def surroundings(context: CheckContext) -> dict[str, Any]:
+    """Return the settings by which a crawl has what every check gives the class: a job if the author sets one, a spider prepared.
+
+    What is in the author's job directory belongs to the author.
+    """
+    found: dict[str, Any] = {"JOBDIR": "job"} if context.implementation.settings.get("JOBDIR") else {}
+    if prepare := context.implementation.prepare:
+        found["PREPARE"] = f"{prepare.__module__}:{prepare.__qualname__}"
+    return found
+
+
+def can_prepare(context: CheckContext) -> bool:
+    """Whether a crawl can call the function that prepares spiders, if there is one."""
+    prepare = context.implementation.prepare
+    return prepare is None or is_importable(prepare)
+
+
+@fixture
+def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
+    """``site = open_graph(graph, CONCURRENT_REQUESTS=1)``: a site that serves a graph, and a project that crawls it."""
+    opened: list[ForkedSite] = []
+
+    def made(graph: Graph, **settings: Any) -> CrawledSite:
+        _must_be_crawlable(case.context)
+        filters = case.context.implementation.kind != "scheduler" or case.context.offers("filters")
+        graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
+        return open_as(case, opened, ForkedGraph, graph, part_of(case.context), **settings)
+
+    try:
+        yield made
+    finally:
+        for each in opened:
+            each.close()
+
+
+def part_of(context: CheckContext) -> dict[str, Any]:
+    """Return the settings that make the class under test a part of a crawl.
+
+    Raises:
+        NotApplicable: if it keeps requests in memory alone, where a crawl shows nothing that the other rules do not.
+    """
+    found = context.implementation
+    if found.kind == "scheduler":
+        return {"SCHEDULER": found.cls}
+    if not (context.offers("persistent") or context.offers("server")):
+        raise NotApplicable("it keeps requests in memory alone")
+    return {"SCHEDULER_DISK_QUEUE": found.cls, "JOBDIR": "job"}
+
+
+def _must_be_crawlable(context: CheckContext) -> None:
+    """Go on only if settings of Scrapy can name the class.
+
+    Raises:
+        NotApplicable: if they cannot.
+    """
+    if context.implementation.factory is not None:
+        raise NotApplicable("a function of the author builds it, which no crawl of Scrapy calls")
+    if not can_prepare(context):
+        raise NotApplicable("no setting of Scrapy can name the function that prepares spiders, which cannot be imported")
+    if not context.implementation.importable:
+        raise NotApplicable("no setting of Scrapy can name the class, which cannot be imported")

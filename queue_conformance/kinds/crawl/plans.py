@@ -1,0 +1,213 @@
+"""What is crawled, and how: drawn graphs of pages, and the fewest pages of one with which a crawl still fails."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.environments.crawls import draw_pages
+
+Graph = dict[Any, Any]
+"""See :mod:`queue_conformance.environments.graph`."""
+
+ATTEMPTS = 60
+"""Crawls at most to find the fewest pages."""
+
+LINKED: Graph = {
+    "start": [{"page": 0}, {"page": 1}, {"page": 2, "priority": 3}],
+    0: {
+        "links": [{"page": 3}, {"page": 4, "priority": -1}, {"page": 5, "unserializable": True}, {"page": 6, "dont_filter": True}]
+    },
+    1: {"status": [503], "links": [{"page": 5, "unserializable": True}]},
+    2: {"redirect": 7},
+    3: {"links": [{"page": 8, "slot": "other"}, {"page": 0}], "raises": True},
+    4: {"links": [{"page": 3}], "seconds": 0.05},
+    5: {"links": [{"page": 6, "dont_filter": True}]},
+    6: {},
+    7: {"links": [{"page": 1}, {"page": 9, "priority": 1}]},
+    8: {},
+    9: {"status": [503, 503]},
+}
+"""A graph with one of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One crawl.
+
+    Attributes:
+        graph: what is crawled.
+        settings: what the command line sets besides.
+    """
+
+    graph: Graph
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def drawn(context: CheckContext) -> Iterator[Plan]:
+    """Yield a plan with one of each, one request at a time, then drawn ones with up to eight."""
+    yield Plan(LINKED, {"CONCURRENT_REQUESTS": 1})
+    for number in range(1, context.crawls):
+        draw = random.Random(f"{context.seed} {number}")
+        yield Plan(draw_graph(draw, draw.randrange(8, 15)), {"CONCURRENT_REQUESTS": draw.choice((1, 8, 8))})
+
+
+def paused(context: CheckContext) -> Iterator[Plan]:
+    """Yield plans of crawls that are stopped and go on; what cannot be serialized would be lost."""
+    for plan in drawn(context):
+        yield replace(plan, graph=serializable(plan.graph))
+
+
+def serializable(graph: Graph) -> Graph:
+    """Return a graph whose requests can all be serialized."""
+
+    def links(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        return [{name: value for name, value in link.items() if name != "unserializable"} for link in found]
+
+    pages = {number: {**page, "links": links(page.get("links", ()))} for number, page in graph.items() if number != "start"}
+    return pruned({"start": links(graph["start"]), **pages})
+
+
+def draw_graph(draw: random.Random, number: int) -> Graph:
+    """Return a graph in which every page can be reached, many of them over several ways, and which a right crawl ends.
+
+    A page that is requested without a filter is never requested with one: documents leave open which of the two comes first.
+
+    Args:
+        draw: where chance comes from.
+        number: how many pages it has.
+    """
+    pages = draw_pages(draw, number)
+    unfiltered = {page for page in range(1, number) if draw.random() < 0.15 and all(link > page for link in pages[page])}
+    graph: dict[Any, Any] = {"start": [{"page": 0}]}
+    for page in sorted({draw.randrange(1, number) for _ in range(draw.randrange(3))} - unfiltered):
+        graph["start"].append({"page": page, "priority": draw.randrange(-1, 3)})
+    for page, links in pages.items():
+        kept = [link for link in links if link not in unfiltered or link > page]
+        graph[page] = {"links": [_link(draw, link, link in unfiltered) for link in kept]}
+        if page not in unfiltered:
+            graph[page] |= draw.choice(({}, {}, {}, {"status": [503]}, {"raises": True}, {"seconds": 0.03}))
+    return pruned(graph)
+
+
+def _link(draw: random.Random, page: int, unfiltered: bool) -> dict[str, Any]:
+    link: dict[str, Any] = {"page": page, "dont_filter": True} if unfiltered else {"page": page}
+    if draw.random() < 0.5:
+        link["priority"] = draw.randrange(-2, 3)
+    if draw.random() < 0.2:
+        link["slot"] = draw.choice("ab")
+    if draw.random() < 0.15:
+        link["unserializable"] = True
+    return link
+
+
+def pruned(graph: Graph) -> Graph:
+    """Return a graph without the pages that nothing leads to."""
+    reached = [link["page"] for link in graph["start"]]
+    for page in reached:
+        reached += [link["page"] for link in graph[page].get("links", ()) if link["page"] not in reached]
+        if graph[page].get("redirect", page) not in reached:
+            reached.append(graph[page]["redirect"])
+    kept = {page: {name: value for name, value in graph[page].items() if value != []} for page in sorted({*reached})}
+    return {"start": graph["start"], **kept}
+
+
+def without_duplicates(graph: Graph) -> Graph:
+    """Return a graph in which one request leads to each page, for what filters nothing."""
+    reached: set[int] = set()
+
+    def first(links: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        found = {link["page"]: link for link in links if link["page"] not in reached}
+        reached.update(found)
+        return [*found.values()]
+
+    made: dict[Any, Any] = {"start": first(graph["start"])}
+    todo = [link["page"] for link in made["start"]]
+    for page in todo:
+        made[page] = dict(graph[page])
+        if "redirect" in made[page] and not first([{"page": made[page]["redirect"]}]):
+            del made[page]["redirect"]
+        made[page]["links"] = first(made[page].get("links", ()))
+        todo += [link["page"] for link in made[page]["links"]]
+        todo += [made[page]["redirect"]] if "redirect" in made[page] else []
+    return pruned(made)
+
+
+# --- The fewest pages ------------------------------------------------------------------------------------------------
+
+
+def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckContext, Attempt], Iterator[Plan]]:
+    """Return a function that yields plans as the cases of a check, up to one that fails, and then smaller ones."""
+
+    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Plan]:
+        for plan in context.each("crawls", [*plans(context)]):
+            yield plan
+            if context.failed:
+                yield from _shrunk(context, plan)
+                return
+
+    return cases
+
+
+def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
+    """Yield smaller plans, and let the context keep how the smallest one fails that fails the same rule."""
+    rule = next(iter(context.failed))
+    kept, attempts, todo = context.failed, 0, smaller(plan)
+    try:
+        while attempts < ATTEMPTS and (candidate := next(todo, None)):
+            attempts += 1
+            context.failed = {}
+            yield candidate
+            if rule in context.failed:
+                kept, todo = context.failed, smaller(candidate)
+    finally:
+        context.failed = kept
+
+
+def smaller(plan: Plan) -> Iterator[Plan]:
+    """Yield plans with less in them, those with much less first."""
+    pages = [page for page in plan.graph if page != "start"]
+    first = plan.graph["start"][0]["page"]
+    for page in reversed(pages):
+        yield from _with(plan, {**plan.graph, "start": [{"page": page}]})
+        yield from _with(plan, {**plan.graph, "start": [{"page": first}], first: {"links": [{"page": page}]}})
+    size = len(pages) // 2
+    while size:
+        for at in range(0, len(pages), size):
+            yield from _with(plan, _without(plan.graph, {*pages[at : at + size]}))
+        size //= 2
+    for page, found in plan.graph.items():
+        links = found if page == "start" else found.get("links", [])
+        for number, link in enumerate(links):
+            yield from _with(plan, _changed(plan.graph, page, [*links[:number], *links[number + 1 :]]))
+            for name in link.keys() - {"page"}:
+                less = {key: value for key, value in link.items() if key != name}
+                yield from _with(plan, _changed(plan.graph, page, [*links[:number], less, *links[number + 1 :]]))
+        for name in () if page == "start" else found.keys() - {"links"}:
+            yield from _with(plan, {**plan.graph, page: {key: value for key, value in found.items() if key != name}})
+    if plan.settings.get("CONCURRENT_REQUESTS", 1) > 1:
+        yield replace(plan, settings={**plan.settings, "CONCURRENT_REQUESTS": 1})
+
+
+def _with(plan: Plan, graph: Graph) -> Iterator[Plan]:
+    """Yield a plan with another graph, unless that has as much in it, or nothing."""
+    if graph["start"] and len(repr(made := pruned(graph))) < len(repr(plan.graph)):
+        yield replace(plan, graph=made)
+
+
+def _changed(graph: Graph, page: Any, links: list[Any]) -> Graph:
+    return {**graph, page: links if page == "start" else {**graph[page], "links": links}}
+
+
+def _without(graph: Graph, gone: set[Any]) -> Graph:
+    """Return a graph without some pages and what leads to them."""
+    made: dict[Any, Any] = {"start": [link for link in graph["start"] if link["page"] not in gone]}
+    for page in graph.keys() - gone - {"start"}:
+        made[page] = {name: value for name, value in graph[page].items() if name != "redirect" or value not in gone}
+        if "links" in made[page]:
+            made[page]["links"] = [link for link in made[page]["links"] if link["page"] not in gone]
+    return made

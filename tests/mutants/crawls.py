@@ -1,0 +1,283 @@
+"""Wrong schedulers and queues whose mistakes only whole crawls show: what comes to them there comes from nowhere else."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from scrapy import signals
+
+from mutants import mutant
+from queue_reference.disk import FifoDiskQueue
+from queue_reference.scheduler import Buckets, Scheduler
+
+RIGHT = "queue_reference.scheduler.Scheduler"
+SETTINGS = {
+    "DUPEFILTER_CLASS": "queue_reference.dupefilter.DupeFilter",
+    "SCHEDULER_DISK_QUEUE": "queue_reference.disk.LifoDiskQueue",
+    "SCHEDULER_START_DISK_QUEUE": "queue_reference.disk.FifoDiskQueue",
+}
+EXTERNAL = {"profile": "external-queue"}
+
+
+# --- Pages -----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="e2e.all-once", control=RIGHT, settings=SETTINGS)
+class LosesCallbacksOfRedirects(Scheduler):
+    """It makes the request anew that a redirect leads to, and forgets the callback."""
+
+    def enqueue_request(self, request):
+        return super().enqueue_request(request.replace(callback=None) if "redirect_urls" in request.meta else request)
+
+
+@mutant(fails=("e2e.all-once", "scheduler.enqueue.true"), control=RIGHT, settings=SETTINGS)
+class DropsRetries(Scheduler):
+    """It says that it has stored a request that is to be tried again, and takes that for a duplicate."""
+
+    def enqueue_request(self, request):
+        return "retry_times" in request.meta or super().enqueue_request(request)
+
+
+@mutant(fails=("e2e.all-once", "scheduler.next.roundtrip"), control=RIGHT, settings=SETTINGS)
+class StoresRedirectsTwice(Scheduler):
+    """It stores what a redirect leads to once for its new URL, and once for its old one."""
+
+    def enqueue_request(self, request):
+        if "redirect_urls" in request.meta:
+            super().enqueue_request(request.replace(dont_filter=True))
+        return super().enqueue_request(request)
+
+
+@mutant(fails=("e2e.all-once", "e2e.pause-resume"), control="queue_reference.disk.FifoDiskQueue")
+class DropsRetriesBelow(FifoDiskQueue):
+    """It takes a request that is to be tried again for one that was stored before, and stores it no more."""
+
+    def push(self, request):
+        if "retry_times" not in request.meta:
+            super().push(request)
+
+
+@mutant(fails="e2e.no-early-end", control=RIGHT, settings=SETTINGS)
+class TakesNothingForTheEnd(Scheduler):
+    """It says that nothing is pending after its queue has returned nothing, until a request comes again."""
+
+    at_its_end = False
+
+    def enqueue_request(self, request):
+        self.at_its_end = False
+        return super().enqueue_request(request)
+
+    def next_request(self):
+        request = super().next_request()
+        self.at_its_end = request is None
+        return request
+
+    def has_pending_requests(self):
+        return not self.at_its_end and super().has_pending_requests()
+
+
+@mutant(fails="e2e.pop-transient", control=RIGHT, settings=SETTINGS)
+class EmptiesSilentQueues(Scheduler):
+    """It takes a queue that returns nothing for an empty one, and begins another one."""
+
+    def next_request(self):
+        request = super().next_request()
+        if request is None and self._memory:
+            self._memory = Buckets(self._crawler, "MEMORY")
+        return request
+
+
+# --- Signals ---------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="e2e.dropped-signal", control=RIGHT, settings=SETTINGS)
+class SendsDropped(Scheduler):
+    """It sends request_dropped itself, which the engine does."""
+
+    def enqueue_request(self, request):
+        accepted = super().enqueue_request(request)
+        if not accepted:
+            self._crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=self._crawler.spider)
+        return accepted
+
+
+@mutant(fails="e2e.empty-signal", control=RIGHT, settings=SETTINGS)
+class SendsEmpty(Scheduler):
+    """It sends scheduler_empty itself, which the engine does."""
+
+    def next_request(self):
+        request = super().next_request()
+        if request is None:
+            self._crawler.signals.send_catch_log(signals.scheduler_empty)
+        return request
+
+
+@mutant(fails=("e2e.lifecycle", "e2e.ignored-request"), control=RIGHT, settings=SETTINGS)
+class CrawlsOnAfterTheEnd(Scheduler):
+    """It gives its last request to the engine once more when the spider is closed, because it has no answer to that yet."""
+
+    last = None
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        crawler.signals.connect(self._once_more, signals.spider_closed)
+
+    def next_request(self):
+        request = super().next_request()
+        self.last = request or self.last
+        return request
+
+    def _once_more(self):
+        self._crawler.engine.crawl(self.last)
+
+
+@mutant(fails=("e2e.keep-alive", "e2e.pop-transient"), control=RIGHT, settings=SETTINGS)
+class ClosesTheSpider(Scheduler):
+    """It closes the spider when it is empty and nothing is in flight."""
+
+    def next_request(self):
+        request = super().next_request()
+        if request is None and self._crawler.crawling and not self._crawler.engine.downloader.active:
+            self._crawler.engine.close_spider(self._crawler.spider, "finished")
+        return request
+
+
+@mutant(fails="e2e.ignored-request", control=RIGHT, settings=SETTINGS)
+class TakesWhatIsAnnounced(Scheduler):
+    """It stores a request when it is announced, and does not wait for it."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        crawler.signals.connect(self._announced, signals.request_scheduled)
+        self._answers = {}
+
+    def _announced(self, request):
+        self._answers[request] = super().enqueue_request(request)
+
+    def enqueue_request(self, request):
+        return self._answers.pop(request) if request in self._answers else super().enqueue_request(request)
+
+
+@mutant(fails="e2e.unserializable-throughput", control=RIGHT, settings=SETTINGS)
+class RestsAfterMemory(Scheduler):
+    """It returns nothing after a request that it had to keep in memory beside a job, and that a callback had made."""
+
+    rests = 0
+
+    def next_request(self):
+        if self.rests:
+            self.rests -= 1
+            return None
+        before = len(self._memory)
+        request = super().next_request()
+        if self._disk is not None and len(self._memory) < before and "depth" in request.meta:
+            self.rests = 3
+        return request
+
+
+# --- Pause, many slots, two crawls -----------------------------------------------------------------------------------
+
+
+@mutant(fails="e2e.pause-resume", control="queue_reference.disk.FifoDiskQueue")
+class ForgetsWhileClosing(FifoDiskQueue):
+    """It stores nothing any more once the spider is being closed."""
+
+    def push(self, request):
+        engine = self._crawler.engine
+        slot = getattr(engine, "_slot", None) or getattr(engine, "slot", None)  # its name until Scrapy 2.13
+        if not (slot and slot.closing):
+            super().push(request)
+
+
+@mutant(fails="e2e.broad", control=RIGHT, settings=SETTINGS)
+class OpensAFileForEachSlot(Scheduler):
+    """It keeps a file open for each slot that callbacks name."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.files = {}
+
+    def enqueue_request(self, request):
+        slot = request.meta.get("download_slot")
+        if self._job and slot and "depth" in request.meta and slot not in self.files:
+            self.files[slot] = open(f"{self._job}/{slot}", "a")  # noqa: SIM115
+        return super().enqueue_request(request)
+
+
+@mutant(fails="e2e.two-crawlers", control=RIGHT, settings=SETTINGS)
+class OneMemoryForASite(Scheduler):
+    """It has one memory and one disk for all crawls of a site in this process."""
+
+    opened: ClassVar[dict] = {}
+
+    def open(self, spider):
+        opened = super().open(spider)
+        if site := self._crawler.settings["SITE"]:
+            self._disk = self.opened.setdefault(site, self._disk)
+        return opened
+
+
+# --- Faults ----------------------------------------------------------------------------------------------------------
+
+
+@mutant(
+    fails=("e2e.push-transient", "scheduler.enqueue.fallback-transient", "scheduler.enqueue.debug-log"),
+    control=RIGHT,
+    claims=EXTERNAL,
+    settings=SETTINGS,
+)
+class LetsTransientErrorsThrough(Scheduler):
+    """It lets the transient error of its disk queue through, and logs nothing of what it keeps in memory instead."""
+
+    def _store(self, request):
+        if self._disk is not None:
+            try:
+                self._disk.push(request)
+                return "disk"
+            except ValueError:
+                self._count("unserializable")
+        self._memory.push(request)
+        return "memory"
+
+
+@mutant(fails=("e2e.push-permanent", "e2e.ctor-error"), control=RIGHT, claims=EXTERNAL, settings=SETTINGS)
+class KeepsInMemoryWhatDiskRefuses(Scheduler):
+    """It keeps a request in memory whatever its disk queue raises, once a crawl has begun."""
+
+    def _store(self, request):
+        try:
+            return super()._store(request)
+        except RuntimeError:
+            if not self._crawler.crawling:
+                raise
+            self._memory.push(request)
+            return "memory"
+
+
+@mutant(fails="e2e.pop-permanent", control=RIGHT, claims=EXTERNAL, settings=SETTINGS)
+class WaitsForBrokenQueues(Scheduler):
+    """It lets through what its disk queue raises, after which the engine asks again, and again."""
+
+    def _pop_from_disk(self, disk):
+        return disk.pop()
+
+
+# --- Order -----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails=("e2e.dfo", "scheduler.next.roundtrip"), control=RIGHT, settings=SETTINGS)
+class DeepLast(Scheduler):
+    """It puts requests last that are far from the start."""
+
+    def enqueue_request(self, request):
+        deep = request.meta.get("depth", 0) > 1 and not request.priority
+        return super().enqueue_request(request.replace(priority=-1) if deep else request)
+
+
+@mutant(fails=("e2e.bfo", "e2e.priority", "scheduler.next.roundtrip"), control=RIGHT, settings=SETTINGS)
+class DeepFirst(Scheduler):
+    """It puts requests first that are far from the start."""
+
+    def enqueue_request(self, request):
+        far = 9 if request.meta.get("depth", 0) > 1 else 0
+        return super().enqueue_request(request.replace(priority=request.priority + far))

@@ -1,0 +1,115 @@
+"""Graphs of pages: what is demanded of a crawl, drawn ones, and crawls of right classes."""
+
+import random
+import time
+from collections import Counter
+
+import pytest
+from kit import downloads, examine, failed_rules, further
+
+import queue_conformance
+from mutants.controls_worlds import prepare
+from queue_conformance.environments import crawls
+from queue_conformance.environments.graph import demanded, out_of_order
+from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, pruned, smaller, without_duplicates
+from queue_conformance.verdicts import Verdict
+from queue_reference.scheduler import Scheduler
+
+CRAWLS = {"e2e.all-once", "e2e.no-early-end", "e2e.pause-resume"}
+CHAIN = {"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {"links": [{"page": 3}]}, 3: {}}
+
+
+def verdicts(report):
+    return {verdict.rule.id: verdict for verdict in report.verdicts}
+
+
+def drawn(seed):
+    return draw_graph(random.Random(seed), 12)
+
+
+def test_a_page_is_demanded_once_and_again_after_an_error_and_without_a_filter():
+    assert demanded(LINKED) == Counter({0: 1, 1: 2, 2: 1, 3: 1, 4: 1, 5: 1, 6: 2, 7: 1, 8: 1, 9: 3})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_page_of_a_drawn_graph_is_demanded(seed):
+    graph = drawn(seed)
+    assert set(demanded(graph)) == graph.keys() - {"start"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_filters_nothing_is_asked_for_each_page_once(seed):
+    graph = without_duplicates(drawn(seed))
+    filtered = [link for page in graph.values() for link in (page if isinstance(page, list) else page.get("links", ()))]
+    assert max(Counter(link["page"] for link in filtered).values()) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_smaller_plans_are_smaller_and_whole(seed):
+    plan = Plan(drawn(seed), {"CONCURRENT_REQUESTS": 8})
+    for one in smaller(plan):
+        assert one != plan
+        assert len(repr(one)) <= len(repr(plan))
+        assert one.graph == pruned(one.graph)
+
+
+@pytest.mark.parametrize("hits", [[0, 2, 3, 1], [0, 2, 1, 3]])
+def test_the_links_of_the_page_before_may_come_late(hits):
+    assert out_of_order(CHAIN, hits) is None
+
+
+def test_a_page_that_comes_before_one_that_is_due_is_out_of_order():
+    assert out_of_order(CHAIN, [0, 1, 2, 3]) == 1
+    assert out_of_order(CHAIN, [0, 1, 2, 3], breadth=True) is None
+
+
+needs_downloads = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
+
+
+@needs_downloads
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "path",
+    [
+        "scrapy.core.scheduler.Scheduler",
+        "queue_reference.disk.FifoDiskQueue",
+        *further(
+            "queue_reference.scheduler.Scheduler",
+            "queue_reference.disk.LifoDiskQueue",
+            "scrapy.squeues.PickleFifoDiskQueue",
+            "scrapy.squeues.MarshalLifoDiskQueue",
+        ),
+    ],
+)
+def test_a_right_class_crawls_every_page_once(path, seed):
+    report = examine(path, only=CRAWLS, seed=seed, crawls=3)
+    assert failed_rules(report) == set()
+    assert verdicts(report)["e2e.all-once"].verdict is Verdict.PASSED
+
+
+@needs_downloads
+def test_the_spider_of_a_crawl_gets_what_a_function_gives_it():
+    path = "mutants.controls_worlds.ReadsItsSpider"
+    (found,) = queue_conformance.examine(path, rules="e2e.all-once", crawls=1, prepare_spider=prepare).implementations
+    assert verdicts(found)["e2e.all-once"].verdict is Verdict.PASSED
+
+
+class IsSlow(Scheduler):
+    """It takes its time for each request."""
+
+    def next_request(self):
+        time.sleep(0.6)
+        return super().next_request()
+
+
+@needs_downloads
+def test_a_crawl_that_is_too_slow_for_this_machine_is_not_covered(monkeypatch):
+    monkeypatch.setattr(crawls, "TIMEOUT", 5.0)
+    found = verdicts(examine("test_graphs.IsSlow", only="e2e.all-once", time_limit=2.0))["e2e.all-once"]
+    assert found.verdict is Verdict.NOT_COVERED
+    assert "too slow here" in found.reason
+
+
+def test_a_queue_in_memory_alone_costs_no_crawl():
+    report = examine("scrapy.squeues.FifoMemoryQueue", only=CRAWLS)
+    assert verdicts(report)["e2e.all-once"].verdict is Verdict.NOT_APPLICABLE
