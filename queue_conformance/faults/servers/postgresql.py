@@ -111,6 +111,10 @@ class PostgreSQLServer(ProcessServer):
             self.drop_sessions()
             self._session.run(commands)
 
+    def drop_sessions(self) -> int:
+        """End the sessions of all clients, and return how many there were."""
+        return len(self._session.run(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {_OTHERS}"))
+
     # --- Faults ------------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -144,9 +148,6 @@ class PostgreSQLServer(ProcessServer):
         finally:
             file.write_text(before)
             self._configure()
-
-    def drop_sessions(self) -> int:
-        return len(self._session.run(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {_OTHERS}"))
 
     def replace_storage(self) -> int:
         """Put a table with another column in the place of each one."""

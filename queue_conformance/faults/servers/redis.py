@@ -52,9 +52,6 @@ class _Redis(Server):
             self.ask(*(("RPUSH", key, "foreign") if kind == "string" else ("SET", key, "foreign")))
         return len(keys)
 
-    def drop_sessions(self) -> int:
-        return int(self.ask("CLIENT", "KILL", "TYPE", "normal"))
-
     def drop_hashes(self) -> int:
         """Remove every hash: an index beside it is left with entries for nothing.
 

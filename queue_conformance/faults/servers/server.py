@@ -99,14 +99,6 @@ class Server:
         """Let it refuse whoever has not given a password that nobody knows."""
         raise NotImplementedError
 
-    def drop_sessions(self) -> int:
-        """End the sessions of all clients; new ones are welcome.
-
-        Returns:
-            How many there were.
-        """
-        raise NotImplementedError
-
     def replace_storage(self) -> int:
         """Put something else in the place of all that is stored, for good.
 
