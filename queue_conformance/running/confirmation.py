@@ -37,9 +37,15 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
         directory: where scratch directories are made.
 
     Returns:
-        The same, where what does not fail alone is *not covered*, and so is all that it blocked.
+        The same, where what does not fail alone is *not covered*, and so is all that it blocked; with trouble, where a script
+        cannot import what it needs, so that nobody can tell.
     """
-    observations = [_confirmed(observation, directory) for observation in result.observations]
+    try:
+        observations = [_confirmed(observation, directory) for observation in result.observations]
+    except ImportError as error:
+        line = f"what failed cannot be tried again alone: {error}"
+        lost = (Observation(one.rule, Outcome.NOT_COVERED, one.check, line) for one in result.observations)
+        return replace(result, observations=tuple(lost), finished=False, trouble=line)
     pairs = zip(result.observations, observations, strict=True)
     uncertain_rules = [new.rule for old, new in pairs if old.outcome is not new.outcome]
     if not uncertain_rules:
@@ -79,7 +85,11 @@ def _fails_alone(violation: Violation, directory: Path) -> bool:
 
 
 def _fails(violation: Violation, directory: Path) -> bool:
-    """Whether the script of a failed rule fails as it is said to; a name that it does not define is no evidence."""
+    """Whether the script of a failed rule fails as it is said to; a name that it does not define is no evidence.
+
+    Raises:
+        ImportError: if it cannot import what it needs.
+    """
     with tempfile.TemporaryDirectory(dir=directory, ignore_cleanup_errors=True) as scratch:
         file = Path(scratch) / replay.SCRIPT
         file.write_text(violation.script, "utf-8")
@@ -93,7 +103,10 @@ def _fails(violation: Violation, directory: Path) -> bool:
         if not isinstance(ended, Answer):
             return True
         said = output.read_text("utf-8", errors="replace")
-        return replay.judge(violation, ended.value, said)[0] is replay.State.FAILED
+        state, why = replay.judge(violation, ended.value, said)
+        if state is replay.State.UNKNOWN:
+            raise ImportError(why)
+        return state is replay.State.FAILED
 
 
 def _status(file: Path, output: Path) -> int:
