@@ -285,13 +285,13 @@ def _replay(asked: argparse.Namespace) -> int:
             continue
         for one in shown:
             try:
-                played = replay(one, asked.time_limit)
+                replayed = replay(one, asked.time_limit)
             except ReplayError as error:
                 raise CommandError(f"replay {asked.rule} ({found.name}): {error}") from error
-            print(played.output, end="" if not played.output or played.output.endswith("\n") else "\n")
-            where = sys.stderr if played.state in (State.UNKNOWN, State.OTHER) else sys.stdout
-            print(f"{asked.rule} ({found.name}): {played.state.value}: {played.why}", file=where)
-            states.append(played.state)
+            print(replayed.output, end="" if not replayed.output or replayed.output.endswith("\n") else "\n")
+            where = sys.stderr if replayed.state in (State.UNKNOWN, State.OTHER) else sys.stdout
+            print(f"{asked.rule} ({found.name}): {replayed.state.value}: {replayed.why}", file=where)
+            states.append(replayed.state)
     if State.FAILED in states:
         return FAILED
     return USAGE if {State.UNKNOWN, State.OTHER}.intersection(states) else 0

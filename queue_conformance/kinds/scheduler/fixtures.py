@@ -219,12 +219,12 @@ def default_queues(case: Case) -> dict[str, str]:
 def run_everywhere(case: Case) -> Callable[[str], None]:
     """``run_everywhere(sequence)``: run commands in lockstep with the model, in memory and, where it can, with a job."""
 
-    def played(sequence: str) -> None:
+    def ran(sequence: str) -> None:
         run(case.context, sequence, job=False)
         if case.context.offers("persistent"):
             run(case.context, sequence, job=True)
 
-    return played
+    return ran
 
 
 @contextmanager
