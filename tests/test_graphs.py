@@ -53,14 +53,21 @@ def test_smaller_plans_are_smaller_and_whole(seed):
         assert one.graph == pruned(one.graph)
 
 
-@pytest.mark.parametrize("hits", [[0, 2, 3, 1], [0, 2, 1, 3]])
-def test_the_links_of_the_page_before_may_come_late(hits):
-    assert out_of_order(CHAIN, hits) is None
+def noted(words):
+    """Return what a scheduler was asked: ``+3`` is an enqueued page, ``3`` one that it gave, ``-`` that it gave none."""
+    kinds = {"+": "accepted", "-": "next"}
+    return [[kinds.get(word[0], "next"), word.lstrip("+") if word != "-" else "None"] for word in words.split()]
+
+
+@pytest.mark.parametrize("words", ["+0 0 - +1 +2 2 +3 3 1", "+0 0 +1 1 +2 2 +3 3", "+0 0 +1 +2 2 1 +3 3"])
+def test_what_is_not_enqueued_yet_is_not_due(words):
+    assert out_of_order(CHAIN, noted(words)) is None
 
 
 def test_a_page_that_comes_before_one_that_is_due_is_out_of_order():
-    assert out_of_order(CHAIN, [0, 1, 2, 3]) == 1
-    assert out_of_order(CHAIN, [0, 1, 2, 3], breadth=True) is None
+    first = noted("+0 0 +1 +2 1 2 +3 3")
+    assert out_of_order(CHAIN, first) == 1
+    assert out_of_order(CHAIN, first, breadth=True) is None
 
 
 needs_downloads = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")

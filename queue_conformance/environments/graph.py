@@ -268,27 +268,23 @@ def answered(graph, hits):
     return Counter({number: hits[number] - len(page.get("status", ())) for number, page in usual.items()})
 
 
-def out_of_order(graph, hits, breadth=False):
-    """Return the first page that came before one that was due, or None; for crawls that send one request at a time.
+def out_of_order(graph, notes, breadth=False):
+    """Return the first page that a scheduler gave before one that was due, or None; what was not enqueued yet is not due.
 
-    The most urgent request is due, of these one of a callback, of these the last one, or in ``breadth`` the first one. Whether
-    those of the page before were there in time, nobody knows.
+    The most urgent request is due, of these one of a callback, of these the last one, or in ``breadth`` the first one.
     """
-    numbers, late = itertools.count(), []
-
-    def waiting(links, depth):
-        for link in links:
-            age = -next(numbers) if breadth or not depth else next(numbers)
-            yield (link.get("priority", 0) - depth * breadth, depth > 0, age), link["page"], depth
-
-    known = list(waiting(graph["start"], 0))
-    for page in hits:
-        due = [max(found) for found in (known, known + late) if found]
-        found = next((one for one in due if one[1] == page), None)
-        if found is None:
-            return page
-        known = [one for one in known + late if one != found]
-        late = list(waiting(graph[page].get("links", ()), found[2] + 1))
+    ranks, todo = {}, [(link, 0) for link in graph["start"]]
+    for link, depth in todo:
+        ranks[str(link["page"])] = link.get("priority", 0) - depth * breadth, depth > 0
+        todo += [(each, depth + 1) for each in graph[link["page"]].get("links", ())]
+    waiting, numbers = {}, itertools.count()
+    for word, *page in notes:
+        if word == "accepted":
+            (priority, followed), number = ranks[page[0]], next(numbers)
+            waiting[page[0]] = priority, followed, number if followed and not breadth else -number
+        elif word == "next" and page[0] in waiting:
+            if waiting.pop(page[0]) < max(waiting.values(), default=()):
+                return int(page[0])
     return None
 
 
