@@ -119,7 +119,10 @@ def test_settings_are_arguments_of_the_constructor_where_there_is_no_crawler():
         ({"settings": {"A": [b"a"]}}, "settings: write text, a number, or a list or a table of these for A, not "),
         ({"settings": {"A": None}}, "settings: write text, a number, a list or a table for A, not {'A': None}"),
         ({"settings": ["A"]}, "settings: write NAME=VALUE, not 'A'"),
-        ({"server": "mysql"}, "server: write redis, redis-server, fakeredis, or HOST:PORT of a running server, not 'mysql'"),
+        (
+            {"server": "mysql"},
+            "server: write redis, redis-server, fakeredis, postgresql, or HOST:PORT of a running server, not 'mysql'",
+        ),
         ({"profile": "fast"}, "profile: the claim 'profile' cannot be 'fast'"),
         ({"kind": "stack"}, "kind: the claim 'kind' cannot be 'stack'"),
         ({"open_queue": 5}, "open_queue: write a function that builds a queue, not 5"),

@@ -74,7 +74,7 @@ def test_claims_are_written_as_elsewhere(claims):
         ({"cls": 3}, "^name a class, or its dotted path, not 3$"),
         ({"cls": FIFO_MEMORY, "claims": ["ordr=FIFO"]}, "^claims: unknown claim 'ordr'; did you mean 'order'"),
         ({"cls": FIFO_MEMORY, "queue_settings": ["A"]}, "^settings: write NAME=VALUE, not 'A'$"),
-        ({"cls": FIFO_MEMORY, "server": "mysql"}, "^server: write redis, redis-server, fakeredis, or "),
+        ({"cls": FIFO_MEMORY, "server": "mysql"}, "^server: write redis, redis-server, fakeredis, postgresql, or "),
     ],
 )
 def test_an_argument_that_makes_no_sense_is_explained(arguments, message):
