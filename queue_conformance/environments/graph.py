@@ -282,9 +282,8 @@ def out_of_order(graph, notes, breadth=False):
         if word == "accepted":
             (priority, followed), number = ranks[page[0]], next(numbers)
             waiting[page[0]] = priority, followed, number if followed and not breadth else -number
-        elif word == "next" and page[0] in waiting:
-            if waiting.pop(page[0]) < max(waiting.values(), default=()):
-                return int(page[0])
+        elif word == "next" and page[0] in waiting and waiting.pop(page[0]) < max(waiting.values(), default=()):
+            return int(page[0])
     return None
 
 

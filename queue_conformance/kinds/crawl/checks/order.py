@@ -12,7 +12,7 @@ TREE: Graph = {
     "start": [{"page": 0}, {"page": 1}, {"page": 2}],
     0: {"links": [{"page": 3}, {"page": 4}]},
     1: {"links": [{"page": 5}, {"page": 6}]},
-    **dict.fromkeys((2, 5, 6, 7, 8), {}),
+    **{page: {} for page in (2, 5, 6, 7, 8)},
     3: {"links": [{"page": 7}]},
     4: {"links": [{"page": 8}]},
 }
@@ -28,7 +28,7 @@ URGENT: Graph = {
     "start": [{"page": 0}],
     0: {"links": [{"page": 1}, {"page": 2, "priority": 2}, {"page": 3, "priority": 1}, {"page": 4, "priority": -1}]},
     2: {"links": [{"page": 5, "priority": 3}, {"page": 6, "priority": -2}]},
-    **dict.fromkeys((1, 3, 4, 5, 6), {}),
+    **{page: {} for page in (1, 3, 4, 5, 6)},
 }
 
 
