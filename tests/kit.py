@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -120,17 +120,6 @@ def examine(
 def further(*values: object) -> list[Any]:
     """Return parameters for which those before them stand: ``make test-all`` tries them."""
     return [pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.further) for value in values]
-
-
-def showing_all(failed: Iterable[tuple[str, Collection[str]]]) -> list[str]:
-    """Return the first of these classes that together break every rule which any of them breaks."""
-    shown: set[str] = set()
-    few = []
-    for path, rules in failed:
-        if not shown.issuperset(rules):
-            shown.update(rules)
-            few.append(path)
-    return few
 
 
 def without_jobs(_number: int, check: Check) -> bool:

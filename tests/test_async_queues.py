@@ -268,7 +268,7 @@ def musts(report):
     return {verdict.rule.id for verdict in report.failed_rules("MUST")}
 
 
-@pytest.mark.parametrize("path", RELEASED)
+@pytest.mark.parametrize("path", [MEMORY, *further(DISK)])
 def test_released_queues_break_what_they_break(path):
     report = examine(path)
     assert failed_rules(report) == RELEASED[path]
@@ -351,6 +351,7 @@ FAILED_REDIS = {
 }
 
 
+@pytest.mark.further
 def test_the_released_queue_behind_a_server_breaks_what_it_breaks():
     pytest.importorskip("redis")
     quick = {"url": "redis://{host}:{port}/0?socket_timeout=1"}  # by default redis-py waits for 5 seconds

@@ -31,7 +31,7 @@ def test_a_check_that_is_named_after_a_rule_tests_it():
     assert [found.name for found in checks if found.name != found.rules[0]] == []
 
 
-def test_every_rule_has_an_mutant_in_the_mutants():
+def test_every_rule_has_a_mutant():
     shown = {rule for mutant in all_mutants() for rule in mutant.fails}
     wanted = {rule.id for rule in EXAMINED if QCRAWL or rule.profiles != {"qcrawl"}}
     assert wanted - shown == set()

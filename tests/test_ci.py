@@ -123,6 +123,7 @@ def test_an_error_is_no_verdict_even_if_an_old_report_is_there(workspace, right,
     assert runner.outputs["verdict"] == "ERROR"
 
 
+@pytest.mark.further
 def test_of_several_classes_the_worst_counts(workspace):
     runner = played(workspace(), queue_class="queues.Right\nqueues.Failing", args=QUICK)
     assert (runner.status, runner.outputs["verdict"]) == (1, "NON-CONFORMANT")
@@ -130,6 +131,7 @@ def test_of_several_classes_the_worst_counts(workspace):
     assert [found.path for found in report.implementations] == ["queues.Right", "queues.Failing"]
 
 
+@pytest.mark.further
 def test_the_level_decides_what_fails_the_job(workspace):
     inputs = {"queue_class": "queues.Rude", "args": "-k 'queue.close.twice or queue.pop.fifo and not machine'"}
     assert played(workspace(), **inputs).status == 0

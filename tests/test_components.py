@@ -70,6 +70,7 @@ def test_the_references_work_in_crawls(tmp_path):
     assert said == ["1 ['1', '2', '3'] 3", "2 ['1', '2', '3'] 6"]
 
 
+@pytest.mark.further
 def test_the_reference_filter_loses_nothing_in_a_crash():
     report = examine(DUPEFILTER, {"crash-safe": "yes"})
     assert report.verdict is RunVerdict.CONFORMANT
@@ -101,7 +102,8 @@ def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
-@pytest.mark.parametrize(("name", "claims"), [("SharedDupeFilter", {"shared": "yes"}), *further(("ClearsWhatIsShared", {}))])
+@pytest.mark.further
+@pytest.mark.parametrize(("name", "claims"), [("SharedDupeFilter", {"shared": "yes"}), ("ClearsWhatIsShared", {})])
 def test_a_right_filter_behind_a_server_keeps_every_rule(name, claims):
     report = examine(
         f"mutants.dupefilters.{name}",

@@ -61,6 +61,7 @@ def said(result, word="baseline: "):
     return [line.removeprefix(word) for line in result.outlines if line.startswith(word)]
 
 
+@pytest.mark.further
 def test_from_the_first_red_run_to_green_and_on(run, pytester):
     first = run(queues=("--queue-class=mine.Queue", "--conformance-level=SHOULD", "--conformance-update-baseline"))
     assert first.ret == 0
@@ -170,6 +171,7 @@ def test_another_way_to_break_a_known_rule_fails_the_run(run, pytester):
     assert (one.ret, said(one)) == (0, [])
 
 
+@pytest.mark.further
 def test_what_expired_fails_again(run, known):
     known.write_text(known.read_text("utf-8").replace('does"\n', 'does"\nexpires = 2020-01-31\n', 1), "utf-8")
     result = run()

@@ -98,6 +98,7 @@ def test_a_crawl_that_downloads_nothing_is_reported_with_its_error():
     assert "scrapy.exceptions.NotSupported: " in found.violation.actual
 
 
+@pytest.mark.further
 def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(crawls, "TIMEOUT", 5.0)
     report = examine("test_jobs.NeverEnds", only="job.resume.command", settings=SETTINGS, time_limit=1.0)

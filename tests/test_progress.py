@@ -240,7 +240,7 @@ def in_terminal(directory, columns, arguments, status=0, **constants):
     return re.sub(r"=+ (.*) in [\d.]+s =+", r"\1", text).rstrip(), between
 
 
-@pytest.mark.parametrize(("columns", "arguments"), [(110, []), (100, ["-n", "2"]), *further((70, ["-v"]), (44, ["--color=no"]))])
+@pytest.mark.parametrize(("columns", "arguments"), [(110, []), *further((100, ["-n", "2"]), (70, ["-v"]), (44, ["--color=no"]))])
 def test_the_line_appears_and_leaves_no_trace(tmp_path, columns, arguments):
     with_line, between = in_terminal(tmp_path, columns, arguments, AFTER=0.1, EVERY=0.05)
     without, silent = in_terminal(tmp_path, columns, arguments, AFTER=1e9)
@@ -271,7 +271,7 @@ def test_a_run_that_ends_in_the_middle_leaves_no_trace_either(tmp_path):
 # --- Elsewhere -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+@pytest.mark.parametrize("arguments", [[], *further(["-n", "2"])])
 def test_elsewhere_a_plain_line_comes_now_and_then(pytester, arguments):
     pytester.makeconftest("import queue_conformance.frontends.progress as progress\nprogress.FIRST = progress.PERIOD = 0.05\n")
     result = pytester.runpytest_subprocess(f"--queue-class={FIFO_MEMORY}", *SELECTED, *arguments)

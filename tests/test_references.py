@@ -13,7 +13,7 @@ OTHERS = (
 )
 STOOD_FOR = tuple(path for path in REFERENCES if ".Lifo" in path or path == SCHEDULER)
 """All but the order of these is that of a FIFO queue beside them; a scheduler crawls whole jobs, for 40 CPU s."""
-CRASH_SAFE = (FIFO_DISK, FIFO_BYTES, LOG, *further(LIFO_DISK, "queue_reference.bytequeues.LifoByteQueue"))
+CRASH_SAFE = (FIFO_DISK, *further(FIFO_BYTES, LOG, LIFO_DISK, "queue_reference.bytequeues.LifoByteQueue"))
 
 
 @pytest.mark.parametrize("path", [*(path for path in REFERENCES if path not in STOOD_FOR), *further(*STOOD_FOR, *OTHERS)])
@@ -51,6 +51,7 @@ def test_requests_that_scrapy_cannot_make_twice_are_not_drawn(monkeypatch):
     assert not failed_rules(examine("queue_reference.disk.FifoDiskQueue", only="queue.pop.roundtrip"))
 
 
+@pytest.mark.further
 def test_a_longer_run_also_tries_a_hundred_thousand_items():
     report = examine("queue_reference.bytequeues.FifoByteQueue", examples=2000, only="queue.push.large")
     (large,) = [v for v in report.verdicts if v.rule.id == "queue.push.large"]
@@ -66,6 +67,7 @@ def test_a_byte_queue_that_refuses_nothing_has_no_refused_push_to_leave_a_trace(
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+@pytest.mark.further
 def test_another_exception_than_a_type_error_hides_nothing_of_refused_pushes():
     report = examine("mutants.bytequeues.RaisesItsOwnError", examples=20)
     assert failed_rules(report) == {"queue.push.bytes-only"}

@@ -62,6 +62,7 @@ def test_the_extension_of_scrapy_breaks_what_it_is_known_to_break():
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+@pytest.mark.further
 def test_the_filter_of_scrapy_redis_breaks_what_it_is_known_to_break():
     pytest.importorskip("scrapy_redis")
     report = examine("scrapy_redis.dupefilter.RFPDupeFilter", **REDIS)

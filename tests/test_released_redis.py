@@ -7,7 +7,7 @@ import runpy
 
 import pytest
 from kit import examine as examine_path
-from kit import failed_rules, further, without_crawls
+from kit import failed_rules, without_crawls
 from pages import DOCS
 
 from queue_conformance import examine
@@ -44,7 +44,8 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("name", ["PriorityQueue", *further("FifoQueue")])
+@pytest.mark.further
+@pytest.mark.parametrize("name", ["PriorityQueue", "FifoQueue"])
 def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
     given = {"open_queue": OPEN, "settings": SETTINGS, "server": "redis", "examples": 30}
     (report,) = examine(getattr(queues, name), claims=["shared"], **given).implementations

@@ -255,6 +255,7 @@ def test_an_error_has_a_record(records):
     assert {"type": "error", "message": "no class"} in records
 
 
+@pytest.mark.further
 def test_a_reference_on_disk_is_conformant_and_says_what_was_not_tested():
     report = examine(FIFO_DISK)
     assert report.verdict is RunVerdict.CONFORMANT

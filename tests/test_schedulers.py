@@ -65,6 +65,7 @@ def test_a_report_says_what_a_scheduler_offers():
     assert kinds.SCHEDULER.describe(found) == said
 
 
+@pytest.mark.further
 def test_a_scheduler_that_stores_in_a_server_is_tested_with_it():
     report = examine("mutants.controls_schedulers.RedisScheduler", {"shared": "yes"}, examples=25, **REDIS)
     assert not failed_rules(report)
@@ -86,6 +87,7 @@ def test_a_server_that_goes_away_is_no_end_of_the_requests():
     assert failed_rules(report) == {"scheduler.next.outage"}
 
 
+@pytest.mark.further
 def test_the_reference_keeps_the_rules_on_temporary_problems_and_crashes_too():
     report = examine(SCHEDULER, {"profile": "external-queue", "crash-safe": "yes"}, settings=CRASH_SAFE, meets=without_jobs)
     assert not failed_rules(report)

@@ -200,6 +200,7 @@ def test_mine(): pass
 )
 
 
+@pytest.mark.further
 def test_a_distributed_run_gives_the_same_report(run, pytester):
     def read():
         return jsonl.read(pytester.path / "report.jsonl")
@@ -216,6 +217,7 @@ def test_a_distributed_run_gives_the_same_report(run, pytester):
     )
 
 
+@pytest.mark.further
 def test_a_baseline_knows_what_a_suite_breaks(run, pytester):
     arguments = ["--conformance-baseline=known.toml", "-p", "no:cacheprovider"]
     written = run(FAILED, *arguments, "--conformance-update-baseline", "test_suites.py")

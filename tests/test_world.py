@@ -69,6 +69,7 @@ def test_a_script_works_where_nothing_else_is_stored(tmp_path):
     assert os.listdir(tmp_path) == ["script.py"]
 
 
+@pytest.mark.further
 def test_the_job_directory_of_the_author_is_left_alone(tmp_path):
     job = tmp_path / "job"
     report = examine(f"{WORLDS}.NeedsAJob", settings={"JOBDIR": str(job)}, meets=without_jobs, examples=30)
@@ -103,6 +104,7 @@ def test_a_function_gives_the_spider_what_a_class_looks_for(name):
     assert not blocked(found)
 
 
+@pytest.mark.further
 def test_scripts_give_it_to_the_spider_too(tmp_path):
     queue = queue_conformance.examine("mutants.worlds.ForgetsBeyondTwo", examples=5, prepare_spider=prepare)
     scheduler = queue_conformance.examine("mutants.worlds.AnswersTwice", examples=5, prepare_spider=prepare)
