@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from kit import examine, failed_rules
+from kit import examine, failed_rules, further
 
 from queue_conformance.engine.scripts import source_of_backend
 from queue_conformance.faults import servers
@@ -21,6 +21,7 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.servers import ServerError, check_name
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.faults.servers.redis import RedisServer, ask, executable
+from queue_conformance.verdicts import RunVerdict
 
 NEEDS_REDIS = pytest.mark.skipif(bool(RedisServer.missing()), reason=RedisServer.missing() or "there is one")
 NEEDS_POSTGRESQL = pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one")
@@ -236,3 +237,21 @@ def test_nothing_outlives_a_run_that_is_killed(tmp_path):
         os.kill(number, 0)
     if (segments := Path("/proc/sysvipc/shm")).exists():
         assert str(number) not in [line.split()[4] for line in segments.read_text().splitlines()[1:]]
+
+
+FIFO, SHARED = "queue_reference.postgresql.FifoPostgreSQLQueue", "queue_reference.postgresql_shared.SharedFifoPostgreSQLQueue"
+QUICK = {"lost-replies", "server-faults.push", "server-faults.pop", "queue.shared.once", "queue.shared.no-loss"}
+
+
+@pytest.mark.parametrize("only", [QUICK, *further(None)], ids=["quick", "all"])
+@pytest.mark.parametrize("path", [FIFO, SHARED])
+def test_the_reference_queues_pass(path, only, postgresql):
+    settings, claims = {"POSTGRESQL_TIMEOUT": "0.5"}, {}
+    if path == SHARED:
+        settings["POSTGRESQL_LEASE"], claims["shared"] = "1", "yes"
+    report = examine(path, claims, settings=settings, server="postgresql", only=only)
+    assert not failed_rules(report)
+    if only is None:
+        assert report.verdict is RunVerdict.CONFORMANT
+    else:
+        assert {check.name for check in report.checks} >= {name for name in only if claims or "shared" not in name}

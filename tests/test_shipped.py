@@ -9,6 +9,7 @@ from kit import REFERENCES, examine, failed_rules
 from pages import DOCS, blocks
 
 from mutants import QCRAWL
+from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 
 pytestmark = pytest.mark.further
 
@@ -23,6 +24,7 @@ BEHIND_A_SERVER = (
     SHARED,
     *((ASYNC,) if QCRAWL else ()),
 )
+POSTGRESQL = ("queue_reference.postgresql.FifoPostgreSQLQueue", "queue_reference.postgresql_shared.SharedFifoPostgreSQLQueue")
 TUTORIAL, FOLDER = "page_tutorial.RedisQueue", "page_howto_constructor.FolderQueue"
 """The queues of pages that are right, at the end of the page."""
 
@@ -42,6 +44,15 @@ def test_a_reference_behind_a_server(path, seed):
     settings = ADDRESS if path == ASYNC else SERVED
     claims = {"shared": "yes"} if path == SHARED else {}
     assert not failed_rules(examine(path, claims, settings=settings, server="redis", seed=seed, only=FAULTY))
+
+
+@pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one")
+@pytest.mark.parametrize("path", POSTGRESQL)
+def test_a_reference_on_postgresql(path, seed):
+    pytest.importorskip("psycopg", reason="the extra 'postgresql' is not installed")
+    claims = {"shared": "yes"} if "Shared" in path else {}
+    settings = {"POSTGRESQL_TIMEOUT": "0.5"}
+    assert not failed_rules(examine(path, claims, settings=settings, server="postgresql", seed=seed, only=FAULTY))
 
 
 def test_the_queue_of_the_tutorial(seed, pages):
