@@ -13,7 +13,7 @@ PAGES = sorted(file for file in DOCS.rglob("*.md") if "_build" not in file.parts
 NAMES = [str(file.relative_to(DOCS)) for file in PAGES]
 
 PLAYED = [name for name in NAMES if any(blocks(name, (DOCS / name).read_text("utf-8")))]
-LONG = [name for name in PLAYED if name.startswith("howto-") or name in ("tutorial.md", "commands.md")]
+LONG = [name for name in PLAYED if name.startswith("howto-") or name in ("index.md", "tutorial.md", "commands.md")]
 
 SHOWN = json.loads((DOCS / "matrix" / "verdicts.json").read_text("utf-8"))["releases"]
 OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[name]]

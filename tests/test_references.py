@@ -58,6 +58,7 @@ def test_a_longer_run_also_tries_a_hundred_thousand_items():
     assert large.verdict is Verdict.PASSED
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_byte_queue_that_refuses_nothing_has_no_refused_push_to_leave_a_trace(seed):
     report = examine("mutants.bytequeues.TakesAnything", seed=seed, examples=20)

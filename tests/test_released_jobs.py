@@ -2,13 +2,13 @@
 
 import pytest
 import scrapy.squeues
-from kit import downloads, examine, failed_rules, further
+from kit import downloads, examine, failed_rules
 
 from queue_conformance import kinds
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.verdicts import Verdict
 
-pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
+pytestmark = [pytest.mark.further, pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")]
 
 SCHEDULER = "scrapy.core.scheduler.Scheduler"
 PRIORITY_QUEUES = ("ScrapyPriorityQueue", "DownloaderAwarePriorityQueue")
@@ -27,7 +27,7 @@ def settings(priority_queue, queue=None):
     return {"SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{priority_queue}", **queues}
 
 
-@pytest.mark.parametrize("name", [PRIORITY_QUEUES[0], *further(*PRIORITY_QUEUES[1:])])
+@pytest.mark.parametrize("name", PRIORITY_QUEUES)
 def test_jobs_on_the_queues_of_queuelib_break_what_they_are_known_to_break(name):
     report = examine(SCHEDULER, only=JOBS, settings=settings(name))
     assert failed_rules(report) == DEFAULT
@@ -35,14 +35,12 @@ def test_jobs_on_the_queues_of_queuelib_break_what_they_are_known_to_break(name)
     assert set(JOBS) - DEFAULT - {"job.sigkill"} <= passed
 
 
-@pytest.mark.further
 @pytest.mark.parametrize("queue", SQLITE)
 @pytest.mark.parametrize("name", PRIORITY_QUEUES)
 def test_jobs_on_databases_break_what_they_are_known_to_break(name, queue):
     assert failed_rules(examine(SCHEDULER, only=JOBS, settings=settings(name, queue))) == METADATA
 
 
-@pytest.mark.further
 @pytest.mark.skipif(not SQLITE, reason="needs Scrapy 2.19")
 def test_a_job_on_databases_is_not_crash_safe_as_a_whole():
     # The priorities are only written, and what was seen is only flushed, when the crawl ends.

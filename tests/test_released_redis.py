@@ -15,6 +15,8 @@ from queue_conformance.verdicts import Verdict
 
 queues = pytest.importorskip("scrapy_redis.queue", reason="needs scrapy-redis")
 
+pytestmark = pytest.mark.further
+
 OPEN = runpy.run_path(str(DOCS / "matrix" / "conftest.py"))["pytest_open_queue"]
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0?socket_timeout=0.3&socket_connect_timeout=0.3"}
 
@@ -44,7 +46,6 @@ BEYOND = {
 }
 
 
-@pytest.mark.further
 @pytest.mark.parametrize("name", ["PriorityQueue", "FifoQueue"])
 def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
     given = {"open_queue": OPEN, "settings": SETTINGS, "server": "redis", "examples": 30}
@@ -57,7 +58,6 @@ def test_the_queues_of_scrapy_redis_break_what_they_are_known_to_break(name):
     }
 
 
-@pytest.mark.further
 def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():
     settings = {**SETTINGS, "SCHEDULER_PERSIST": "True", "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
     report = examine_path(

@@ -162,6 +162,7 @@ print(stats["finish_reason"], stats["scheduler/enqueued"], stats["scheduler/dequ
 """
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("job", [True, *further(False)])
 def test_the_reference_works_in_a_crawl(tmp_path, job):
     text = CRAWL.replace('"JOBDIR": None', '"JOBDIR": "job"') if job else CRAWL

@@ -21,6 +21,7 @@ def blocked(report):
     return {rule for rule in silent if not rule.startswith("job.")}
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_is_stored_in_the_working_directory_is_there_for_one_program_only(seed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
