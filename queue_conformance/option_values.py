@@ -33,7 +33,7 @@ def converted(option: Option, given: Any, where: str) -> Any:
             raise ValueError("write a value")
         if option.repeats:
             if isinstance(given, Mapping):
-                given = [f"{name}={_said(name, value)}" for name, value in given.items()]
+                given = [f"{name}={said_as_text(name, value)}" for name, value in given.items()]
             if not isinstance(given, Iterable):
                 raise ValueError("write a list")
             return [option.convert(str(value)) for value in ([given] if isinstance(given, str) else given)]
@@ -53,7 +53,7 @@ def switch(given: object, where: str) -> bool:
     raise UsageError(f"{where}: write true or false, and no other value, not {given!r}")
 
 
-def _said(name: str, value: Any) -> str:
+def said_as_text(name: str, value: Any) -> str:
     """Return a value of TOML or Python as the command line would say it; Scrapy reads lists and tables as JSON."""
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}"

@@ -110,6 +110,9 @@ def _report(text: str) -> str:
     return check_name(_file(text))
 
 
+CRAWL_OPTION = "conformance-crawl"
+"""The option that tests what the user's own project names."""
+
 CLASS_OPTIONS = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
 """The options that name classes to test."""
 
@@ -138,6 +141,10 @@ OPTIONS = (
         convert=_server,
     ),
     Option("conformance", "test what [tool.queue_conformance] of pyproject.toml names"),
+    Option(
+        CRAWL_OPTION,
+        "crawl with the scheduler, the queues and the dupefilter that the settings of the Scrapy project here name",
+    ),
     Option("conformance-only", "of these, only the one of this name", "NAME", repeats=True),
     Option(
         "conformance-claim",
@@ -174,7 +181,7 @@ OPTIONS = (
 DESCRIBING = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
 """The keys that describe one implementation, besides its class and its profile, and the options that they stand for."""
 
-OF_A_RUN = ("conformance", "conformance-only", "conformance-update-baseline")
+OF_A_RUN = ("conformance", CRAWL_OPTION, "conformance-only", "conformance-update-baseline")
 """The options that ask for a run; they are for the command line only."""
 
 
@@ -322,7 +329,11 @@ def read(config: pytest.Config) -> Options:
         Target(path, option, path, common.settings, common.claims, common.server, common.level)
         for path, option in classes.items()
     ]
-    if not on_command_line.intersection(CLASS_OPTIONS):  # the command line names classes of its own
+    if values[CRAWL_OPTION]:
+        from queue_conformance.project import read_project
+
+        targets.append(read_project(common))
+    if not on_command_line.intersection((CRAWL_OPTION, *CLASS_OPTIONS)):  # the command line names classes of its own
         targets += read_described(described, common)
     targets = chosen(targets, values["conformance-only"]) if asked(config) else []
     of_suites = on_command_line.isdisjoint(("conformance", "conformance-only")) and config.args_source is config.ArgsSource.ARGS
@@ -347,7 +358,7 @@ def read(config: pytest.Config) -> Options:
         common=common,
         baseline=baseline,
         update_baseline=bool(values["conformance-update-baseline"]),
-        everything=asked(config) and not on_command_line.intersection(("conformance-only", *CLASS_OPTIONS)),
+        everything=asked(config) and not on_command_line.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
     )
 
 

@@ -115,6 +115,11 @@ def test_a_crawl_is_the_same_in_a_new_interpreter(site, monkeypatch):
     assert sorted(run.hits + site.crawl(**JOB).hits) == ALL
 
 
+def test_a_crawl_has_no_settings_of_another_project(site, monkeypatch):
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "nowhere.settings")
+    assert site.crawl().finished
+
+
 def test_buffered_files_are_written_at_the_end_as_by_an_interpreter(site):
     assert site.crawl(**BUFFERED).finished
     assert Path(site.directory, "buffered").read_text() == "text"

@@ -86,6 +86,18 @@ def load_class(path: str) -> type[Any]:
     return found
 
 
+def load_module(path: str) -> ModuleType:
+    """Import a module.
+
+    Raises:
+        LoadError: if there is none, or importing it raises.
+    """
+    module, rest = _import_longest(path.split("."))
+    if rest:
+        raise LoadError(f"{module.__name__} has no module {rest[0]!r}{_suggestion(module, rest[0], 'module')}")
+    return module
+
+
 def path_of(cls: type[Any]) -> str:
     """Return the dotted path of a class, which need not lead to it."""
     return f"{cls.__module__}.{cls.__qualname__}"

@@ -180,7 +180,7 @@ class CrawlerDriver(Driver):
         self.crawler.spider = spider
         self.names["spider"] = spider
 
-    def watch_settings(self) -> SettingsReader:
+    def watch_settings(self) -> SettingsReader | None:
         """Note from now on which settings are read."""
         reader = SettingsReader()
         reader.watch(self.crawler)

@@ -32,7 +32,7 @@ from scrapy.utils.reactor import install_reactor
 from queue_conformance.engine import process
 from queue_conformance.engine.process import fork
 from queue_conformance.environments.graph import GraphSite
-from queue_conformance.environments.site import Site
+from queue_conformance.environments.site import OF_A_PROJECT, Site
 from queue_conformance.environments.world import REACTOR, replace_reactor
 from queue_conformance.faults.redirection import DIRECT
 from queue_conformance.stopwatch import Stopwatch
@@ -189,6 +189,8 @@ def _crawl(directory: Path, command: list[str], settings: Settings, writer: int)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python does when it starts
             signal.signal(number, signal.SIG_IGN)
         os.chdir(directory)
+        for name in OF_A_PROJECT:
+            os.environ.pop(name, None)
         if REACTOR in sys.modules:
             _inherited.append(sys.modules[REACTOR])
             _set_running_loop(None)

@@ -18,6 +18,9 @@ from scrapy import Request, Spider
 
 from queue_conformance.faults.filesystem import obey_modes
 
+OF_A_PROJECT = ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT")
+"""Variables of the environment that would name the settings of another project."""
+
 
 class PreparedSpider(Spider):
     """The setting PREPARE names (``module:name``) a function that gives it what the class under test looks for in spiders."""
@@ -98,7 +101,8 @@ class Site(ThreadingHTTPServer):
 
     def start(self, arguments):
         """Start the command line of Scrapy."""
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        environment = {name: value for name, value in os.environ.items() if name not in OF_A_PROJECT}
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         command = [sys.executable, "-m", "scrapy", *arguments]
         return subprocess.Popen(command, cwd=self.directory, env=environment, text=True, **pipes)

@@ -3,6 +3,7 @@
 from queue_conformance.kinds.async_queue.kind import ASYNC_QUEUE
 from queue_conformance.kinds.async_scheduler.kind import ASYNC_SCHEDULER
 from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE, ROUND_ROBIN_QUEUE
+from queue_conformance.kinds.crawl.kind import CRAWL
 from queue_conformance.kinds.dupefilter.kind import DUPEFILTER
 from queue_conformance.kinds.priority_queue.kind import PRIORITY_QUEUE
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
@@ -14,6 +15,7 @@ __all__ = [
     "ASYNC_SCHEDULER",
     "BYTE_PRIORITY_QUEUE",
     "BYTE_QUEUE",
+    "CRAWL",
     "DOWNSTREAM_QUEUE",
     "DUPEFILTER",
     "KINDS",
@@ -30,6 +32,7 @@ KINDS = (
     ROUND_ROBIN_QUEUE,
     PRIORITY_QUEUE,
     SCHEDULER,
+    CRAWL,
     DUPEFILTER,
     SPIDER_STATE,
     ASYNC_QUEUE,

@@ -129,7 +129,7 @@ def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
 
     def made(graph: Graph, **settings: Any) -> CrawledSite:
         _must_be_crawlable(case.context)
-        filters = case.context.implementation.kind != "scheduler" or case.context.offers("filters")
+        filters = case.context.implementation.kind == "downstream-queue" or case.context.offers("filters")
         graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
         return open_as(case, opened, ForkedGraph, graph, part_of(case.context), **settings)
 
@@ -147,7 +147,7 @@ def part_of(context: CheckContext) -> dict[str, Any]:
         NotApplicable: if it keeps requests in memory alone, where a crawl shows nothing that the other rules do not.
     """
     found = context.implementation
-    if found.kind == "scheduler":
+    if found.kind != "downstream-queue":
         return {"SCHEDULER": found.cls}
     if not (context.offers("persistent") or context.offers("server")):
         raise NotApplicable("it keeps requests in memory alone")

@@ -17,6 +17,15 @@ TREE: Graph = {
     4: {"links": [{"page": 8}]},
 }
 
+DEPTH = {
+    "DEPTH_PRIORITY": 0,
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue",
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue",
+    "SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+}
+"""The default, whatever the author sets."""
+
 BREADTH = {
     "DEPTH_PRIORITY": 1,
     "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
@@ -34,7 +43,7 @@ URGENT: Graph = {
 
 @check(DFO)
 def the_crawl_goes_into_depth(open_graph):
-    site = open_graph(TREE, CONCURRENT_REQUESTS=1)
+    site = open_graph(TREE, CONCURRENT_REQUESTS=1, **DEPTH)
     crawl = site.crawl(recorded=True)
     assert out_of_order(site.pages, crawl.notes) is None, "the deepest request that waits each time"
 
@@ -48,6 +57,6 @@ def the_crawl_goes_in_breadth(open_graph):
 
 @check(PRIORITY)
 def what_is_urgent_comes_first(open_graph):
-    site = open_graph(URGENT, CONCURRENT_REQUESTS=1)
+    site = open_graph(URGENT, CONCURRENT_REQUESTS=1, DEPTH_PRIORITY=0)
     crawl = site.crawl(recorded=True)
     assert out_of_order(site.pages, crawl.notes) is None, "the most urgent request that waits each time"
