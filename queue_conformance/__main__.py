@@ -158,6 +158,28 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", type=Path, action="append", metavar="FILE", help="a file, whose ending says in which form; repeats"
     )
     command.add_argument("-v", "--verbose", action="store_true", help="without -o: also list the rules that pass")
+
+    command = add(
+        "campaign",
+        _campaign,
+        "test what pyproject.toml names with seed after seed, for hours",
+        "Each finding is printed once. What is known is kept in a directory; started again, the campaign goes on from there. "
+        "The exit status is 1 if something fails that the baseline does not know, 0 if nothing does.",
+    )
+    length = command.add_mutually_exclusive_group(required=True)
+    length.add_argument("--hours", type=_seconds, help="how long it takes")
+    length.add_argument("--minutes", type=_seconds, help="the same, in minutes")
+    command.add_argument("--only", action="append", default=[], metavar="NAME", help="only the one of this name; repeats")
+    command.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each processor)")
+    command.add_argument("--cluster", default="", metavar="tcp://HOST:PORT", help="a scheduler of dask.distributed that runs")
+    command.add_argument(
+        "--directory",
+        type=Path,
+        default=Path("queue-conformance-campaign"),
+        metavar="DIR",
+        help="where what is known is kept (default: queue-conformance-campaign)",
+    )
+    command.add_argument("--update-baseline", action="store_true", help="add what is found to the baseline")
     return parser
 
 
@@ -333,6 +355,31 @@ def _that_broke(command: str, report: Report, rule: str, name: str | None) -> li
 
 
 _VERBS = {"replay": "replay", "issue": "report"}
+
+
+# --- Campaigns -------------------------------------------------------------------------------------------------------
+
+
+def _campaign(asked: argparse.Namespace) -> int:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise CommandError("campaign: it needs dask.distributed: pip install 'pytest-queue-conformance[campaign]'") from None
+    from queue_conformance.baseline import BaselineError
+    from queue_conformance.campaign import CampaignError, running
+    from queue_conformance.option_values import UsageError
+
+    try:
+        return running.run(
+            seconds=asked.hours * 3600 if asked.hours else asked.minutes * 60,
+            directory=asked.directory,
+            names=tuple(asked.only),
+            workers=asked.workers,
+            cluster=asked.cluster,
+            update_baseline=asked.update_baseline,
+        )
+    except (CampaignError, BaselineError, UsageError) as error:
+        raise CommandError(f"campaign: {error}") from error
 
 
 # --- What they share -------------------------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ class CheckContext:
         moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a sequence.
         earlier: how many sequences were run in this process before the present one.
         first: how the first sequence of this process failed, if it did, with all of its operations.
+        drawn: how many sequences were drawn and run.
     """
 
     implementation: Implementation
@@ -80,6 +81,7 @@ class CheckContext:
     notes: list[str] = field(default_factory=list)
     earlier: int = 0
     first: RuleFailed | None = None
+    drawn: int = 0
     _workdirs: int = 0
 
     def __post_init__(self) -> None:

@@ -251,6 +251,7 @@ class CheckResult:
         traceback: where the kit failed.
         slow: whether the server, or this machine, was too slow for it, or what failed did not fail again.
         trouble: what is wrong around the class, in one line that says what to do, or ``""``.
+        drawn: how many sequences were drawn and run.
     """
 
     check: str
@@ -265,6 +266,7 @@ class CheckResult:
     traceback: str = ""
     slow: bool = False
     trouble: str = ""
+    drawn: int = 0
 
     @property
     def failed(self) -> list[Observation]:

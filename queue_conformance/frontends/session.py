@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.engine.sequences import Commands
+from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.frontends.joining import Suites, SuiteTarget
@@ -28,7 +29,6 @@ from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options, Target
-from queue_conformance.replay import LAST
 from queue_conformance.reports import Report, files, markdown, terminal
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.running.implementation_run import ImplementationRun
@@ -43,7 +43,6 @@ INCONCLUSIVE = 16
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 """What pytest returns after a run that came to its end."""
 
-_CACHE = "queue-conformance/failing-sequences"
 _RESULT = "queue_conformance"
 """The attribute of pytest's report on a check that holds what came of it."""
 
@@ -161,8 +160,10 @@ class Session:
 
     def _known_programs(self, name: str) -> list[Commands]:
         """Return the sequences that an implementation failed before."""
-        cached = [tuple(Command(*operation) for operation in sequence) for sequence in self._cached().get(name, [])]
-        return list(dict.fromkeys([*self.gate.sequences(name), *cached]))
+        return list(dict.fromkeys([*self.gate.sequences(name), *self._cache().sequences(name)]))
+
+    def _cache(self) -> RunCache:
+        return RunCache(getattr(self.config, "cache", None))
 
     def _hook(self, name: str) -> Callable[..., Any] | None:
         """Return the function of the author's conftest.py that implements a hook, if there is one."""
@@ -264,8 +265,9 @@ class Session:
         if self.options.update_baseline:
             self._update(exitstatus)
         report = self.report()
-        self._remember(report)
-        self._keep(report)
+        cache = self._cache()
+        cache.remember(report, self._run.coverage)
+        self._kept = cache.keep(report)
         for name in self.options.reports:
             try:
                 files.write(report, self.config.invocation_params.dir / name)
@@ -274,14 +276,6 @@ class Session:
         self._summarize(report)
         session.exitstatus = exit_status(self.report(), exitstatus)
         self._show_each_once(report)
-
-    def _keep(self, report: Report) -> None:
-        """Keep the report in pytest's cache, for commands that name none; where nothing can be kept, pytest itself says so."""
-        if cache := getattr(self.config, "cache", None):
-            with suppress(OSError):
-                path = cache.mkdir(LAST.parent.name) / LAST.name
-                files.write(report, path)
-                self._kept = path
 
     def _summarize(self, report: Report) -> None:
         """Append the report to the summary of a step, where GitHub Actions asks for one."""
@@ -321,26 +315,6 @@ class Session:
             ours[number].longrepr = Failure(one)
             again = one.again and verbosity <= 0
             reporter.stats.setdefault(AGAIN if again else "failed", []).append(ours[number])
-
-    def _cached(self) -> dict[str, Any]:
-        """Return the sequences that failed in earlier runs, by implementation."""
-        cache = getattr(self.config, "cache", None)
-        return dict(cache.get(_CACHE, {})) if cache else {}
-
-    def _remember(self, report: Report) -> None:
-        """Keep the sequences that fail, so that the next run runs them first, and forget those that do not any more."""
-        known = self._cached()
-        remembered = dict(known)
-        for found in report.implementations:
-            failed_rules = [violation for v in found.verdicts if v.violation for violation in (v.violation, *v.violation.others)]
-            sequences = [list(map(list, violation.sequence)) for violation in failed_rules if violation.sequence]
-            if not self._run.coverage.get(found.name):  # what was not run may still fail
-                sequences += [sequence for sequence in known.get(found.name, []) if sequence not in sequences]
-            remembered.pop(found.name, None)
-            if sequences:
-                remembered[found.name] = sequences
-        if remembered != known and getattr(self.config, "cache", None):
-            self.config.cache.set(_CACHE, remembered)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print the report."""

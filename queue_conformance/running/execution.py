@@ -184,7 +184,8 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
             observations.append(Observation(name, Outcome.PASSED, check.name))
         else:
             observations.append(Observation(name, silent, check.name, reason))
-    return CheckResult(check.name, tuple(observations), tuple(context.notes), finished=finished, slow=slow)
+    notes = tuple(context.notes)
+    return CheckResult(check.name, tuple(observations), notes, finished=finished, slow=slow, drawn=context.drawn)
 
 
 def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:

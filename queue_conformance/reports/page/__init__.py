@@ -285,7 +285,7 @@ def levels(found: Iterable[Level]) -> Facet:
 # --- The page --------------------------------------------------------------------------------------------------------
 
 
-def document(title: str, main: str, verdict: RunVerdict | None, layout: str = "") -> str:
+def document(title: str, main: str, verdict: RunVerdict | None, layout: str = "", refresh: int = 0) -> str:
     """Return the whole page.
 
     Args:
@@ -293,14 +293,23 @@ def document(title: str, main: str, verdict: RunVerdict | None, layout: str = ""
         main: what it shows, as HTML.
         verdict: the worst one in it, which its icon shows; ``None`` if something could not be tested.
         layout: the class of its body.
+        refresh: seconds after which it loads itself again, or 0.
     """
+    again = f'\n<meta http-equiv="refresh" content="{refresh}">' if refresh else ""
     style, script = (_read(f"page.{ending}") for ending in ("css", "js"))
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return Template(_read("page.html")).substitute(
-        policy=policy, title=text(title), icon=_icon(verdict), style=style, script=script, main=main, layout=layout
+        policy=policy,
+        refresh=again,
+        title=text(title),
+        icon=_icon(verdict),
+        style=style,
+        script=script,
+        main=main,
+        layout=layout,
     )
 
 

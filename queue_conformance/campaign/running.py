@@ -1,0 +1,237 @@
+"""The client of a campaign: gives tasks to dask.distributed until the time is over, and keeps what comes of them."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import signal
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from distributed import Client, Future, LocalCluster
+
+from queue_conformance.campaign import CampaignError
+from queue_conformance.campaign.progress import Progress
+from queue_conformance.campaign.state import State
+from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
+from queue_conformance.reports import Report
+
+SECONDS = 20.0
+"""How long a task that draws sequences is to take: long against what it costs to begin one."""
+
+MOST = 100_000
+"""Sequences that a task draws at most."""
+
+AHEAD = 2
+"""Tasks for each thread of a worker, so that it need not wait for the next one."""
+
+ATTEMPTS = 3
+"""Tasks of an implementation that fail one after the other before it is given up; also tries after a worker died."""
+
+GRACE = 60.0
+"""Seconds that tasks in progress get when the time is over, and that a cluster which is away gets to come back."""
+
+
+@dataclass
+class Campaign:
+    """A campaign on a cluster.
+
+    Args:
+        project: what is tested.
+        state: what is known.
+        client: what reaches the cluster.
+        seconds: how long it takes.
+    """
+
+    project: Project
+    state: State
+    client: Client
+    seconds: float
+    _again: deque[Task] = field(default_factory=deque)
+    _failed: Counter[str] = field(default_factory=Counter)
+    _pending: dict[Future, Task] = field(default_factory=dict)
+    _ended: SimpleQueue[Future] = field(default_factory=SimpleQueue)
+
+    def __post_init__(self) -> None:
+        self._expected = environment()
+        self.progress = Progress(self.state, self.seconds)
+        self._gate = self.project.gate(update=False)
+        self._names = [target.name for target in self.project.options.targets]
+        self._tasks = self._all_tasks()
+
+    def run(self) -> None:
+        """Run tasks until the time is over, or a signal asks to end.
+
+        Raises:
+            CampaignError: if it cannot go on; what is known is kept.
+        """
+        end = time.monotonic() + self.seconds
+        away = 0.0
+        try:
+            while (now := time.monotonic()) < end or (self._pending and now < end + GRACE):
+                if self.client.status == "running":
+                    away = 0.0
+                    if now < end:
+                        self._submit()
+                    if not self._pending:
+                        break
+                elif now - (away := away or now) > GRACE:
+                    raise CampaignError("the cluster is away, and does not come back")
+                self.progress.show()
+                try:
+                    self._take(self._ended.get(timeout=0.5))
+                except Empty:
+                    continue
+        except OSError as error:
+            raise CampaignError(f"{self.state.directory}: {error.strerror or error}") from error
+        finally:
+            if self.client.status == "running":
+                self.client.cancel(list(self._pending))
+
+    def _all_tasks(self) -> Iterator[Task]:
+        """Yield a whole run of each implementation; then, with each seed, sequences alone, and all that is not sequences."""
+        for seed in itertools.count():
+            part = Part.SEQUENCES if seed % 2 else Part.OTHERS if seed else Part.ALL
+            for name in self._names:
+                if seed in self.state.seeds[name] or self._failed[name] >= ATTEMPTS:
+                    continue
+                wanted = int(self.state.pace.get(name, 0) * SECONDS) if part is Part.SEQUENCES else 0
+                yield Task(name, seed, min(max(wanted, self.project.options.examples), MOST), part)
+            if all(self._failed[name] >= ATTEMPTS for name in self._names):
+                return
+
+    def _submit(self) -> None:
+        threads = sum(self.client.nthreads().values())
+        while len(self._pending) < AHEAD * max(1, threads):
+            task = self._again.popleft() if self._again else next(self._tasks, None)
+            if task is None:
+                return
+            future = self.client.submit(perform, task, self._expected, pure=False, retries=ATTEMPTS)
+            self._pending[future] = task
+            future.add_done_callback(self._ended.put)
+
+    def _take(self, future: Future) -> None:
+        task = self._pending.pop(future)
+        if future.status in ("cancelled", "lost"):  # the cluster went away
+            self._again.append(task)
+            return
+        if error := future.exception():
+            self._fail(task, f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
+            return
+        outcome: Outcome = future.result()
+        if outcome.environment != self._expected:
+            raise CampaignError(_difference(outcome.worker, outcome.environment, self._expected))
+        if outcome.error:
+            self._fail(task, f"{outcome.error} (worker {outcome.worker})")
+            return
+        self._failed[task.implementation] = 0
+        new = self.state.add(task, outcome)
+        for finding in new:
+            self.progress.found(finding, self._gate.why_known(task.implementation, finding.violation))
+        if new and self.state.report:
+            self.project.cache.remember(self.state.report, {})
+            self.project.cache.keep(self.report())
+
+    def _fail(self, task: Task, line: str) -> None:
+        self._failed[task.implementation] += 1
+        self.progress.fail(f"{task.implementation}: {line}")
+
+    def report(self) -> Report:
+        """Return what is known of all implementations, and what the baseline says of it."""
+        found = self.state.report or Report(())
+        return self._gate.attributed(replace(found, errors=tuple(self.progress.errors)), _partly(found))
+
+
+def _partly(report: Report) -> dict[str, bool]:
+    """Return that checks of all implementations were run, and not all of them with each seed: nothing is fixed."""
+    return {one.name: False for one in report.implementations}
+
+
+def _difference(worker: str, there: Mapping[str, str], here: Mapping[str, str]) -> str:
+    names = [name for name in {**here, **there} if there.get(name) != here.get(name)]
+    both = (f"{name} {there.get(name, 'missing')} there and {here.get(name, 'missing')} here" for name in names)
+    return f"the worker {worker} differs: {', '.join(both)}"
+
+
+# --- The command -----------------------------------------------------------------------------------------------------
+
+
+def run(
+    *, seconds: float, directory: Path, names: tuple[str, ...], workers: int | None, cluster: str, update_baseline: bool
+) -> int:
+    """Run a campaign.
+
+    Args:
+        seconds: how long it takes.
+        directory: where what is known is kept.
+        names: the implementations of pyproject.toml to test, or none for all.
+        workers: processes of the cluster that is started here; one for each processor, if it is ``None``.
+        cluster: the address of a scheduler that runs, or ``""``.
+        update_baseline: whether findings are added to the baseline.
+
+    Returns:
+        The exit status: 0 if nothing failed that fails the run, 1 if something did, 2 if something could not be tested.
+
+    Raises:
+        UsageError: if the project makes no sense.
+        CampaignError: if it cannot go on.
+        BaselineError: if the baseline cannot be read or written.
+    """
+    project = read_project(names)
+    if not project.options.targets:
+        raise CampaignError("nothing to test")
+    if update_baseline and project.options.baseline is None:
+        raise CampaignError("--update-baseline: name the file to write, by conformance-baseline in pyproject.toml")
+    with ExitStack() as stack:
+        state = State(directory)
+        stack.callback(state.close)
+        campaign = Campaign(project, state, stack.enter_context(_client(workers, cluster)), seconds)
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        stack.callback(signal.signal, signal.SIGTERM, before)
+        try:
+            campaign.run()
+        except KeyboardInterrupt:
+            campaign.progress.say("interrupted; the same command goes on from here")
+        finally:
+            campaign.progress.show(last=True)
+            if update_baseline:
+                _update(project, state)
+        report = campaign.report()
+        return 1 if report.failed else 2 if report.errors or not report.implementations else 0
+
+
+@contextmanager
+def _client(workers: int | None, address: str) -> Iterator[Client]:
+    """Yield what reaches the cluster: one that runs, or one of this machine's processes."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if address:
+        try:
+            client = Client(address, timeout=30)
+        except (OSError, ValueError) as error:
+            raise CampaignError(f"--cluster={address}: {error}") from error
+        with client:
+            yield client
+        return
+    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with LocalCluster(n_workers=workers, **how) as cluster, Client(cluster) as client:
+        yield client
+
+
+def _update(project: Project, state: State) -> None:
+    """Add what was found to the baseline, with the seed that shows it."""
+    if state.report is None:
+        return
+    gate = project.gate(update=True)
+    for finding in state.findings.values():
+        found = next(one for one in state.report.implementations if one.name == finding.implementation)
+        verdicts = tuple(replace(v, violation=finding.violation) for v in found.verdicts if v.rule.id == finding.violation.rule)
+        origin = replace(state.report.origin, seed=finding.seed, examples=finding.examples)
+        one = Report((replace(found, verdicts=verdicts),), origin=origin)
+        for line in gate.update(one, _partly(one)):
+            print(f"baseline: {line}")

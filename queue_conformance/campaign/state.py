@@ -1,0 +1,215 @@
+"""What is known of a campaign, in a directory: each task and each finding as a JSON line, and the report on all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+
+from queue_conformance.baseline import writing
+from queue_conformance.campaign import CampaignError
+from queue_conformance.campaign.task import Outcome, Part, Task
+from queue_conformance.engine.outcomes import Violation, combined
+from queue_conformance.reports import ImplementationReport, Report, jsonl
+from queue_conformance.verdicts import RuleVerdict, Verdict, conclude
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LINES, REPORT, PAGE = "campaign.jsonl", "report.jsonl", "status.html"
+
+
+class Done(Struct, tag="task", tag_field="type", frozen=True):
+    """A task that has ended, with the ids of what it found."""
+
+    implementation: str
+    seed: int
+    part: Part
+    examples: int
+    sequences: int
+    drawing: float
+    checking: float
+    seconds: float
+    worker: str
+    at: datetime
+    findings: list[str]
+
+
+class Finding(Struct, tag="finding", tag_field="type", frozen=True):
+    """A finding, with the first task that showed it."""
+
+    id: str
+    implementation: str
+    level: str
+    violation: Violation
+    seed: int
+    examples: int
+    at: datetime
+
+
+class State:
+    """What is known of a campaign.
+
+    Args:
+        directory: where it is kept; what an earlier campaign left there is taken up.
+
+    Attributes:
+        findings: by id.
+        times: in how many tasks each of them was seen.
+        seeds: those of the tasks that have ended, by implementation.
+        pace: sequences per second of the last task that drew some, by implementation.
+        tasks: how many have ended.
+        sequences: how many were drawn.
+        seconds: how long workers worked.
+        checking: how long that was in checks.
+        report: what is known of all implementations, or ``None``.
+
+    Raises:
+        CampaignError: if another campaign has the directory, or it cannot be used.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.findings: dict[str, Finding] = {}
+        self.times: Counter[str] = Counter()
+        self.seeds: defaultdict[str, set[int]] = defaultdict(set)
+        self.pace: dict[str, float] = {}
+        self.tasks = self.sequences = 0
+        self.seconds = self.checking = 0.0
+        self.report: Report | None = None
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+            if fcntl is not None:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CampaignError(f"another campaign works in {directory}: let it end, or give --directory") from None
+        except OSError as error:
+            raise CampaignError(f"{directory}: {error.strerror}") from error
+        self._resume()
+
+    def _resume(self) -> None:
+        path = self.directory / LINES
+        try:
+            if (self.directory / REPORT).exists():
+                self.report = jsonl.read(self.directory / REPORT)
+            text = path.read_bytes() if path.exists() else b""
+            whole, _, torn = text.rpartition(b"\n")
+            for line in whole.splitlines():
+                self._know(convert(json.loads(line), Done | Finding))
+            if torn:  # the campaign ended while it wrote this
+                os.truncate(path, len(text) - len(torn))
+            self._lines = path.open("a", encoding="utf-8")
+        except (ValidationError, json.JSONDecodeError, jsonl.ReportError) as error:
+            raise CampaignError(f"{path}: {error}; give another --directory") from error
+        except OSError as error:
+            raise CampaignError(f"{path}: {error.strerror}") from error
+
+    def _know(self, record: Done | Finding) -> None:
+        if isinstance(record, Finding):
+            self.findings[record.id] = record
+            return
+        self.seeds[record.implementation].add(record.seed)
+        self.times.update(record.findings)
+        self.tasks += 1
+        self.sequences += record.sequences
+        self.seconds += record.seconds
+        self.checking += record.checking
+        if record.sequences and record.drawing:
+            self.pace[record.implementation] = record.sequences / record.drawing
+
+    def add(self, task: Task, outcome: Outcome) -> list[Finding]:
+        """Keep what came of a task, and return what is new.
+
+        Raises:
+            OSError: if it cannot be written; then the task has not been.
+        """
+        assert outcome.report is not None
+        now = datetime.now(UTC).replace(microsecond=0)
+        seen = {
+            finding.id: finding
+            for found in outcome.report.implementations
+            for verdict in found.verdicts
+            if verdict.violation
+            for finding in _findings(task, verdict, now)
+        }
+        new = [finding for name, finding in seen.items() if name not in self.findings]
+        if new or self.report is None or task.part is Part.ALL:
+            self.report = outcome.report if self.report is None else joined(self.report, outcome.report)
+            writing.save(jsonl.render(self.report), self.directory / REPORT)
+        done = Done(
+            task.implementation,
+            task.seed,
+            task.part,
+            task.examples,
+            outcome.sequences,
+            round(outcome.drawing, 3),
+            round(outcome.checking, 3),
+            round(outcome.seconds, 3),
+            outcome.worker,
+            now,
+            list(seen),
+        )
+        self._lines.write("".join(f"{json.dumps(to_builtins(record))}\n" for record in (*new, done)))
+        self._lines.flush()
+        for finding in new:
+            self._know(finding)
+        self._know(done)
+        return new
+
+    def close(self) -> None:
+        """Let another campaign have the directory."""
+        self._lines.close()
+        os.close(self._lock)
+
+
+# --- Findings --------------------------------------------------------------------------------------------------------
+
+
+def _findings(task: Task, verdict: RuleVerdict, now: datetime) -> Iterator[Finding]:
+    assert verdict.violation is not None
+    for violation in verdict.violation.findings:
+        about = "\n".join([task.implementation, violation.rule, violation.cause, shape(violation)])
+        name = hashlib.sha256(about.encode("utf-8", "backslashreplace")).hexdigest()[:10]
+        yield Finding(name, task.implementation, verdict.rule.level, violation, task.seed, task.examples, now)
+
+
+_LITERAL = re.compile(r"""b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*"|\b\d+\b|  # .*""", re.MULTILINE)
+
+
+def shape(violation: Violation) -> str:
+    """Return the operations that show a violation, with numbers instead of literals: the same for all that do the same."""
+    names: dict[str, str] = {}
+    return _LITERAL.sub(lambda one: names.setdefault(one[0], f"#{len(names)}"), "\n".join(violation.operations))
+
+
+def joined(old: Report, new: Report) -> Report:
+    """Return a report with what another one on the same implementations, or on others, knows besides."""
+    found = {one.name: one for one in old.implementations}
+    for one in new.implementations:
+        found[one.name] = _joined(found[one.name], one) if one.name in found else one
+    return replace(old, implementations=tuple(found.values()))
+
+
+def _joined(old: ImplementationReport, new: ImplementationReport) -> ImplementationReport:
+    if len(new.verdicts) > len(old.verdicts):  # one of failed rules alone came before the whole one
+        old, new = new, old
+    later = {verdict.rule.id: verdict for verdict in new.verdicts}
+    verdicts = tuple(_worse(verdict, later.get(verdict.rule.id)) for verdict in old.verdicts)
+    return replace(old, verdicts=verdicts, verdict=conclude(verdicts))
+
+
+def _worse(old: RuleVerdict, new: RuleVerdict | None) -> RuleVerdict:
+    if new is None or new.verdict is not Verdict.FAILED or new.violation is None:
+        return old
+    return replace(new, violation=combined([old.violation, new.violation])) if old.violation else new

@@ -1,0 +1,207 @@
+"""A task of a campaign, which a worker runs: one implementation, one seed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis.errors import HypothesisSideeffectWarning
+
+from queue_conformance import __version__, options
+from queue_conformance.baseline import BaselineError
+from queue_conformance.baseline.gate import Gate
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.registry import Check
+from queue_conformance.environments.crawls import preload
+from queue_conformance.frontends.cache import RunCache
+from queue_conformance.frontends.runs import Run
+from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.isolation import IsolatedError
+from queue_conformance.option_values import UsageError
+from queue_conformance.options import Options
+from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.specification.applicability import installed_releases
+
+
+class Part(StrEnum):
+    """Which checks a task runs."""
+
+    ALL = "all"
+    SEQUENCES = "sequences"
+    OTHERS = "others"
+
+    def has(self, check: Check) -> bool:
+        """Whether a check belongs to it."""
+        return self is Part.ALL or check.is_machine == (self is Part.SEQUENCES)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to run.
+
+    Attributes:
+        implementation: its name in pyproject.toml.
+        seed: seeds everything that is drawn.
+        examples: command sequences and requests to draw.
+        part: which checks to run.
+    """
+
+    implementation: str
+    seed: int
+    examples: int
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task.
+
+    Attributes:
+        environment: the releases on the worker.
+        worker: the name of the machine, and the number of the process.
+        error: why it could not be run, in one line, or ``""``.
+        report: what came of the checks, or ``None``.
+        sequences: how many were drawn.
+        drawing: seconds in the checks that drew them.
+        checking: seconds in all checks.
+        seconds: seconds in all.
+    """
+
+    environment: Mapping[str, str]
+    worker: str
+    error: str = ""
+    report: Report | None = None
+    sequences: int = 0
+    drawing: float = 0.0
+    checking: float = 0.0
+    seconds: float = 0.0
+
+
+def environment() -> dict[str, str]:
+    """Return the releases that must be the same everywhere."""
+    return {"pytest-queue-conformance": __version__, "Python": platform.python_version(), **installed_releases()}
+
+
+@dataclass
+class Project:
+    """What pyproject.toml and conftest.py say, read as pytest reads them.
+
+    Attributes:
+        options: what the first says.
+        hooks: the author's functions that the other implements, as :meth:`Run.begin` takes them.
+        cache: what pytest's cache keeps.
+    """
+
+    options: Options = field(init=False)
+    hooks: Mapping[str, Any] = field(init=False)
+    cache: RunCache = field(init=False)
+
+    def gate(self, *, update: bool) -> Gate:
+        """Return what is known to fail.
+
+        Raises:
+            BaselineError: if the baseline cannot be read.
+        """
+        return Gate(replace(self.options, update_baseline=update), Path.cwd())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> int:
+        """Read them, and run nothing."""
+        from _pytest.cacheprovider import Cache
+
+        def hook(name: str) -> Any:
+            found = getattr(config.hook, name).get_hookimpls()
+            return found[-1].function if found else None
+
+        self.options = replace(options.read(config), in_process=False)
+        self.hooks = {"factory": hook("pytest_open_queue"), "prepare": hook("pytest_prepare_spider")}
+        kept = config.pluginmanager.has_plugin("cacheprovider")
+        self.cache = RunCache(Cache.for_config(config, _ispytest=True) if kept else None)
+        if (here := str(config.invocation_params.dir)) not in sys.path:
+            sys.path.append(here)
+        return 0
+
+
+@cache
+def read_project(names: Sequence[str] = ()) -> Project:
+    """Return what the project in the current directory says.
+
+    Args:
+        names: the implementations to test, or none for all.
+
+    Raises:
+        UsageError: if it makes no sense; the message is one line.
+    """
+    project = Project()
+    arguments = ["--conformance", "--capture=no", *(f"--conformance-only={name}" for name in names)]
+    if pytest.main(arguments, plugins=[project]) != pytest.ExitCode.OK:
+        raise UsageError("pytest cannot read this project: see what it says above")
+    return project
+
+
+def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
+    """Run a task, in the current directory.
+
+    Args:
+        task: what to run.
+        expected: the releases on the client; a worker that has others runs nothing.
+    """
+    start = time.perf_counter()
+    outcome = Outcome(environment(), f"{platform.node()} {os.getpid()}")
+    if outcome.environment != expected:
+        return outcome
+    preload()  # once, and not in each process that checks run in
+    warnings.simplefilter(
+        "ignore", HypothesisSideeffectWarning
+    )  # its plugin takes reading the project for all there is to pytest
+    try:
+        project = read_project((task.implementation,))
+        known = project.gate(update=True).sequences(task.implementation) if task.part is Part.ALL else ()
+    except (UsageError, BaselineError) as error:
+        return replace(outcome, error=str(error))
+    asked = replace(project.options, seed=task.seed, examples=task.examples)
+    (target,) = asked.targets
+    results = []
+    scratch = Scratch()
+    run = Run(asked, scratch.path, hosting=True)
+    try:
+        with redirect_stdout(StringIO()):  # so what the class prints goes nowhere
+            implementation_run = run.begin(target, known=known, **project.hooks)
+            for check in filter(task.part.has, implementation_run.checks):
+                results.append(implementation_run.run(check))
+                run.add(target.name, results[-1])
+            report = run.report()
+    except LoadError as error:
+        return replace(outcome, error=str(error))
+    except IsolatedError as error:
+        return replace(outcome, error=run.blunder(target.name, error))
+    finally:
+        run.close()
+        scratch.remove()
+    if task.part is not Part.ALL:  # the rest is known of the first task
+        report = replace(report, implementations=tuple(map(_broken, report.implementations)))
+    return replace(
+        outcome,
+        report=report,
+        sequences=sum(result.drawn for result in results),
+        drawing=sum(result.seconds for result in results if result.drawn),
+        checking=sum(result.seconds for result in results),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _broken(found: ImplementationReport) -> ImplementationReport:
+    """Return a report with its failed rules alone."""
+    return replace(found, verdicts=tuple(v for v in found.verdicts if v.violation), checks=(), also=None)

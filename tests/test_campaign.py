@@ -1,0 +1,298 @@
+"""Campaigns, on a cluster of processes and on one that only seems to be."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from kit import TESTS
+
+from queue_conformance import __main__ as commands
+from queue_conformance.campaign import CampaignError, running, state, task
+from queue_conformance.campaign.state import State, shape
+from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
+from queue_conformance.engine.outcomes import Violation
+from queue_conformance.reports import jsonl
+from queue_conformance.verdicts import Verdict
+
+RULE = "queue.peek.equals-pop"
+WRONG, RIGHT = "mutants.collections.PeeksAtTheHighest", "queue_reference.collections.PriorityQueue"
+WHOLE = Task("wrong", 0, 10, Part.ALL)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Make a project with two implementations."""
+    classes = {"wrong": WRONG, "right": RIGHT}
+    tables = (f'[tool.queue_conformance.implementations.{n}]\npriority-queue-class = "{path}"\n' for n, path in classes.items())
+    table = '[tool.queue_conformance]\nconformance-examples = 10\nconformance-baseline = "known.toml"\n'
+    (tmp_path / "pyproject.toml").write_text("\n".join([table, *tables]))
+    (tmp_path / "known.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    read_project.cache_clear()
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def outcome(once, tmp_path_factory):
+    """What comes of the whole run of the wrong class."""
+
+    def make():
+        with pytest.MonkeyPatch.context() as patch:
+            project.__wrapped__(tmp_path_factory.mktemp("project"), patch)
+            return perform(WHOLE, environment())
+
+    return once("campaign-outcome", make)
+
+
+class Cluster:
+    """Runs each task at once, and says what it is told to."""
+
+    status = "running"
+
+    def __init__(self, *outcomes):
+        self.outcomes = list(outcomes)
+        self.tasks = []
+
+    def nthreads(self):
+        return {"here": 1}
+
+    def submit(self, function, task, expected, **how):
+        self.tasks.append(task)
+        return Ended(self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0])
+
+    def cancel(self, futures):
+        self.cancelled = len(futures)
+
+
+class Ended:
+    """A future that has ended."""
+
+    def __init__(self, outcome):
+        self._outcome = outcome
+        self.status = "cancelled" if outcome is None else "finished"
+
+    def add_done_callback(self, call):
+        call(self)
+
+    def exception(self):
+        return self._outcome if isinstance(self._outcome, Exception) else None
+
+    def result(self):
+        return self._outcome
+
+
+@pytest.fixture
+def campaign(project):
+    """Run a campaign for a moment on a cluster; return it."""
+    known = State(project / "campaign")
+
+    def run(cluster, seconds=0.2):
+        found = running.Campaign(read_project(("wrong",)), known, cluster, seconds)
+        found.run()
+        return found
+
+    with closing(known):
+        run.state = known
+        yield run
+
+
+def started(*arguments, **others):
+    """Begin a campaign in a process of its own, and in a group of its own."""
+    paths = (TESTS.parent, TESTS.parent / "reference", TESTS)
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    command = [sys.executable, "-m", "queue_conformance", "campaign", "--workers=1", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, env=variables, start_new_session=True, **pipes, **others)
+
+
+def until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def lines_of(project):
+    path = project / "queue-conformance-campaign" / state.LINES
+    return path.read_text().count('"type": "task"') if path.exists() else 0
+
+
+def records(project):
+    lines = (project / "queue-conformance-campaign" / state.LINES).read_text().splitlines()
+    return [record for record in map(json.loads, lines) if record["type"] == "task"]
+
+
+# --- What is known ---------------------------------------------------------------------------------------------------
+
+
+def test_operations_are_alike_up_to_renaming():
+    def of(*operations):
+        return shape(Violation("queue.pop.fifo", "", "", operations, ""))
+
+    assert of("queue.push(b'a')", "queue.pop()  # b'a'") == of("queue.push(b'x')", "queue.pop()  # b'z'")
+    assert of("queue.push(b'a')", "queue.push(b'a')") != of("queue.push(b'a')", "queue.push(b'b')")
+    assert of("queue.push(1)") != of("queue.push(1)", "queue.pop()")
+
+
+def test_a_finding_is_new_once_and_counted_then(tmp_path, outcome):
+    with closing(State(tmp_path)) as known:
+        (new,) = [finding for finding in known.add(WHOLE, outcome) if finding.violation.rule == RULE]
+        assert (new.implementation, new.seed, new.examples) == ("wrong", 0, 10)
+        assert "PeeksAtTheHighest" in new.violation.script
+        assert not known.add(replace(WHOLE, seed=1), outcome)
+        assert known.times[new.id] == 2
+
+
+def test_what_is_known_is_taken_up(tmp_path, outcome):
+    with closing(State(tmp_path)) as before:
+        before.add(WHOLE, outcome)
+    lines = tmp_path / state.LINES
+    whole = lines.read_bytes()
+    lines.write_bytes(whole + b'{"type": "ta')  # it was killed here
+    with closing(State(tmp_path)) as known:
+        assert known.findings.keys() == before.findings.keys()
+        assert known.times == before.times
+        assert known.seeds == {"wrong": {0}}
+        assert known.sequences == before.sequences > 0
+        assert lines.read_bytes() == whole
+        assert not known.add(replace(WHOLE, seed=2), outcome)
+    assert RULE in [v.rule.id for v in jsonl.read(tmp_path / state.REPORT).implementations[0].verdicts if v.violation]
+
+
+def test_a_part_may_end_before_the_whole(tmp_path, outcome):
+    part = replace(outcome.report, implementations=tuple(map(task._broken, outcome.report.implementations)))
+    with closing(State(tmp_path)) as known:
+        known.add(replace(WHOLE, seed=1, part=Part.SEQUENCES), replace(outcome, report=part))
+        known.add(WHOLE, outcome)
+        (found,) = known.report.implementations
+    assert {verdict.verdict for verdict in found.verdicts} >= {Verdict.PASSED, Verdict.FAILED}
+
+
+def test_two_campaigns_do_not_share_a_directory(tmp_path):
+    with closing(State(tmp_path)), pytest.raises(CampaignError, match="another campaign works in"):
+        State(tmp_path)
+    State(tmp_path).close()
+
+
+def test_a_directory_of_something_else_is_refused(tmp_path):
+    (tmp_path / state.LINES).write_text('{"type": "header"}\n')
+    with pytest.raises(CampaignError, match="give another --directory"):
+        State(tmp_path)
+
+
+# --- What the client does --------------------------------------------------------------------------------------------
+
+
+def test_tasks_go_on_with_the_next_seed(campaign, outcome):
+    cluster = Cluster(outcome)
+    campaign(cluster)
+    first, second, third, *_ = cluster.tasks
+    assert (first.seed, first.part, first.examples) == (0, Part.ALL, 10)
+    assert (second.seed, second.part) == (1, Part.SEQUENCES)
+    assert (third.seed, third.part, third.examples) == (2, Part.OTHERS, 10)
+    again = Cluster(outcome)
+    campaign(again)
+    assert again.tasks[0].seed > cluster.tasks[-3].seed
+    assert max(task.examples for task in cluster.tasks + again.tasks if task.part is Part.SEQUENCES) > 10
+
+
+def test_a_finding_is_printed_once_and_replayed(campaign, outcome, project, capsys):
+    campaign(Cluster(outcome))
+    assert capsys.readouterr().out.count(f"FOUND MUST {RULE} of wrong") == 1
+    assert commands.main(["replay", RULE, "--print"]) == 0
+    assert read_project(("wrong",)).cache.sequences("wrong")
+
+
+def test_a_task_of_a_cluster_that_went_away_is_given_again(campaign, outcome):
+    cluster = Cluster(None, outcome)
+    campaign(cluster)
+    assert [task.seed for task in cluster.tasks].count(0) == 2
+
+
+def test_a_cluster_that_stays_away_ends_the_campaign(campaign, outcome, monkeypatch):
+    monkeypatch.setattr(running, "GRACE", 0.1)
+    cluster = Cluster(outcome)
+    cluster.status = "connecting"
+    with pytest.raises(CampaignError, match="the cluster is away"):
+        campaign(cluster, seconds=60)
+
+
+def test_a_worker_with_other_releases_is_refused(campaign):
+    outcome = perform(WHOLE, {**environment(), "scrapy": "0.1"})
+    assert outcome.report is None
+    with pytest.raises(CampaignError, match=r"differs: scrapy 0\.1 there and"):
+        campaign(Cluster(replace(outcome, environment={**environment(), "scrapy": "0.1"})))
+
+
+def test_what_no_worker_can_import_is_said_once_and_given_up(campaign, outcome, capsys):
+    cluster = Cluster(replace(outcome, report=None, error="there is no module 'gone'"))
+    found = campaign(cluster, seconds=60)
+    assert len(cluster.tasks) <= running.ATTEMPTS + running.AHEAD
+    assert capsys.readouterr().out.count("ERROR wrong: there is no module 'gone'") == 1
+    assert found.report().errors
+
+
+def test_a_task_that_ends_its_workers_is_a_failure(campaign, capsys):
+    campaign(Cluster(RuntimeError("4 workers died\nhere")), seconds=60)
+    assert "ERROR wrong: RuntimeError: 4 workers died\n" in capsys.readouterr().out
+
+
+def test_a_full_disk_ends_the_campaign(campaign, outcome, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(state.writing, "save", full)
+    with pytest.raises(CampaignError, match="No space left on device"):
+        campaign(Cluster(outcome))
+
+
+def test_without_dask_one_line_says_what_to_install(project, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert commands.main(["campaign", "--minutes=1"]) == 2
+    assert "pip install 'pytest-queue-conformance[campaign]'" in capsys.readouterr().err
+
+
+def test_a_name_that_is_not_there_is_refused(project, capsys):
+    assert commands.main(["campaign", "--minutes=1", "--only=rong"]) == 2
+    assert "nothing is called 'rong'" in capsys.readouterr().err
+
+
+# --- On processes ----------------------------------------------------------------------------------------------------
+
+
+def test_a_campaign_finds_what_is_wrong_and_adds_it_to_the_baseline(project):
+    run = started("--minutes=0.01", "--only=wrong", "--update-baseline", cwd=project)
+    out, _ = run.communicate(timeout=300)
+    assert out.count(f"FOUND MUST {RULE} of wrong") == 1, out
+    assert RULE in (project / "known.toml").read_text()
+    assert RULE in (project / "queue-conformance-campaign" / state.PAGE).read_text()
+    assert run.returncode == 1
+
+
+@pytest.mark.further
+@pytest.mark.parametrize("whom", ["worker", "client"])
+def test_who_is_killed_loses_no_more_than_a_task(project, whom):
+    run = started("--minutes=5", cwd=project)
+    until(lambda: lines_of(project) >= 2)
+    if whom == "worker":
+        pid = int(records(project)[-1]["worker"].split()[-1])
+        os.kill(pid, signal.SIGKILL)
+    else:
+        run.kill()
+        run.wait()
+        run = started("--minutes=5", cwd=project)
+    before = lines_of(project)
+    until(lambda: lines_of(project) >= before + 3)
+    os.killpg(run.pid, signal.SIGINT)
+    out, _ = run.communicate(timeout=120)
+    assert "interrupted" in out
+    seeds = [(one["implementation"], one["seed"]) for one in records(project)]
+    assert len(seeds) == len(set(seeds))
+    assert {seed for name, seed in seeds if name == "wrong"} >= {0, 1}
