@@ -13,7 +13,7 @@ from made_reports import QUEUE, SCHEDULER, counts, hostile, implementation, repo
 from queue_conformance import kinds
 from queue_conformance.reports import Report, badge, html, jsonl, junit, markdown, matrix
 from queue_conformance.reports import files as report_files
-from queue_conformance.reports.page import anchors, prose, text
+from queue_conformance.reports.page import anchors, dotted, prose, visible
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -192,16 +192,16 @@ def test_nothing_that_is_quoted_becomes_a_part_of_the_page(render):
 
 
 def test_text_shows_what_cannot_be_seen_as_python_would():
-    assert text("a<b>\n\t\x1b\u2028\u202e\xa0é🎉") == "a&lt;b&gt;\n\t\\x1b\\u2028\\u202e\\xa0é🎉"
+    assert visible("a<b>\n\t\x1b\u2028\u202e\xa0é🎉") == "a<b>\n\t\\x1b\\u2028\\u202e\\xa0é🎉"
 
 
 def test_a_script_with_such_characters_means_the_same():
     script = "value = '\x1b\u202e\xa0'"
-    assert eval(html_text(text(script)).partition("= ")[2]) == "\x1b\u202e\xa0"
+    assert eval(visible(script).partition("= ")[2]) == "\x1b\u202e\xa0"
 
 
-def html_text(fragment):
-    return Page(f"<p>{fragment}</p>").text
+def test_a_line_may_end_after_each_dot_of_a_path():
+    assert dotted("a.<b>.C") == "a.<wbr>&lt;b&gt;.<wbr>C"
 
 
 def test_code_in_sentences_is_marked():
@@ -224,9 +224,9 @@ def test_a_page_needs_nothing_from_elsewhere(text):
         assert "style" not in one
 
 
-def test_style_and_script_are_files_of_the_package():
+def test_style_script_and_templates_are_files_of_the_package():
     names = {file.name for file in files("queue_conformance.reports.page").iterdir()}
-    assert {"page.html", "page.css", "page.js"} <= names
+    assert {"page.html", "page.css", "page.js", "parts.html", "report.html", "matrix.html"} <= names
 
 
 # --- Several reports -------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_a_cell_says_its_verdict_in_words_and_leads_to_the_counterexample():
     cell = f'<a href="#{anchor}" title="failed"><span aria-hidden="true">✗</span><span class="unseen">failed</span></a>'
     assert cell in text
     _, _, part = text.partition(f'id="{anchor}"')
-    assert "IndexError(&#x27;pop from an empty deque&#x27;) raised" in part.partition("</details></div></dd>")[0]
+    assert "IndexError(&#39;pop from an empty deque&#39;) raised" in part.partition("</details></div></dd>")[0]
     ids = {one["id"] for one in Page(text).all() if "id" in one}
     assert {one["href"][1:] for one in Page(text).all("a")} <= ids
 

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from queue_conformance.baseline import writing
 from queue_conformance.campaign.state import PAGE, Finding, State
-from queue_conformance.reports.page import about, alarm, css, document, dotted, facts, mark, plural, prose, script, shown, text
-from queue_conformance.reports.page import worst as worst_of
+from queue_conformance.reports.page import page, plural, worst
 from queue_conformance.specification import load
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
@@ -79,41 +78,24 @@ class Progress:
     def _html(self, now: float, last: bool) -> str:
         known = self._state
         found = known.report.implementations if known.report else ()
-        rows = "".join(
-            f'<tr><th scope="row">{dotted(one.name)}</th><td class="number">{len(known.seeds[one.name])}</td>'
-            f'<td class="number">{known.pace.get(one.name, 0):.0f}</td>'
-            f'<td class="number">{sum(f.implementation == one.name for f in known.findings.values())}</td></tr>'
-            for one in found
+        findings = sorted(known.findings.values(), key=lambda finding: finding.at, reverse=True)
+        return page(
+            "campaign.html",
+            f"{plural(len(findings), 'finding')} – queue conformance campaign",
+            None if self.errors else worst(one.verdict for one in found),
+            refresh=0 if last else int(PAGES),
+            status=f"{self._status(now)}{'; it has ended' if last else ''}",
+            errors=self.errors,
+            rows=[self._row(one.name) for one in found],
+            findings=[(finding, verdict_of(finding), known.times[finding.id]) for finding in findings],
         )
-        head = "".join(
-            f'<th scope="col"{" class=number" * (index > 0)}>{title}</th>'
-            for index, title in enumerate(("Implementation", "Tasks", "Sequences/s", "Findings"))
-        )
-        table = f'<section class="overview"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>'
-        title = f"{plural(len(known.findings), 'finding')} – queue conformance campaign"
-        main = [
-            f'<header><p class="kicker">Queue conformance campaign</p><h1>{plural(len(known.findings), "finding")}</h1>',
-            f'<p class="verdict">{text(self._status(now))}{"; it has ended" if last else ""}</p></header><main>',
-            alarm("Not tested", self.errors),
-            table if rows else "",
-            *(self._finding(one) for one in sorted(known.findings.values(), key=lambda one: one.at, reverse=True)),
-            "</main>",
-        ]
-        worst = None if self.errors else worst_of(one.verdict for one in found)
-        return document(title, "\n".join(filter(None, main)), worst, refresh=0 if last else int(PAGES))
 
-    def _finding(self, found: Finding) -> str:
-        rule = load()[found.violation.rule]
-        verdict = RuleVerdict(rule, Verdict.FAILED, violation=found.violation)
-        where = [
-            ("Implementation", dotted(found.implementation)),
-            ("First seen", f"{text(found.at.strftime('%Y-%m-%d %H:%M:%S UTC'))}, seed {found.seed}"),
-            ("Seen", f"in {plural(self._state.times[found.id], 'task')}"),
-        ]
-        summary = f'{mark(verdict)} <span class="level">{text(found.level)}</span> <span class="rule-id">{text(rule.id)}</span>'
-        body = facts([*where, *shown(verdict), *about(rule), *script(verdict)])
-        return (
-            f'<details class="rule {css(verdict)}" id="{found.id}"><summary class="line">{summary} '
-            f'<span class="sentence">{prose(rule.sentence)}</span></summary>'
-            f'<div class="body"><dl class="facts evidence">{body}</dl></div></details>'
-        )
+    def _row(self, name: str) -> tuple[str, int, int, int]:
+        known = self._state
+        findings = sum(finding.implementation == name for finding in known.findings.values())
+        return name, len(known.seeds[name]), round(known.pace.get(name, 0)), findings
+
+
+def verdict_of(finding: Finding) -> RuleVerdict:
+    """Return the verdict that a finding is the evidence of."""
+    return RuleVerdict(load()[finding.violation.rule], Verdict.FAILED, violation=finding.violation)
