@@ -72,7 +72,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
     reasons = list(dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed)))
     if not covered and missed:
         raise NotCovered(reasons[0] if reasons else "no fault came in its way")
-    context.notes += reasons if tried else []
+    context.notes += [reason if tried else f"{name}: not covered in some cases: {reason}" for reason in reasons]
     if hits.total():
         counts = ", ".join(f"{fault} ({hits[fault]} of {tried[fault]})" for fault in tried if hits[fault])
         context.notes.append(f"faults that hit {name}: {counts}")
