@@ -1,4 +1,4 @@
-"""Plays composite actions of GitHub: the scripts of their steps run, with the environment that GitHub gives them."""
+"""Runs composite actions of GitHub: the scripts of their steps run, with the environment that GitHub gives them."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def executable(path: Path, text: str) -> None:
 
 
 class Runner:
-    """Plays the steps of an action as a job would.
+    """Runs the steps of an action as a job would.
 
-    ``pip`` is not run: what it was asked for is in ``installed``. Steps that use other actions are not played: what they
+    ``pip`` is not run: what it was asked for is in ``installed``. Steps that use other actions are not run: what they
     were given is in ``used``.
 
     Args:
@@ -115,8 +115,8 @@ class Runner:
         """Where programs are found."""
         return os.pathsep.join([str(self.tools), str(Path(sys.executable).parent), os.environ["PATH"]])
 
-    def play(self, **inputs: str) -> None:
-        """Play the action.
+    def run(self, **inputs: str) -> None:
+        """Run the action.
 
         Args:
             inputs: by name, with ``_`` for ``-``.

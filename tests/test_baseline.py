@@ -126,8 +126,8 @@ def test_an_entry_is_in_force_until_it_expires():
 # --- Judging ---------------------------------------------------------------------------------------------------------
 
 
-def violation(rule, *operations, actual="0", played=None, cause="", others=()):
-    return Violation(rule, "None", actual, operations or ("queue.pop()",), "", played, cause=cause, others=others)
+def violation(rule, *operations, actual="0", sequence=None, cause="", others=()):
+    return Violation(rule, "None", actual, operations or ("queue.pop()",), "", sequence, cause=cause, others=others)
 
 
 def examined(name="mine", kind=DOWNSTREAM_QUEUE, level=Level.MUST, whole=True, seed=0, examples=100, **rules):
@@ -366,7 +366,7 @@ def test_the_first_entry_can_go_and_comments_that_stand_apart_stay():
 
 
 def test_evidence_is_refreshed_in_its_place_and_the_rest_is_kept():
-    found = violation(EMPTY, "queue = Queue()", "queue.pop()", actual="1", played=commands("pop"))
+    found = violation(EMPTY, "queue = Queue()", "queue.pop()", actual="1", sequence=commands("pop"))
     text, changes = updated(HAND, examined(empty=found))
     assert changes == [f"refreshed: {EMPTY} of mine, from 1 to 2 operations"]
     new = 'expected = "None"\nactual = "1"\noperations = [\n    "queue = Queue()",\n    "queue.pop()",\n]\n'
@@ -391,8 +391,8 @@ def test_evidence_that_is_the_same_is_not_refreshed():
     ],
 )
 def test_evidence_is_not_refreshed_for_directories(first, then, changes):
-    text, _ = updated(ENTRY, examined(empty=violation(EMPTY, "queue.pop()", actual=first, played=commands("pop"))))
-    found = violation(EMPTY, "queue.pop()", actual=then, played=commands("pop"))
+    text, _ = updated(ENTRY, examined(empty=violation(EMPTY, "queue.pop()", actual=first, sequence=commands("pop"))))
+    found = violation(EMPTY, "queue.pop()", actual=then, sequence=commands("pop"))
     again, told = updated(text, examined(empty=found))
     assert told == changes
     assert (again == text) == (not changes)
@@ -431,8 +431,8 @@ def test_an_entry_without_a_cause_gets_none():
 def test_the_seed_is_written_where_no_program_can_be_played_again():
     drawn, _ = updated("", examined(count=violation(COUNT), seed=5, examples=2000))
     assert drawn.endswith("]\nseed = 5\nexamples = 2000\n")
-    played, _ = updated("", examined(count=violation(COUNT, played=commands("pop")), seed=5, examples=2000))
-    assert "seed" not in played
+    text, _ = updated("", examined(count=violation(COUNT, sequence=commands("pop")), seed=5, examples=2000))
+    assert "seed" not in text
 
 
 @pytest.mark.parametrize(

@@ -55,23 +55,23 @@ def workspace(tmp_path_factory):
     return make
 
 
-def played(directory, event=None, **inputs):
+def job_of(directory, event=None, **inputs):
     """Play the action in a directory."""
     runner = Runner(directory, ACTION, event or {})
-    runner.play(**inputs)
+    runner.run(**inputs)
     return runner
 
 
 @pytest.fixture(scope="module")
 def right(once, workspace):
-    """The action, played on a right queue with nothing said but what to install."""
-    return once("right-job", lambda: played(workspace(), install=". scrapy==2.19.*"))
+    """The action, run on a right queue with nothing said but what to install."""
+    return once("right-job", lambda: job_of(workspace(), install=". scrapy==2.19.*"))
 
 
 @pytest.fixture(scope="module")
 def failed(once, workspace):
-    """The action, played on a broken queue."""
-    return once("broken-job", lambda: played(workspace("Failing"), args="-k machine"))
+    """The action, run on a broken queue."""
+    return once("broken-job", lambda: job_of(workspace("Failing"), args="-k machine"))
 
 
 def uses(runner, action):
@@ -119,14 +119,14 @@ def test_what_failed_is_kept_for_the_next_run(failed):
 def test_an_error_is_no_verdict_even_if_an_old_report_is_there(workspace, right, arguments):
     directory = workspace()
     shutil.copytree(right.workspace / "queue-conformance", directory / "queue-conformance")
-    runner = played(directory, args=f"{QUICK} {arguments}")
+    runner = job_of(directory, args=f"{QUICK} {arguments}")
     assert runner.status == 4
     assert runner.outputs["verdict"] == "ERROR"
 
 
 @pytest.mark.further
 def test_of_several_classes_the_worst_counts(workspace):
-    runner = played(workspace(), queue_class="queues.Right\nqueues.Failing", args=QUICK)
+    runner = job_of(workspace(), queue_class="queues.Right\nqueues.Failing", args=QUICK)
     assert (runner.status, runner.outputs["verdict"]) == (1, "NON-CONFORMANT")
     report = jsonl.read(Path(runner.outputs["report"]) / "report.jsonl")
     assert [found.path for found in report.implementations] == ["queues.Right", "queues.Failing"]
@@ -135,8 +135,8 @@ def test_of_several_classes_the_worst_counts(workspace):
 @pytest.mark.further
 def test_the_level_decides_what_fails_the_job(workspace):
     inputs = {"queue_class": "queues.Rude", "args": "-k 'queue.close.twice or queue.pop.fifo and not machine'"}
-    assert played(workspace(), **inputs).status == 0
-    assert played(workspace(), **inputs, level="SHOULD").status == 1
+    assert job_of(workspace(), **inputs).status == 0
+    assert job_of(workspace(), **inputs, level="SHOULD").status == 1
 
 
 def test_pytest_runs_where_it_is_asked_to(workspace):
@@ -145,7 +145,7 @@ def test_pytest_runs_where_it_is_asked_to(workspace):
     inner.mkdir(parents=True)
     for name in ("queues.py", "pyproject.toml"):
         (directory / name).rename(inner / name)
-    runner = played(directory, working_directory="packages/queue", report="out/reports", badge="out/badge.svg", args=QUICK)
+    runner = job_of(directory, working_directory="packages/queue", report="out/reports", badge="out/badge.svg", args=QUICK)
     assert runner.status == 0, runner.printed
     assert runner.outputs["report"] == str(inner / "out" / "reports")
     assert (inner / "out" / "badge.svg").is_file()
@@ -167,7 +167,7 @@ def test_the_kit_is_installed_in_the_release_that_is_asked_for(workspace, inputs
     directory = workspace()
     (directory / "scrapy==2.13.9").touch()  # what a shell would take for a match
     runner = Runner(directory, {**ACTION, "runs": {"steps": ACTION["runs"]["steps"][:2]}}, {})
-    runner.play(**inputs)
+    runner.run(**inputs)
     assert runner.installed == installed
     assert uses(runner, "actions/setup-python") == {"python-version": "3.13"}
 
@@ -179,7 +179,7 @@ def asked(directory, **inputs):
         runner.tools / "python",
         f'#!/bin/sh\nif [ "$3" = pytest ]; then shift 3; printf "%s\\n" "$@" > {directory}/asked; else echo PARTIAL; fi\n',
     )
-    runner.play(**inputs)
+    runner.run(**inputs)
     assert runner.status == 0, runner.printed
     assert runner.outputs["verdict"] == "PARTIAL"
     return (directory / "asked").read_text().splitlines()
@@ -250,7 +250,7 @@ def commented(workspace, known="true", answer="true", report="# Queue conformanc
     made = {"name": "before", "id": "run", "run": f'echo "report={directory}" >> "$GITHUB_OUTPUT"'}
     runner = Runner(directory, {**ACTION, "runs": {"steps": [made, step]}, "outputs": {}}, event)
     executable(runner.tools / "gh", GH.format(log=log, body=body, known=known, answer=answer))
-    runner.play(comment=comment, name='a "name"')
+    runner.run(comment=comment, name='a "name"')
     return runner, log.read_text().splitlines() if log.exists() else [], body.read_text() if body.exists() else ""
 
 
@@ -353,7 +353,7 @@ def test_the_workflow_for_github_runs(workspace):
     entry = {"matrix.scrapy": job["strategy"]["matrix"]["scrapy"][-1]}
     (step,) = [step for step in job["steps"] if step["uses"].startswith("OWNER/")]
     inputs = {name.replace("-", "_"): filled(value, entry) for name, value in step["with"].items()}
-    runner = played(workspace(), **inputs)
+    runner = job_of(workspace(), **inputs)
     assert runner.status == 0, runner.printed
     assert runner.installed == ["/actions/kit", ".", "scrapy==2.19.*"]
     uploaded = uses(runner, "actions/upload-artifact")

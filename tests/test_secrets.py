@@ -228,9 +228,9 @@ def test_a_script_reads_secrets_from_the_environment(monkeypatch):
     for name in ("FTP_PASSWORD", "FEED_URI_PARAMS"):
         monkeypatch.setenv(name, given[name])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    played = replay(replace(verdict.violation, script=f"{script}print(os.environ)\n"))
-    assert played.state is State.FAILED
-    assert played.why.startswith("AssertionError")
+    replayed = replay(replace(verdict.violation, script=f"{script}print(os.environ)\n"))
+    assert replayed.state is State.FAILED
+    assert replayed.why.startswith("AssertionError")
 
 
 def test_a_script_reads_an_argument_as_the_kit_does():
