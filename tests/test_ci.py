@@ -217,8 +217,8 @@ def test_no_input_is_run_as_a_script(workspace):
     directory = workspace()
     evil = "$(touch hacked) `touch hacked` ;touch hacked; \" ' && touch hacked"
     given = {name.replace("-", "_"): evil for name in ACTION["inputs"] if name not in ("working-directory", "python", "args")}
-    Runner(directory, ACTION, {}).play(**given)
-    Runner(directory, ACTION, {}).play(args="$(touch hacked) ; touch hacked")
+    Runner(directory, ACTION, {}).run(**given)
+    Runner(directory, ACTION, {}).run(args="$(touch hacked) ; touch hacked")
     assert not list(directory.parent.rglob("hacked"))
 
 
