@@ -170,7 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     length.add_argument("--hours", type=_seconds, help="how long it takes")
     length.add_argument("--minutes", type=_seconds, help="the same, in minutes")
     command.add_argument("--only", action="append", default=[], metavar="NAME", help="only the one of this name; repeats")
-    command.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each processor)")
+    command.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each processor)")
     command.add_argument("--cluster", default="", metavar="tcp://HOST:PORT", help="a scheduler of dask.distributed that runs")
     command.add_argument(
         "--directory",
@@ -214,6 +214,12 @@ def _seconds(text: str) -> float:
         return seconds_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{error}, not {text!r}") from error
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"write a whole number, 1 or more, not {text!r}")
+    return int(text)
 
 
 # --- Rules -----------------------------------------------------------------------------------------------------------

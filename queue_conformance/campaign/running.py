@@ -8,7 +8,8 @@ import signal
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -35,7 +36,10 @@ ATTEMPTS = 3
 """Tasks of an implementation that fail one after the other before it is given up; also tries after a worker died."""
 
 GRACE = 60.0
-"""Seconds that tasks in progress get when the time is over, and that a cluster which is away gets to come back."""
+"""Seconds that tasks in progress get when the time is over."""
+
+AWAY = 30
+"""Seconds that a cluster gets to answer, and to come back."""
 
 
 @dataclass
@@ -72,17 +76,15 @@ class Campaign:
             CampaignError: if it cannot go on; what is known is kept.
         """
         end = time.monotonic() + self.seconds
-        away = 0.0
         try:
             while (now := time.monotonic()) < end or (self._pending and now < end + GRACE):
+                if self.client.status == "closed":
+                    raise CampaignError("the cluster is away, and does not come back")
                 if self.client.status == "running":
-                    away = 0.0
                     if now < end:
                         self._submit()
                     if not self._pending:
                         break
-                elif now - (away := away or now) > GRACE:
-                    raise CampaignError("the cluster is away, and does not come back")
                 self.progress.show()
                 try:
                     self._take(self._ended.get(timeout=0.5))
@@ -107,7 +109,10 @@ class Campaign:
                 return
 
     def _submit(self) -> None:
-        threads = sum(self.client.nthreads().values())
+        try:
+            threads = sum(self.client.nthreads().values())
+        except OSError:  # the cluster has just gone away
+            return
         while len(self._pending) < AHEAD * max(1, threads):
             task = self._again.popleft() if self._again else next(self._tasks, None)
             if task is None:
@@ -118,13 +123,14 @@ class Campaign:
 
     def _take(self, future: Future) -> None:
         task = self._pending.pop(future)
-        if future.status in ("cancelled", "lost"):  # the cluster went away
+        try:
+            outcome: Outcome = future.result()
+        except (CancelledError, OSError):  # the cluster went away
             self._again.append(task)
             return
-        if error := future.exception():
+        except Exception as error:
             self._fail(task, f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
             return
-        outcome: Outcome = future.result()
         if outcome.environment != self._expected:
             raise CampaignError(_difference(outcome.worker, outcome.environment, self._expected))
         if outcome.error:
@@ -186,8 +192,10 @@ def run(
     project = read_project(names)
     if not project.options.targets:
         raise CampaignError("nothing to test")
-    if update_baseline and project.options.baseline is None:
-        raise CampaignError("--update-baseline: name the file to write, by conformance-baseline in pyproject.toml")
+    if update_baseline:
+        if project.options.baseline is None:
+            raise CampaignError("--update-baseline: name the file to write, by conformance-baseline in pyproject.toml")
+        project.gate(update=True).update(Report(()), {})  # which writes it, if it is not there
     with ExitStack() as stack:
         state = State(directory)
         stack.callback(state.close)
@@ -199,7 +207,8 @@ def run(
         except KeyboardInterrupt:
             campaign.progress.say("interrupted; the same command goes on from here")
         finally:
-            campaign.progress.show(last=True)
+            with suppress(OSError):  # which has been said
+                campaign.progress.show(last=True)
             if update_baseline:
                 _update(project, state)
         report = campaign.report()
@@ -209,10 +218,11 @@ def run(
 @contextmanager
 def _client(workers: int | None, address: str) -> Iterator[Client]:
     """Yield what reaches the cluster: one that runs, or one of this machine's processes."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if address:
         try:
-            client = Client(address, timeout=30)
+            client = Client(address, timeout=AWAY)
         except (OSError, ValueError) as error:
             raise CampaignError(f"--cluster={address}: {error}") from error
         with client:

@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,7 +90,7 @@ class State:
         self.report: Report | None = None
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+            self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             if fcntl is not None:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -169,7 +170,8 @@ class State:
 
     def close(self) -> None:
         """Let another campaign have the directory."""
-        self._lines.close()
+        with suppress(OSError):  # the disk was full already
+            self._lines.close()
         os.close(self._lock)
 
 
@@ -190,7 +192,9 @@ _LITERAL = re.compile(r"""b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*"|\b\d+\b|  # .*
 def shape(violation: Violation) -> str:
     """Return the operations that show a violation, with numbers instead of literals: the same for all that do the same."""
     names: dict[str, str] = {}
-    return _LITERAL.sub(lambda one: names.setdefault(one[0], f"#{len(names)}"), "\n".join(violation.operations))
+    sequence = (f"{name} 'subject {subject}' 'argument {argument}'" for name, subject, argument in violation.sequence or ())
+    operations = "\n".join(sequence if violation.sequence else violation.operations)
+    return _LITERAL.sub(lambda one: names.setdefault(one[0], f"#{len(names)}"), operations)
 
 
 def joined(old: Report, new: Report) -> Report:
