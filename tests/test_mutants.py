@@ -9,6 +9,7 @@ from kit import ENVIRONMENT, downloads, examine, failed_rules, mounts, run_scrip
 from mutants import QCRAWL, Mutant, all_mutants
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.registry import Check
+from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.replay import State, judge, replay
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -59,6 +60,8 @@ def parameter(mutant):
         marks.append(pytest.mark.skipif(not mounts(), reason="needs a file system of its own"))
     if mutant.path.startswith((JOBS, CRAWLS)):
         marks.append(pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download"))
+    if mutant.server == "postgresql":
+        marks.append(pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one"))
     return pytest.param(mutant, id=mutant.path.removeprefix("mutants."), marks=marks)
 
 

@@ -6,7 +6,6 @@ Scripts quote the definitions that they need from this file word by word; they h
 import functools
 import multiprocessing
 import os
-import pickle
 import signal
 import time
 import warnings
@@ -101,27 +100,20 @@ def push_and_consume(open_queue, numbers, timeout, barrier):
         queue.close()
         return came, queue.stall
     except Exception as error:
-        return error if is_picklable(error) else RuntimeError(repr(error))
-
-
-def is_picklable(value):
-    """Tell whether another process can get a value."""
-    try:
-        return bool(pickle.loads(pickle.dumps(value)))
-    except Exception:
-        return False
+        barrier.abort()  # or else the others would wait for this one
+        return repr(error)
 
 
 def side_by_side(open_queue, first, each, timeout=2.0):
     """Let four processes push so many requests each, numbered from the first one, and pop until nothing is left, all at once.
 
-    Returns the URLs that came, and the longest time in which one of them did nothing; raises what one of them raised.
+    Returns the URLs that came, and the longest time in which one of them did nothing; raises if one of them raised.
     """
     ranges = [range(begin, begin + each) for begin in range(first, first + 4 * each, each)]
     found = in_processes([functools.partial(push_and_consume, open_queue, numbers, timeout) for numbers in ranges])
-    for result in found:
-        if isinstance(result, Exception):
-            raise result
+    errors = [result for result in found if isinstance(result, str)]
+    for error in sorted(errors, key=lambda error: "BrokenBarrierError" in error):
+        raise RuntimeError(f"a process raised {error}")
     return [url for came, _ in found for url in came], max(stall for _, stall in found)
 
 
