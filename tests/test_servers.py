@@ -1,6 +1,7 @@
 """PostgreSQL, programs that pyproject.toml describes, and servers that other distributions offer."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,10 +15,12 @@ from types import SimpleNamespace
 
 import pytest
 from kit import examine, failed_rules, further
+from pages import DOCS
 
 from queue_conformance.engine.scripts import source_of_backend
 from queue_conformance.faults import servers
 from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.outages import Frozen, OutOfSpace, PasswordWanted, ReadOnly, Stopped, StorageReplaced
 from queue_conformance.faults.servers import ServerError, check_name
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.faults.servers.redis import RedisServer, ask, executable
@@ -240,18 +243,52 @@ def test_nothing_outlives_a_run_that_is_killed(tmp_path):
 
 
 FIFO, SHARED = "queue_reference.postgresql.FifoPostgreSQLQueue", "queue_reference.postgresql_shared.SharedFifoPostgreSQLQueue"
-QUICK = {"lost-replies", "server-faults.push", "server-faults.pop", "queue.shared.once", "queue.shared.no-loss"}
+SETTINGS = {FIFO: {"POSTGRESQL_TIMEOUT": "0.5"}, SHARED: {"POSTGRESQL_TIMEOUT": "0.5", "POSTGRESQL_LEASE": "1"}}
+CLAIMS = {FIFO: {}, SHARED: {"shared": "yes"}}
 
 
-@pytest.mark.parametrize("only", [QUICK, *further(None)], ids=["quick", "all"])
-@pytest.mark.parametrize("path", [FIFO, SHARED])
+@pytest.mark.parametrize(
+    ("path", "only"),
+    [(FIFO, {"lost-replies"}), (SHARED, {"queue.shared.once", "queue.shared.no-loss"}), *further((FIFO, None), (SHARED, None))],
+)
 def test_the_reference_queues_pass(path, only, postgresql):
-    settings, claims = {"POSTGRESQL_TIMEOUT": "0.5"}, {}
-    if path == SHARED:
-        settings["POSTGRESQL_LEASE"], claims["shared"] = "1", "yes"
-    report = examine(path, claims, settings=settings, server="postgresql", only=only)
+    report = examine(path, CLAIMS[path], settings=SETTINGS[path], server="postgresql", only=only)
     assert not failed_rules(report)
     if only is None:
         assert report.verdict is RunVerdict.CONFORMANT
     else:
-        assert {check.name for check in report.checks} >= {name for name in only if claims or "shared" not in name}
+        assert {check.name for check in report.checks} >= only
+
+
+# --- What hits -------------------------------------------------------------------------------------------------------
+
+REDIS = ("queue_reference.redis.FifoRedisQueue", {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"})
+TESTED = {
+    "redis-server": REDIS,
+    "fakeredis": REDIS,
+    "postgresql": (FIFO, SETTINGS[FIFO]),
+    "a program": REDIS,
+}
+FAULTS = [kind.name for kind in (Stopped, Frozen, OutOfSpace, ReadOnly, PasswordWanted, StorageReplaced)]
+
+
+@pytest.mark.parametrize("column", ["redis-server", "postgresql", *further("fakeredis", "a program")])
+def test_the_faults_hit_that_the_page_marks(column, described):
+    name, (path, settings) = column.replace("a program", "mine"), TESTED[column]
+    try:
+        servers.find(name)
+    except ServerError as error:
+        pytest.skip(str(error))
+    checks = {"server-faults.push", "queue.pop.permanent-raises", "queue.ctor.fail-early"}
+    report = examine(path, settings=settings, server=name, only=checks, examples=1)
+    assert not failed_rules(report)
+    hits = [fault for fault in FAULTS if re.search(rf"hit .*{fault} \((\d+) of \1\)", "\n".join(report.notes))]
+    assert hits == marked(column)
+
+
+def marked(column):
+    """Return the faults that the table of the page marks for a server."""
+    page = (DOCS / "howto-server.md").read_text("utf-8")
+    head, _, *rows = re.search(r"^\| \| redis-server .*\n(\|.*\n)+", page, re.MULTILINE)[0].splitlines()
+    number = [cell.strip() for cell in head.split("|")].index(column)
+    return [re.split("[,:|]", row)[1].strip() for row in rows if row.split("|")[number].strip()]

@@ -120,7 +120,7 @@ def an_unusable_server_is_found_when_building(open_queue, item, raises, fault, s
         queue = open_queue()
         queue.push(item(1))
         queue.close()
-    with fault, raises(Exception, because=": its server cannot be used"):
+    with raises(Exception, because=": its server cannot be used"), fault:
         open_queue()
 
 
