@@ -23,6 +23,7 @@ EXEMPT: dict[str, str] = {
     "ci-github.md": "it is Markdown",
     "howto-kind.md": "a test installs the example beside the kit",
     "howto-project.md": "it needs a server",
+    "howto-scheduler.md": "it needs a server",
     "matrix.md": "tests everything, which takes minutes",
 }
 """The blocks that are not run: page, and why."""

@@ -3,6 +3,7 @@
 import random
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from kit import downloads, examine, failed_rules, further
@@ -11,7 +12,8 @@ import queue_conformance
 from mutants.controls_worlds import prepare
 from queue_conformance.environments import crawls
 from queue_conformance.environments.graph import demanded, out_of_order
-from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, pruned, smaller, without_duplicates
+from queue_conformance.environments.together import SharedGraph
+from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, killed, pruned, smaller, without_duplicates
 from queue_conformance.verdicts import Verdict
 from queue_reference.scheduler import Scheduler
 
@@ -68,6 +70,32 @@ def test_a_page_that_comes_before_one_that_is_due_is_out_of_order():
     first = noted("+0 0 +1 +2 1 2 +3 3")
     assert out_of_order(CHAIN, first) == 1
     assert out_of_order(CHAIN, first, breadth=True) is None
+
+
+def judged(struck, hits):
+    """Return a site whose crawlers asked for these pages, one of them when it was killed."""
+    site = SharedGraph.__new__(SharedGraph)
+    site.pages, site.struck, site.hits = CHAIN, struck, hits
+    return site
+
+
+def test_only_what_a_killed_crawler_had_leads_to_what_may_be_lost():
+    assert judged([0, 2], [0, 1, 2]).taken() == [1, 2, 3]
+    assert judged([2], [0, 1, 2]).taken() == [3]
+    assert judged([], [0, 1, 2]).taken() == []
+
+
+def test_what_a_killed_crawler_had_is_recovered_if_it_is_asked_for_again():
+    assert judged([0, 2], [0, 1, 2]).unrecovered() == [2]
+    assert judged([0, 2], [0, 1, 2, 2, 3]).unrecovered() == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_crawler_is_killed_with_a_page_that_others_cannot_replace(seed):
+    (plan,) = killed(SimpleNamespace(seed=seed, crawls=1))
+    site = judged([plan.crawlers["killed"]], [])
+    site.pages = plan.graph
+    assert site.taken()
 
 
 needs_downloads = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")

@@ -55,7 +55,8 @@ FEW = frozenset(showing_all((mutant.path, mutant.fails) for mutant in (*LONG, *S
 
 
 def parameter(mutant):
-    marks = [] if mutant.path in FEW else [pytest.mark.further]
+    together = mutant.server and mutant.path.startswith(CRAWLS)  # a second of CPU for each crawl of several processes
+    marks = [] if mutant.path in FEW and not together else [pytest.mark.further]
     if mutant.path == FILLS_A_DISK:
         marks.append(pytest.mark.skipif(not mounts(), reason="needs a file system of its own"))
     if mutant.path.startswith((JOBS, CRAWLS)):

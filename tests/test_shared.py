@@ -1,7 +1,7 @@
 """Queues that several processes share: right ones keep every rule, and what cannot be told is said to be so."""
 
 import pytest
-from kit import examine, failed_rules
+from kit import downloads, examine, failed_rules
 
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.redis_shared import SharedFifoRedisQueue
@@ -124,3 +124,26 @@ def test_files_can_be_shared_too():
     assert not failed_rules(report)
     assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.PASSED
     assert found["queue.shared.no-loss"].verdict is Verdict.NOT_APPLICABLE
+
+
+SCHEDULER = "queue_reference.redis_scheduler.SharedRedisScheduler"
+LEASE = {"settings": ALONE | {"REDIS_LEASE": "3"}, "server": "redis"}
+needs_downloads = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
+
+
+@needs_downloads
+def test_what_a_killed_crawler_had_is_downloaded_by_another_one():
+    claims = {"shared": "yes", "redelivers": "yes"}
+    report = examine(SCHEDULER, claims, only="e2e.shared.redelivered", **LEASE)
+    (found,) = [v for v in report.verdicts if v.rule.id == "e2e.shared.redelivered"]
+    assert found.verdict is Verdict.PASSED
+
+
+@needs_downloads
+@pytest.mark.further
+def test_a_shared_scheduler_keeps_every_rule():
+    report = examine(SCHEDULER, {"shared": "yes", "redelivers": "yes"}, examples=20, **LEASE)
+    assert report.verdict is RunVerdict.CONFORMANT
+    shared = {v.rule.id: v.verdict for v in report.verdicts if v.rule.id.startswith("e2e.shared.")}
+    assert len(shared) == 4
+    assert {*shared.values()} == {Verdict.PASSED}

@@ -39,6 +39,7 @@ class Capabilities:
         server: it stores in a server, through connections that the kit can see.
         crash_safe: items survive the death of the process (claimed only).
         shared: several processes may use one key (claimed only).
+        redelivers: what a process had when it died goes to another one (claimed only).
         slots: a priority queue serves the slots of the downloader in turn.
         configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
         filters: a scheduler or a dupefilter rejects what was seen before.
@@ -66,6 +67,7 @@ class Capabilities:
     server: bool = False
     crash_safe: bool = False
     shared: bool = False
+    redelivers: bool = False
     slots: bool = False
     configurable: bool = False
     filters: bool = False
@@ -110,7 +112,7 @@ ERRORS = ("transient-error", "serialization-error")
 CLAIMS = (*FLAGS, *ERRORS, *CLASSES, "order", "priority", "kind", "profile")
 """The names that a claim may have."""
 
-UNSEEN = ("crash-safe", "shared", "server", "probabilistic", "real-loop")
+UNSEEN = ("crash-safe", "shared", "redelivers", "server", "probabilistic", "real-loop")
 """What probing cannot rule out, so that a claim is believed."""
 
 ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {

@@ -33,6 +33,7 @@ from queue_conformance.engine import process
 from queue_conformance.engine.process import fork
 from queue_conformance.environments.graph import GraphSite
 from queue_conformance.environments.site import OF_A_PROJECT, Site
+from queue_conformance.environments.together import SharedGraph
 from queue_conformance.environments.world import REACTOR, replace_reactor
 from queue_conformance.faults.redirection import DIRECT
 from queue_conformance.stopwatch import Stopwatch
@@ -88,6 +89,12 @@ class ForkedGraph(ForkedSite, GraphSite):
     """A site that serves a graph, and is crawled by forks of this process."""
 
     in_scripts = "GraphSite"
+
+
+class ForkedShared(ForkedSite, SharedGraph):
+    """A site that serves a graph, and is crawled by several forks of this process at the same time."""
+
+    in_scripts = "SharedGraph"
 
 
 def draw_pages(draw: random.Random, number: int) -> dict[int, list[int]]:

@@ -168,7 +168,7 @@ class GraphSite(Site):
         given = {"START": json.dumps(pages["start"]), **settings}
         super().__init__(pages, directory, given, name)
 
-    def answer(self, page):
+    def answer(self, page, crawler):
         """Return the status, the headers and the content that a page is answered with this time."""
         with self.lock:
             found = self.visit(page)

@@ -67,7 +67,7 @@ def make_project(directory, name="example", spider=LinkSpider):
 
 class Visit(BaseHTTPRequestHandler):
     def do_GET(self):
-        status, headers, page = self.server.answer(int(self.path[1:]))
+        status, headers, page = self.server.answer(int(self.path[1:]), self.headers["User-Agent"])
         body = json.dumps(page).encode()
         self.send_response(status)
         for name, value in headers.items():
@@ -144,8 +144,8 @@ class Site(ThreadingHTTPServer):
         self.hung = True
         self.process.kill()
 
-    def answer(self, page):
-        """Return the status, the headers and the content that a page is answered with."""
+    def answer(self, page, crawler):
+        """Return the status, the headers and the content that a page is answered with, which a crawler asks for."""
         return 200, {}, self.visit(page)
 
     def visit(self, page):

@@ -39,6 +39,7 @@ CAPABILITIES = frozenset(
         "persistent",
         "filesystem",
         "crash-safe",
+        "redelivers",
         "serializes",
         "peek",
         "peek-stub",

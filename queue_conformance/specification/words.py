@@ -18,6 +18,7 @@ CAPABILITIES: Mapping[str, str] = {
     "clear": "it has a `clear`",
     "chunked": "its constructor takes a `chunksize`",
     "server": "it stores in a server",
+    "redelivers": "it is claimed that what a process had when it died goes to another one",
     "shared": "it is claimed that several processes may use one key",
     "slots": "it serves the slots of the downloader in turn",
     "configurable": "it takes its queues from the `SCHEDULER_*` settings",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+from functools import partial
 from typing import ClassVar
+from uuid import uuid4
 
 from scrapy import signals
 
 from mutants import mutant
 from queue_reference.disk import FifoDiskQueue
+from queue_reference.redis_scheduler import SharedRedisScheduler
 from queue_reference.scheduler import Buckets, Scheduler
 
 RIGHT = "queue_reference.scheduler.Scheduler"
@@ -281,3 +285,76 @@ class DeepFirst(Scheduler):
     def enqueue_request(self, request):
         far = 9 if request.meta.get("depth", 0) > 1 else 0
         return super().enqueue_request(request.replace(priority=request.priority + far))
+
+
+# --- Several crawlers on one scheduler -------------------------------------------------------------------------------
+
+shared = partial(
+    mutant,
+    control="queue_reference.redis_scheduler.SharedRedisScheduler",
+    claims={"shared": "yes"},
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_LEASE": "3"},
+    server="redis",
+)
+
+
+@shared(fails="e2e.shared.once")
+class FiltersAlone(SharedRedisScheduler):
+    """Each crawler knows only of the requests that it has stored itself."""
+
+    def open(self, spider):
+        self.own = uuid4().hex
+        super().open(spider)
+
+    def _key(self, name):
+        return super()._key(f"seen:{self.own}" if name == "seen" else name)
+
+
+@shared(fails="e2e.shared.frozen")
+class StoresNothingAfterAPause(SharedRedisScheduler):
+    """A crawler that stood still takes itself for replaced, and stores nothing any more."""
+
+    replaced = False
+
+    def open(self, spider):
+        super().open(spider)
+        signal.signal(signal.SIGCONT, self.replace)
+
+    def replace(self, *_):
+        self.replaced = True
+
+    def enqueue_request(self, request):
+        return not self.replaced and super().enqueue_request(request)
+
+
+@shared(fails="e2e.shared.redelivered", claims={"shared": "yes", "redelivers": "yes"})
+class RemovesWhatItTakes(SharedRedisScheduler):
+    """It removes a request from the store when it returns it."""
+
+    def next_request(self):
+        request = super().next_request()
+        for data in self._held:
+            self._client.zrem(self._key("requests"), data)
+        return request
+
+
+@shared(fails="e2e.shared.killed")
+class TakesAll(SharedRedisScheduler):
+    """It takes all requests out of the store at once, and puts back what is left of them when it is closed."""
+
+    def open(self, spider):
+        self.batch = []
+        super().open(spider)
+
+    def next_request(self):
+        if not self.batch:
+            self.batch = self._client.zpopmin(self._key("requests"), 1000)
+        return self._rebuilt(self.batch.pop(0)[0][20:]) if self.batch else None
+
+    def __len__(self):
+        return super().__len__() + len(self.batch)
+
+    def close(self, reason):
+        for data, score in self.batch:
+            self._client.zadd(self._key("requests"), {data: score})
+        super().close(reason)

@@ -9,15 +9,15 @@ from time import monotonic
 from typing import Any
 
 from queue_conformance.discovery.loading import is_importable
+from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
 from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
-from queue_conformance.environments.crawls import ForkedGraph, ForkedSite, Pages
+from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
 from queue_conformance.environments.graph import GraphSite
-from queue_conformance.environments.site import Crawl
 from queue_conformance.kinds.crawl.plans import Graph, without_duplicates
 
 crawls.preload()  # once, and not in every process that is forked
@@ -39,8 +39,20 @@ class CrawledSite(Subject):
             NotCovered: if nothing can be crawled here.
             TooSlow: if the crawl came too slowly to an end, but did not stand still.
         """
-        source = f"{self.name}.crawl({self.record.written((), how)})"
-        run: Crawl = self.record.run(source, lambda: self.raw.crawl(**how))
+        return self._run("crawl", how)
+
+    def crawl_together(self, **how: Any) -> Any:
+        """Run several crawlers; as :meth:`crawl`."""
+        run = self._run("crawl_together", how)
+        if run.killed and run.hung:
+            raise NotCovered(
+                "a crawl did not end after another one was killed: give a setting with which that is taken for dead sooner"
+            )
+        return run
+
+    def _run(self, name: str, how: Mapping[str, Any]) -> Any:
+        source = f"{self.name}.{name}({self.record.written((), how)})"
+        run: Any = self.record.run(source, lambda: getattr(self.raw, name)(**how))
         if not self.raw.hits and not _can_crawl(Path(self.raw.directory).parent / "control"):
             raise NotCovered(f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}")
         slow = run.hung and monotonic() - self.raw.latest < self.raw.time_limit / 2
@@ -135,6 +147,20 @@ def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
 
     try:
         yield made
+    finally:
+        for each in opened:
+            each.close()
+
+
+@fixture
+def open_shared(case: Case) -> Iterator[Callable[..., CrawledSite]]:
+    """``site = open_shared(graph)``: a site that serves a graph, and a project that several crawlers crawl."""
+    opened: list[ForkedSite] = []
+    _must_be_crawlable(case.context)
+    if not process.AVAILABLE:
+        raise NotCovered("this platform cannot stop processes")
+    try:
+        yield lambda graph, **settings: open_as(case, opened, ForkedShared, graph, part_of(case.context), **settings)
     finally:
         for each in opened:
             each.close()

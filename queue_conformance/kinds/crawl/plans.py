@@ -9,7 +9,7 @@ from typing import Any
 
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.environments.crawls import draw_pages
+from queue_conformance.environments.crawls import draw_pages, tree
 
 Graph = dict[Any, Any]
 """See :mod:`queue_conformance.environments.graph`."""
@@ -42,10 +42,12 @@ class Plan:
     Attributes:
         graph: what is crawled.
         settings: what the command line sets besides.
+        crawlers: how several crawlers crawl it, and what befalls them.
     """
 
     graph: Graph
     settings: Mapping[str, Any] = field(default_factory=dict)
+    crawlers: Mapping[str, int] = field(default_factory=dict)
 
 
 def drawn(context: CheckContext) -> Iterator[Plan]:
@@ -60,6 +62,33 @@ def paused(context: CheckContext) -> Iterator[Plan]:
     """Yield plans of crawls that are stopped and go on; what cannot be serialized would be lost."""
     for plan in drawn(context):
         yield replace(plan, graph=serializable(plan.graph))
+
+
+def together(context: CheckContext, fault: str = "") -> Iterator[Plan]:
+    """Yield plans for several crawlers, one of which may be killed or frozen with a drawn page.
+
+    Many links lead to some pages, and only one to each where there is a fault: what that costs comes in no other way.
+    """
+    for number in range(min(2, context.crawls)):
+        draw = random.Random(f"{context.seed} {fault} {number}")
+        pages = draw_pages(draw, draw.randrange(15, 20))
+        pages = tree(pages) if fault else pages
+        graph: Graph = {"start": [{"page": page} for page in range(8)]}
+        graph |= {page: {"links": [{"page": link} for link in links]} for page, links in pages.items()}
+        crawlers = {"number": draw.randrange(2, 5) if number else 2}
+        if fault:
+            crawlers[fault] = draw.choice([page for page in range(1, 7) if max(pages[page], default=0) > 7] or [0])
+        yield Plan(graph, crawlers=crawlers)
+
+
+def killed(context: CheckContext) -> Iterator[Plan]:
+    """Yield plans in which one of the crawlers is killed."""
+    return together(context, "killed")
+
+
+def frozen(context: CheckContext) -> Iterator[Plan]:
+    """Yield plans in which one of the crawlers stands still for a second."""
+    return together(context, "frozen")
 
 
 def serializable(graph: Graph) -> Graph:
@@ -159,10 +188,13 @@ def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
     kept, attempts, todo = context.failed, 0, smaller(plan)
     try:
         while attempts < ATTEMPTS and (candidate := next(todo, None)):
-            attempts += 1
-            context.failed = {}
-            yield candidate
-            if rule in context.failed:
+            for _ in range(2 if plan.crawlers else 1):  # of several crawlers, chance decides which one comes first
+                attempts += 3 if plan.crawlers else 1
+                context.failed = {}
+                yield candidate
+                if rule not in context.failed:
+                    break
+            else:
                 kept, todo = context.failed, smaller(candidate)
     finally:
         context.failed = kept
@@ -189,6 +221,8 @@ def smaller(plan: Plan) -> Iterator[Plan]:
                 yield from _with(plan, _changed(plan.graph, page, [*links[:number], less, *links[number + 1 :]]))
         for name in () if page == "start" else found.keys() - {"links"}:
             yield from _with(plan, {**plan.graph, page: {key: value for key, value in found.items() if key != name}})
+    if plan.crawlers.get("number", 2) > 2:
+        yield replace(plan, crawlers={**plan.crawlers, "number": 2})
     if plan.settings.get("CONCURRENT_REQUESTS", 1) > 1:
         yield replace(plan, settings={**plan.settings, "CONCURRENT_REQUESTS": 1})
 

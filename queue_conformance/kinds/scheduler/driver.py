@@ -29,7 +29,7 @@ from queue_conformance.engine.scripts import (
     source_of_backend,
     source_of_settings,
 )
-from queue_conformance.environments import engine, graph, site, world
+from queue_conformance.environments import engine, graph, site, together, world
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.kinds.scheduler import faulty, plain, script_support
@@ -130,7 +130,7 @@ class SchedulerDriver(CrawlerDriver):
     interface_rule: ClassVar[str] = "scheduler.iface"
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
-    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, graph, metadata, script_support, processes, site)
+    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, graph, metadata, script_support, processes, site, together)
     """Modules from which scripts import."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:

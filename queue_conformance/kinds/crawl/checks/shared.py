@@ -1,0 +1,57 @@
+"""Checks of several crawlers on one scheduler, behind a server."""
+
+from __future__ import annotations
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.crawl.plans import each, frozen, killed, together
+
+ONCE, KILLED, FROZEN = "e2e.shared.once", "e2e.shared.killed", "e2e.shared.frozen"
+REDELIVERED = "e2e.shared.redelivered"
+
+STALL = 0.8
+"""Seconds without a request after which a crawler may be taken for dead: what it had then rightly comes once more."""
+
+
+@check(ONCE, plan=[each(together)])
+def several_crawlers_share_the_work(open_shared, plan):
+    site = open_shared(plan.graph)
+    crawl = site.crawl_together(**plan.crawlers)
+    assert {*crawl.endings} == {"finished"}, "every crawler to finish"
+    assert site.missing() == [], "every page downloaded by one of them"
+    if site.repeated() and site.pause() >= STALL:
+        raise NotCovered("this machine is too slow: pages came twice, but a crawler stood still for a while")
+    assert site.repeated() == [], "no page downloaded by two of them"
+
+
+@check(FROZEN, plan=[each(frozen)])
+def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
+    site = open_shared(plan.graph)
+    crawl = site.crawl_together(**plan.crawlers)
+    if not crawl.struck:
+        raise NotCovered("the crawler that was to stand still had nothing to download")
+    assert {*crawl.endings} == {"finished"}, "every crawler to finish"
+    assert site.missing() == [], "every page downloaded by one of them"
+
+
+@check(KILLED, plan=[each(killed)])
+def a_killed_crawler_takes_only_what_it_had(open_shared, plan):
+    site = open_shared(plan.graph)
+    crawl = site.crawl_together(**plan.crawlers)
+    if not crawl.struck:
+        raise NotCovered("the crawler that was to be killed had nothing to download")
+    assert {*crawl.endings} == {"finished"}, "every other crawler to finish"
+    taken = site.taken()
+    lost = [page for page in site.missing() if page not in taken]
+    assert lost == [], "every page that is not lost with what the killed crawler had"
+
+
+@check(REDELIVERED, plan=[each(killed)])
+def what_a_killed_crawler_had_comes_again(open_shared, plan):
+    site = open_shared(plan.graph)
+    crawl = site.crawl_together(**plan.crawlers)
+    if not crawl.struck:
+        raise NotCovered("the crawler that was to be killed had nothing to download")
+    assert {*crawl.endings} == {"finished"}, "every other crawler to finish"
+    assert site.unrecovered() == [], "the page that the killed crawler was downloading, once more"
+    assert site.missing() == [], "every page downloaded"
