@@ -71,7 +71,7 @@ matrix: $(STAMP)  ## test the released implementations again, for the conformanc
 build: $(STAMP)  ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m build
 
-benchmark: $(STAMP)  ## what an idle plugin, a run and an example cost
+benchmark: $(STAMP)  ## what an idle plugin, a run and an example cost, and what a campaign finds
 	for file in tests/benchmarks/*.py; do $(BIN)/python $$file; done
 
 mutation: $(STAMP)  ## whether the kit notices changes of what it tests; see tests/mutation/README.md

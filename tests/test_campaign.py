@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from distributed.client import FutureCancelledError
 from kit import TESTS
 
 from queue_conformance import __main__ as commands
@@ -76,7 +75,9 @@ class Cluster:
 def ended(outcome):
     """Return a future that has ended."""
     future = Future()
-    if isinstance(outcome, Exception):
+    if outcome is None:
+        future.cancel()
+    elif isinstance(outcome, Exception):
         future.set_exception(outcome)
     else:
         future.set_result(outcome)
@@ -208,7 +209,7 @@ def test_a_finding_is_printed_once_and_replayed(campaign, outcome, project, caps
 
 
 def test_a_task_of_a_cluster_that_went_away_is_given_again(campaign, outcome):
-    cluster = Cluster(FutureCancelledError("here", "lost"), outcome)
+    cluster = Cluster(None, outcome)
     campaign(cluster)
     assert [task.seed for task in cluster.tasks].count(0) == 2
 
@@ -235,9 +236,11 @@ def test_what_no_worker_can_import_is_said_once_and_given_up(campaign, outcome, 
     assert found.report().errors
 
 
-def test_a_task_that_ends_its_workers_is_a_failure(campaign, capsys):
-    campaign(Cluster(RuntimeError("4 workers died\nhere")), seconds=60)
-    assert "ERROR wrong: RuntimeError: 4 workers died\n" in capsys.readouterr().out
+@pytest.mark.parametrize("error", [RuntimeError("4 workers died\nhere"), OSError(errno.ENOSPC, "no space there")])
+def test_a_task_that_fails_on_every_worker_is_a_failure(campaign, capsys, error):
+    campaign(Cluster(error), seconds=60)
+    line = f"{type(error).__name__}: {error}".splitlines()[0]
+    assert f"ERROR wrong: {line}\n" in capsys.readouterr().out
 
 
 def test_a_full_disk_ends_the_campaign(campaign, outcome, monkeypatch):

@@ -68,6 +68,7 @@ class Campaign:
         self._gate = self.project.gate(update=False)
         self._names = [target.name for target in self.project.options.targets]
         self._tasks = self._all_tasks()
+        self._threads, self._counted = 0, -1.0
 
     def run(self) -> None:
         """Run tasks until the time is over, or a signal asks to end.
@@ -80,11 +81,8 @@ class Campaign:
             while (now := time.monotonic()) < end or (self._pending and now < end + GRACE):
                 if self.client.status == "closed":
                     raise CampaignError("the cluster is away, and does not come back")
-                if self.client.status == "running":
-                    if now < end:
-                        self._submit()
-                    if not self._pending:
-                        break
+                if self.client.status == "running" and now < end and not self._submit() and not self._pending:
+                    break
                 self.progress.show()
                 try:
                     self._take(self._ended.get(timeout=0.5))
@@ -108,27 +106,32 @@ class Campaign:
             if all(self._failed[name] >= ATTEMPTS for name in self._names):
                 return
 
-    def _submit(self) -> None:
-        try:
-            threads = sum(self.client.nthreads().values())
-        except OSError:  # the cluster has just gone away
-            return
-        while len(self._pending) < AHEAD * max(1, threads):
+    def _submit(self) -> bool:
+        """Give the cluster enough to do; return whether there is anything to do."""
+        if time.monotonic() - self._counted > 1:  # a thousand workers take some time to list
+            try:
+                self._threads = sum(self.client.nthreads().values())
+            except OSError:  # the cluster has just gone away
+                return True
+            self._counted = time.monotonic()
+        while len(self._pending) < AHEAD * max(1, self._threads):
             task = self._again.popleft() if self._again else next(self._tasks, None)
             if task is None:
-                return
+                return False
             future = self.client.submit(perform, task, self._expected, pure=False, retries=ATTEMPTS)
             self._pending[future] = task
             future.add_done_callback(self._ended.put)
+        return True
 
     def _take(self, future: Future) -> None:
         task = self._pending.pop(future)
         try:
-            outcome: Outcome = future.result()
+            error = future.exception()
+            outcome: Outcome | None = None if error else future.result()
         except (CancelledError, OSError):  # the cluster went away
             self._again.append(task)
             return
-        except Exception as error:
+        if outcome is None:
             self._fail(task, f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
             return
         if outcome.environment != self._expected:
@@ -228,7 +231,7 @@ def _client(workers: int | None, address: str) -> Iterator[Client]:
         with client:
             yield client
         return
-    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=workers, **how) as cluster, Client(cluster) as client:
         yield client
 

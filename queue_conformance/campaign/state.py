@@ -104,12 +104,14 @@ class State:
         try:
             if (self.directory / REPORT).exists():
                 self.report = jsonl.read(self.directory / REPORT)
-            text = path.read_bytes() if path.exists() else b""
-            whole, _, torn = text.rpartition(b"\n")
-            for line in whole.splitlines():
-                self._know(convert(json.loads(line), Done | Finding))
-            if torn:  # the campaign ended while it wrote this
-                os.truncate(path, len(text) - len(torn))
+            whole = 0
+            with path.open("a+b") as file:
+                file.seek(0)
+                for line in file:
+                    if line.endswith(b"\n"):  # else the campaign ended while it wrote this
+                        whole += len(line)
+                        self._know(convert(json.loads(line), Done | Finding))
+                file.truncate(whole)
             self._lines = path.open("a", encoding="utf-8")
         except (ValidationError, json.JSONDecodeError, jsonl.ReportError) as error:
             raise CampaignError(f"{path}: {error}; give another --directory") from error

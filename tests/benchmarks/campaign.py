@@ -1,0 +1,99 @@
+"""What a campaign finds of twelve bugs that a default run misses, and how much of its time is spent in checks.
+
+The first argument is the number of minutes (default: 5), the second one that of workers (default: 2).
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from queue_reference.memory import FifoMemoryQueue
+
+BUGS = (
+    "peek peek peek peek",
+    "peek peek peek peek peek",
+    "len len len len",
+    "len pop peek pop pop",
+    "len peek push len push",
+    "pop peek peek len len",
+    "push len pop len len",
+    "pop peek peek push len",
+    "push pop len peek len push",
+    "len push peek len pop pop",
+    "pop push pop pop len peek",
+    "push push pop peek pop push peek",
+)
+"""The operations after which each queue puts its last request first."""
+
+
+class Recalls(FifoMemoryQueue):
+    """A queue that knows its last operations, and is wrong after some."""
+
+    wrong_after = ""
+
+    def __init__(self):
+        super().__init__()
+        self._last = []
+
+    def _note(self, operation):
+        self._last.append(operation)
+        if " ".join(self._last).endswith(self.wrong_after):
+            self._requests.rotate(1)
+
+    def push(self, request):
+        self._note("push")
+        super().push(request)
+
+    def pop(self):
+        self._note("pop")
+        return super().pop()
+
+    def peek(self):
+        self._note("peek")
+        return super().peek()
+
+    def __len__(self):
+        self._note("len")
+        return super().__len__()
+
+
+for number, operations in enumerate(BUGS, 1):
+    globals()[f"Bug{number}"] = type(f"Bug{number}", (Recalls,), {"wrong_after": operations, "__module__": __name__})
+
+
+def main(minutes: str = "5", workers: str = "2") -> None:
+    """Run a campaign on all of them, and print what it found when."""
+    names = [f"Bug{number}" for number in range(1, len(BUGS) + 1)]
+    with tempfile.TemporaryDirectory() as directory:
+        tables = (f'[tool.queue_conformance.implementations.{name}]\nqueue-class = "campaign.{name}"\n' for name in names)
+        Path(directory, "pyproject.toml").write_text("".join(tables))
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+        command = [sys.executable, "-m", "queue_conformance", "campaign", f"--minutes={minutes}", f"--workers={workers}"]
+        subprocess.run(command, cwd=directory, env=environment, check=False, stdout=subprocess.DEVNULL)
+        lines = Path(directory, "queue-conformance-campaign", "campaign.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    tasks = [record for record in records if record["type"] == "task"]
+    findings = [record for record in records if record["type"] == "finding"]
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    hours = (used.ru_utime + used.ru_stime) / 3600
+    for name, operations in zip(names, BUGS, strict=True):
+        drawn, found = 0, ""
+        for record in records:
+            if record["implementation"] == name:
+                drawn += record.get("sequences", 0)
+                if record["type"] == "finding":
+                    found = f"found by the task after {drawn} sequences, with seed {record['seed']}"
+                    break
+        print(f"{operations:36} {found or f'not found in {drawn} sequences'}")
+    seconds, checking = (sum(task[key] for task in tasks) for key in ("seconds", "checking"))
+    bugs = {record["implementation"] for record in findings}
+    print(f"{len(bugs)} of {len(BUGS)} bugs, {len(findings)} findings in {60 * hours:.1f} minutes on the processor: ", end="")
+    print(f"{len(bugs) / hours:.0f} bugs per hour; {checking / seconds:.0%} of the time of {len(tasks)} tasks is in checks")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
