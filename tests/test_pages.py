@@ -70,6 +70,19 @@ def page(*found, **others):
     return Page(html.render(report(*found, **others)))
 
 
+def test_the_graph_of_a_failed_crawl_is_drawn():
+    graph = ["# page 0", "#   page 1: priority 2, lost", "#     page 3", "#   page 2"]
+    crawled = violation(
+        operations=("site = GraphSite(...)", "site.crawl()", "# page 9", "site.crawl()", *graph, "site.missing()")
+    )
+    found = page(implementation(failed=[crawled]))
+    (drawing,) = found.all("svg")
+    assert drawing["aria-label"] == "page 0; page 1: priority 2, lost; page 3; page 2"
+    assert [circle.get("class") for circle in found.all("circle")] == [None, "wrong", None, None]
+    assert [path["d"] for path in found.all("path")] == ["M11 16V33H28", "M33 38V55H50", "M11 16V77H28"]
+    assert not page(implementation(failed=[violation()])).all("svg")
+
+
 def test_the_verdict_comes_first():
     words = page(ONE).words
     assert words.startswith(

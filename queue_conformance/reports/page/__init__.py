@@ -17,6 +17,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from queue_conformance.reports.page.graph import rows
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
@@ -180,6 +181,7 @@ def _templates() -> Environment:
         "css_of": css_of,
         "long": LONG,
         "plural": plural,
+        "rows": rows,
         "symbols": SYMBOLS,
         "worst": worst,
         "FAILED": Verdict.FAILED,
