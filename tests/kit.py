@@ -17,13 +17,14 @@ from typing import IO, Any, TypeVar
 
 import pytest
 
-from mutants import QCRAWL
+from mutants import PSYCOPG, QCRAWL
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.registry import Check
 from queue_conformance.environments import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
+from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.frontends.runs import Run
 from queue_conformance.isolation import Watchdog
 from queue_conformance.options import Options, Target
@@ -55,6 +56,9 @@ REQUEST_PRIORITY = "queue_reference.pqueues.PriorityQueue"
 SLOT_PRIORITY = "queue_reference.pqueues.SlotPriorityQueue"
 ASYNC_MEMORY = "queue_reference.async_queues.MemoryQueue"
 ASYNC_DISK = "queue_reference.async_queues.DiskQueue"
+
+NO_POSTGRESQL = PostgreSQLServer.missing() or ("" if PSYCOPG else "the extra 'postgresql' is not installed")
+"""Why queues on PostgreSQL cannot be tested here, or ``""``."""
 
 REFERENCES = (
     FIFO_MEMORY,

@@ -12,7 +12,7 @@ import pytest
 import write_mutants
 from kit import FIFO_MEMORY, TESTS, run_script
 
-from mutants import QCRAWL
+from mutants import PSYCOPG, QCRAWL
 from queue_conformance import __main__ as commands
 from queue_conformance.kinds import DUPEFILTER
 from queue_conformance.replay import LAST
@@ -211,7 +211,7 @@ def test_rules_are_looked_up_without_what_runs_need():
     assert not loaded & {"scrapy", "twisted", "hypothesis", "pytest", "queuelib"}
 
 
-@pytest.mark.skipif(not QCRAWL, reason="a part of the mutants needs qCrawl")
+@pytest.mark.skipif(not (QCRAWL and PSYCOPG), reason="a part of the mutants needs qCrawl, or psycopg")
 def test_the_installed_copy_of_the_mutants_is_up_to_date():
     assert write_mutants.FILE.read_text("utf-8") == write_mutants.rendered(), "run python tests/write_mutants.py"
 

@@ -4,11 +4,10 @@ import json
 import re
 
 import pytest
-from kit import RELEASES, further
+from kit import NO_POSTGRESQL, RELEASES, further
 from pages import DOCS, Page, PageError, blocks
 
 from queue_conformance import options
-from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 
 PAGES = sorted(file for file in DOCS.rglob("*.md") if "_build" not in file.parts)
 NAMES = [str(file.relative_to(DOCS)) for file in PAGES]
@@ -44,8 +43,8 @@ def page(pytester):
 @pytest.mark.skipif(bool(OTHERS), reason=f"the pages show another release of {' and '.join(OTHERS)}")
 @pytest.mark.parametrize("name", [*(name for name in WITH_BLOCKS if name not in LONG), *further(*LONG)])
 def test_what_a_page_shows_happens(page, name):
-    if name == "tutorial-postgresql.md" and PostgreSQLServer.missing():
-        pytest.skip(PostgreSQLServer.missing())
+    if name == "tutorial-postgresql.md" and NO_POSTGRESQL:
+        pytest.skip(NO_POSTGRESQL)
     page.run(name, (DOCS / name).read_text("utf-8"))
     assert [reason for _, reason in page.exempt] == [reason for where, reason in EXEMPT.items() if where == name]
 

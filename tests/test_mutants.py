@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterable
 from functools import partial
 
 import pytest
-from kit import ENVIRONMENT, downloads, examine, failed_rules, mounts, run_script, without_crawls
+from kit import ENVIRONMENT, NO_POSTGRESQL, downloads, examine, failed_rules, mounts, run_script, without_crawls
 
 from mutants import QCRAWL, Mutant, all_mutants
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.registry import Check
-from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.replay import State, judge, replay
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -62,7 +61,7 @@ def parameter(mutant):
     if mutant.path.startswith((JOBS, CRAWLS)):
         marks.append(pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download"))
     if mutant.server == "postgresql":
-        marks.append(pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one"))
+        marks.append(pytest.mark.skipif(bool(NO_POSTGRESQL), reason=NO_POSTGRESQL))
     return pytest.param(mutant, id=mutant.path.removeprefix("mutants."), marks=marks)
 
 

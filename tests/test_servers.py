@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from kit import examine, failed_rules, further
+from kit import NO_POSTGRESQL, examine, failed_rules, further
 from pages import DOCS
 
 from queue_conformance.engine.scripts import source_of_backend
@@ -136,9 +136,10 @@ def test_other_distributions_offer_servers(monkeypatch):
 
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory):
-    psycopg = pytest.importorskip("psycopg", reason="the extra 'postgresql' is not installed")
-    if PostgreSQLServer.missing():
-        pytest.skip(PostgreSQLServer.missing())
+    if NO_POSTGRESQL:
+        pytest.skip(NO_POSTGRESQL)
+    import psycopg
+
     with Backend("postgresql", tmp_path_factory.mktemp("pg")) as backend:
         yield SimpleNamespace(backend=backend, server=backend.server, psycopg=psycopg)
 
@@ -275,6 +276,8 @@ FAULTS = [kind.name for kind in (Stopped, Frozen, OutOfSpace, ReadOnly, Password
 @pytest.mark.parametrize("column", ["redis-server", "postgresql", *further("fakeredis", "a program")])
 def test_the_faults_hit_that_the_page_marks(column, described):
     name, (path, settings) = column.replace("a program", "mine"), TESTED[column]
+    if name == "postgresql" and NO_POSTGRESQL:
+        pytest.skip(NO_POSTGRESQL)
     try:
         servers.find(name)
     except ServerError as error:

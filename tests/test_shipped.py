@@ -5,11 +5,10 @@ of each queue draw from seed 0.
 """
 
 import pytest
-from kit import REFERENCES, examine, failed_rules
+from kit import NO_POSTGRESQL, REFERENCES, examine, failed_rules
 from pages import DOCS, blocks
 
 from mutants import QCRAWL
-from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 
 pytestmark = pytest.mark.further
 
@@ -46,10 +45,9 @@ def test_a_reference_behind_a_server(path, seed):
     assert not failed_rules(examine(path, claims, settings=settings, server="redis", seed=seed, only=FAULTY))
 
 
-@pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one")
+@pytest.mark.skipif(bool(NO_POSTGRESQL), reason=NO_POSTGRESQL)
 @pytest.mark.parametrize("path", POSTGRESQL)
 def test_a_reference_on_postgresql(path, seed):
-    pytest.importorskip("psycopg", reason="the extra 'postgresql' is not installed")
     claims = {"shared": "yes"} if "Shared" in path else {}
     settings = {"POSTGRESQL_TIMEOUT": "0.5"}
     assert not failed_rules(examine(path, claims, settings=settings, server="postgresql", seed=seed, only=FAULTY))

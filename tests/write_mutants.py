@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from mutants import QCRAWL, all_mutants
+from mutants import PSYCOPG, QCRAWL, all_mutants
 from queue_conformance.specification import load
 
 FILE = Path(__file__).parent.parent / "queue_conformance/specification/mutants.json"
@@ -36,6 +36,6 @@ def rendered() -> str:
 
 
 if __name__ == "__main__":
-    if not QCRAWL:
-        sys.exit("the asynchronous part of the mutants needs qCrawl: pip install 'pytest-queue-conformance[qcrawl]'")
+    if not (QCRAWL and PSYCOPG):
+        sys.exit("a part of the mutants needs more: pip install 'pytest-queue-conformance[qcrawl,postgresql]'")
     FILE.write_text(rendered(), "utf-8")

@@ -41,6 +41,9 @@ class Mutant:
 QCRAWL = importlib.util.find_spec("qcrawl") is not None
 """Whether qCrawl is installed, which the modules whose names begin with ``async`` need."""
 
+PSYCOPG = importlib.util.find_spec("psycopg") is not None
+"""Whether psycopg is installed, which the module ``postgresql`` needs."""
+
 _mutants: list[Mutant] = []
 
 
@@ -76,7 +79,7 @@ def mutant(
 def all_mutants() -> Iterator[Mutant]:
     """Yield all mutants."""
     for module in pkgutil.iter_modules(__path__):
-        if module.name.startswith("async") and not QCRAWL:
+        if (module.name.startswith("async") and not QCRAWL) or (module.name == "postgresql" and not PSYCOPG):
             continue
         importlib.import_module(f"{__name__}.{module.name}")
     yield from _mutants
