@@ -6,8 +6,8 @@
 import runpy
 
 import pytest
+from kit import downloads, failed_rules, without_crawls
 from kit import examine as examine_path
-from kit import failed_rules, without_crawls
 from pages import DOCS
 
 from queue_conformance import examine
@@ -69,3 +69,14 @@ def test_the_scheduler_of_scrapy_redis_breaks_what_it_is_known_to_break():
         "scheduler.enqueue.refused-not-seen",  # once the filter has recorded the fingerprint,
         "scheduler.enqueue.failed-not-seen",  # and those of redis-py, where the server goes between its two commands
     }
+
+
+@pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
+def test_crawlers_share_the_scheduler_of_scrapy_redis_and_take_what_they_have_with_them():
+    settings = {**SETTINGS, "SCHEDULER_PERSIST": "True", "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
+    rules = {f"e2e.shared.{name}" for name in ("once", "frozen", "killed", "redelivered")}
+    claims = {"shared": "yes", "redelivers": "yes"}  # it does not claim the second, and says nowhere that it does not
+    report = examine_path("scrapy_redis.scheduler.Scheduler", claims, settings=settings, server="redis", only=rules)
+    # A request is removed from the sorted set when a crawler takes it, by ZREMRANGEBYRANK.
+    assert failed_rules(report) == {"e2e.shared.redelivered"}
+    assert rules - failed_rules(report) <= {v.rule.id for v in report.verdicts if v.verdict is Verdict.PASSED}
