@@ -29,6 +29,8 @@ BUGS = (
 )
 """The operations after which each queue puts its last request first."""
 
+LONGEST = max(len(operations.split()) for operations in BUGS)
+
 
 class Recalls(FifoMemoryQueue):
     """A queue that knows its last operations, and is wrong after some."""
@@ -40,7 +42,7 @@ class Recalls(FifoMemoryQueue):
         self._last = []
 
     def _note(self, operation):
-        self._last.append(operation)
+        self._last = [*self._last, operation][-LONGEST:]
         if " ".join(self._last).endswith(self.wrong_after):
             self._requests.rotate(1)
 
