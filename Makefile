@@ -14,7 +14,7 @@ MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-all nightly lowest browser lint types docs matrix pictures messages build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest browser lint types docs matrix releases pictures messages build benchmark mutation clean
 
 demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
 	@$(BIN)/pytest -q -c /dev/null --rootdir=. --queue-class=scrapy.squeues.FifoMemoryQueue \
@@ -67,6 +67,9 @@ matrix: $(STAMP)  ## test the released implementations again, for the conformanc
 	mkdir -p build
 	-$(BIN)/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider --tb=no --conformance --conformance-report=build/matrix.jsonl docs/matrix
 	$(BIN)/python docs/matrix/condense.py build/matrix.jsonl docs/matrix/verdicts.json
+
+releases: $(STAMP)  ## test releases of the libraries, each in an environment of its own; RELEASES="scrapy-2.1*" names some
+	$(BIN)/python docs/releases/build.py $(RELEASES)
 
 build: $(STAMP)  ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m build

@@ -24,6 +24,7 @@ EXEMPT: dict[str, str] = {
     "howto-project.md": "it needs a server",
     "howto-scheduler.md": "it needs a server",
     "matrix.md": "tests everything, which takes minutes",
+    "releases.md": "tests everything, which takes an hour",
 }
 """The blocks that are not run: page, and why."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.reports import ImplementationReport, Report, jsonl
+from queue_conformance.specification import load
 
 
 def condense(report: Report) -> dict[str, Any]:
@@ -27,8 +28,11 @@ def condense(report: Report) -> dict[str, Any]:
 
 def _implementation(found: ImplementationReport) -> dict[str, Any]:
     rules: dict[str, list[str]] = {}
+    levels: dict[str, str] = {}
     for verdict in found.verdicts:
         rules.setdefault(verdict.verdict, []).append(verdict.rule.id)
+        if verdict.rule.level is not load()[verdict.rule.id].level:  # it binds other classes, or is claimed
+            levels[verdict.rule.id] = verdict.rule.level
     return {
         "name": found.name,
         "version": found.version,
@@ -36,6 +40,7 @@ def _implementation(found: ImplementationReport) -> dict[str, Any]:
         "profile": found.profile,
         "claims": dict(found.claims),
         "verdict": found.verdict,
+        "levels": levels,
         "rules": rules,
     }
 

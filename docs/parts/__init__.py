@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from parts import matrix, options, reports, rules
+from parts import matrix, options, releases, reports, rules
 from queue_conformance.specification import load
 
 PARTS: Mapping[str, Callable[..., str]] = {
@@ -29,6 +29,9 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "matrix": matrix.tables,
     "matrix-legend": matrix.legend,
     "matrix-origin": matrix.origin,
+    "releases": releases.tables,
+    "releases-regressions": releases.regressions,
+    "releases-scripts": releases.scripts,
 }
 """What returns the Markdown of a part, by the name that pages use; the words after it are its arguments."""
 

@@ -71,15 +71,23 @@ def _read() -> dict[str, Any]:
     return found
 
 
+def level(one: Mapping[str, Any], rule: str) -> str:
+    """Return the level of a rule, as it binds an implementation."""
+    return str(one["levels"].get(rule, specification.load()[rule].level))
+
+
+def failed(one: Mapping[str, Any]) -> list[str]:
+    """Return the levels of the rules that an implementation fails."""
+    return [level(one, rule) for rule in one["rules"].get("failed", ()) if rule in specification.load()]
+
+
 def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    rules = specification.load()
     yield ":::{container} matrix implementations"
     yield "| | implementation | verdict | failed MUST | failed SHOULD |"
     yield "|--:|---|---|--:|--:|"
     for number, one in enumerate(found, 1):
-        failed = [rules[rule].level for rule in one["rules"].get("failed", ()) if rule in rules]
         claims = "".join(f", claimed `{name}={value}`" for name, value in one["claims"].items())
-        counts = f"{failed.count(Level.MUST)} | {failed.count(Level.SHOULD)}"
+        counts = " | ".join(str(failed(one).count(level)) for level in (Level.MUST, Level.SHOULD))
         verdict = f"[{one['verdict']}]{{.{COLOURS.get(one['verdict'], 'uncertain')}}}"
         yield f"| {number} | `{one['name']}`{claims} | {verdict} | {counts} |"
     yield ":::"

@@ -1,0 +1,104 @@
+"""Test releases of libraries, each in an environment of its own: ``python build.py [PATTERN...]``, such as ``scrapy-2.1*``.
+
+What came of each is condensed to ``verdicts/LIBRARY-RELEASE.json``; what shows that a rule failed in one release and passed in
+the next or the one before is kept in ``scripts.json``. Environments and reports stay in ``build/releases``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent
+sys.path.insert(0, str(DOCS))
+
+from parts.releases import SCRIPTS, TABLE, changes, file_of  # noqa: E402 - found by the path above
+
+from queue_conformance.reports import jsonl  # noqa: E402
+
+MATRIX = DOCS / "matrix"
+BUILD = DOCS.parent / "build" / "releases"
+CONDENSE = runpy.run_path(str(MATRIX / "condense.py"))
+
+
+def names_of(library: str) -> list[str]:
+    """Return the implementations of a library that the matrix knows."""
+    table = tomllib.loads((MATRIX / "pyproject.toml").read_text("utf-8"))
+    names = table["tool"]["queue_conformance"]["implementations"]
+    return [name for name in names if name.startswith(f"{library.replace('-', '_')}.")]
+
+
+def environment(name: str, requirements: Sequence[str]) -> Path:
+    """Make an environment with some requirements and the kit, unless it is there, and return its interpreter."""
+    directory = BUILD / name
+    python = directory / "bin" / "python"
+    if not (directory / "made").exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        if uv := shutil.which("uv"):
+            subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, directory], check=True)
+            install = [uv, "pip", "install", "--quiet", "--python", str(python)]
+        else:
+            subprocess.run([sys.executable, "-m", "venv", directory], check=True)
+            install = [str(python), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*install, *requirements, "--editable", f"{DOCS.parent}[redis]"], check=True)
+        (directory / "made").touch()
+    return python
+
+
+def tested(library: str, release: str, others: Sequence[str]) -> None:
+    """Test a release, and keep its report and its verdicts.
+
+    Raises:
+        SystemExit: if nothing of it could be tested.
+    """
+    name = f"{library}-{release}"
+    python = environment(name, [f"{library}=={release}", *others])
+    report = BUILD / f"{name}.jsonl"
+    report.unlink(missing_ok=True)
+    command = [python, "-m", "pytest", "-c", MATRIX / "pyproject.toml", "-p", "no:cacheprovider", "-q", "--tb=no"]
+    only = [f"--conformance-only={one}" for one in names_of(library)]
+    subprocess.run([*command, *only, f"--conformance-report={report}", MATRIX], cwd=DOCS.parent, stdout=subprocess.DEVNULL)
+    found = jsonl.read(report)
+    if not found.implementations:
+        sys.exit(f"{name}: {'; '.join(found.errors)}")
+    condensed = file_of(library, release)
+    condensed.parent.mkdir(exist_ok=True)
+    condensed.write_text(CONDENSE["render"](CONDENSE["condense"](found)), "utf-8")
+
+
+def scripts() -> dict[str, str]:
+    """Return what shows each change, by the key of the change; what was not tested now is kept as it was."""
+    known: dict[str, str] = json.loads(SCRIPTS.read_text("utf-8")) if SCRIPTS.exists() else {}
+    shown = {}
+    for change in changes():
+        report = BUILD / f"{change.library}-{change.failed}.jsonl"
+        if report.exists():
+            (found,) = [one for one in jsonl.read(report).implementations if one.name == change.implementation]
+            (verdict,) = [one for one in found.verdicts if one.rule.id == change.rule]
+            shown[change.key] = verdict.violation.script if verdict.violation else ""
+        elif change.key in known:
+            shown[change.key] = known[change.key]
+    return shown
+
+
+def main(patterns: Sequence[str]) -> None:
+    """Test the releases whose names fit one of some patterns, or all."""
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    for library, releases in TABLE.items():
+        for release, others in releases.items():
+            if not patterns or any(fnmatch(f"{library}-{release}", pattern) for pattern in patterns):
+                print(f"{library} {release}", flush=True)
+                tested(library, release, others)
+    SCRIPTS.write_text(f"{json.dumps(scripts(), indent=0)}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
