@@ -184,7 +184,7 @@ def test_a_baseline_knows_what_is_broken(tmp_path):
 
 def test_every_option_that_describes_a_run_has_an_argument():
     described = {"queue-setting": "settings", "queue-server": "server", "conformance-claim": "claims"}
-    elsewhere = {"conformance", "conformance-only", "conformance-report", "conformance-update-baseline"}
+    elsewhere = {"conformance", "conformance-crawl", "conformance-only", "conformance-report", "conformance-update-baseline"}
     names = {option.name for option in OPTIONS if not option.name.endswith("-class")} - elsewhere
     expected = {described.get(name) or name.removeprefix("conformance-").replace("-", "_") for name in names}
     assert expected <= examine.__kwdefaults__.keys()

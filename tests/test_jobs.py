@@ -115,7 +115,7 @@ def test_a_crawl_that_does_not_end_is_reported(monkeypatch, tmp_path):
 
 
 def test_where_scrapy_cannot_crawl_nothing_is_said(monkeypatch):
-    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "nowhere")
+    monkeypatch.setattr(crawls, "_executed", lambda command: 1)
     found = verdicts(examine(REFERENCE, only="job.resume.command", settings=SETTINGS))["job.resume.command"]
     assert found.verdict is Verdict.NOT_COVERED
     assert found.reason.startswith("`scrapy crawl` does not work here with Scrapy's own scheduler either")
