@@ -155,13 +155,14 @@ def _summary(found: Mapping[str, Any] | None) -> str:
 
 def _rules(library: str) -> Iterator[str]:
     releases = releases_of(library)
-    yield ":::{container} matrix"
-    yield f"| implementation | rule | level | {' | '.join(releases)} |"
-    yield f"|---|---|---|{':-:|' * len(releases)}"
-    before = ""
-    for name, rule in _failed(library):
-        bound = level(next(found[name] for found in releases.values() if name in found), rule)
-        cells = [SIGNS.get(verdict(library, release, name, rule), " ") for release in releases]
-        yield f"| {f'`{name}`' if name != before else ''} | {link(rule)} | {bound} | {' | '.join(cells)} |"
-        before = name
-    yield ":::"
+    for name, pairs in itertools.groupby(_failed(library), key=lambda pair: pair[0]):
+        bound = next(found[name] for found in releases.values() if name in found)
+        yield f"Rules that `{name}` fails:"
+        yield ":::{container} matrix"
+        yield f"| rule | level | {' | '.join(releases)} |"
+        yield f"|---|---|{':-:|' * len(releases)}"
+        for _, rule in pairs:
+            cells = [SIGNS.get(verdict(library, release, name, rule), " ") for release in releases]
+            yield f"| {link(rule)} | {level(bound, rule)} | {' | '.join(cells)} |"
+        yield ":::"
+        yield ""
