@@ -2,12 +2,14 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import tomllib
 from contextlib import closing
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -24,7 +26,7 @@ from queue_conformance.faults.outages import Frozen, OutOfSpace, PasswordWanted,
 from queue_conformance.faults.servers import ServerError, check_name
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.faults.servers.redis import RedisServer, ask, executable
-from queue_conformance.verdicts import RunVerdict
+from queue_conformance.verdicts import RunVerdict, Verdict
 
 NEEDS_REDIS = pytest.mark.skipif(bool(RedisServer.missing()), reason=RedisServer.missing() or "there is one")
 NEEDS_POSTGRESQL = pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one")
@@ -53,6 +55,22 @@ def test_a_program_is_a_server(described):
         assert ask(address, "GET", "key") is None
         assert backend.server.offers("frozen")
         assert not backend.server.offers("read_only")
+
+
+@pytest.mark.further
+@pytest.mark.skipif(not shutil.which("beanstalkd"), reason="needs beanstalkd")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_queue_in_a_broker_passes_all_that_can_be_asked_of_it(monkeypatch, seed):
+    monkeypatch.setattr(servers, "described", {})
+    page = (DOCS / "howto-server.md").read_text("utf-8")
+    described = tomllib.loads(re.search(r"^\[tool.queue_conformance.servers.beanstalkd\].*?(?=^```)", page, re.M | re.S)[0])
+    found = described["tool"]["queue_conformance"]
+    servers.describe(found["servers"])
+    jobs = found["implementations"]["jobs"]
+    report = examine(jobs["queue-class"], settings=jobs["settings"], server=jobs["server"], seed=seed)
+    assert not failed_rules(report)
+    untested = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
+    assert untested == {"queue.push.permanent-error", "queue.pop.permanent-raises"}, "beanstalkd refuses nothing for good"
 
 
 @NEEDS_REDIS
