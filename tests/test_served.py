@@ -53,8 +53,8 @@ def test_a_queue_that_backs_off_for_long_proves_nothing():
     report = examine("mutants.controls.BacksOffForLong", settings=SETTINGS, server="redis", examples=10)
     assert failed_rules(report) <= {"queue.push.retry"}
     verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
-    assert verdicts["queue.pop.transient-keeps"].verdict is Verdict.NOT_COVERED
-    assert "has not come back to its server" in verdicts["queue.pop.transient-keeps"].reason
+    assert verdicts["queue.pop.transient-none"].verdict is Verdict.NOT_COVERED
+    assert "has not come back to its server" in verdicts["queue.pop.transient-none"].reason
 
 
 def test_a_queue_that_names_no_address_is_found(pytester):
