@@ -64,7 +64,8 @@ def test_what_broke_and_what_was_mended_is_shown(build):
     }
     rows = [line for line in releases.regressions().splitlines() if "1.1 | 1.2" in line]
     assert len(rows) == 2
-    assert "| `my_library.Queue` | [0/0]{.passed} |" in releases.tables().replace("[1/0]{.failed} | ", "")
+    (row,) = [line for line in releases.tables().splitlines() if line.startswith("| `my_library.Queue` |")]
+    assert row.split(" | ")[2] == "[0/0]{.passed}"
     assert f"{RULE} 1.0" in releases.scripts()
 
 

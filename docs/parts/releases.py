@@ -95,14 +95,12 @@ def _failed(library: str) -> list[tuple[str, str]]:
 
 def regressions() -> str:
     """Return what a release broke that the one before it did right."""
-    broke = [change for change in changes() if change.broke]
+    broke = sorted((change for change in changes() if change.broke), key=lambda change: (_level(change), change))
     if not broke:
         return "No rule that one of these releases passes fails in the next one."
-    rows = [
-        f"| {link(one.rule)} | {_level(one)} | `{one.implementation}` | {_named(one.library, one.before)} | {one.after} |"
-        for one in broke
-    ]
-    return "\n".join(["| rule | level | implementation | passed in | fails in |", "|---|---|---|---|---|", *rows])
+    rows = [f"| {link(one.rule)} | {_level(one)} | `{one.implementation}` | {one.before} | {one.after} |" for one in broke]
+    head = ["| rule | level | implementation | passes | fails |", "|---|---|---|---|---|"]
+    return "\n".join([":::{container} matrix", *head, *rows, ":::"])
 
 
 def tables() -> str:
@@ -130,12 +128,8 @@ def _level(change: Change) -> str:
     return level(releases_of(change.library)[change.failed][change.implementation], change.rule)
 
 
-def _named(library: str, release: str) -> str:
-    return f"{LIBRARIES.get(library, library)} {release}"
-
-
 def _verdicts(library: str) -> Iterator[str]:
-    releases = releases_of(library)
+    releases = _newest_first(library)
     names = dict.fromkeys(name for implementations in releases.values() for name in implementations)
     yield ":::{container} matrix"
     yield f"| implementation | {' | '.join(releases)} |"
@@ -143,6 +137,10 @@ def _verdicts(library: str) -> Iterator[str]:
     for name in names:
         yield f"| `{name}` | {' | '.join(_summary(found.get(name)) for found in releases.values())} |"
     yield ":::"
+
+
+def _newest_first(library: str) -> Mapping[str, Mapping[str, Any]]:
+    return dict(reversed(releases_of(library).items()))
 
 
 def _summary(found: Mapping[str, Any] | None) -> str:
@@ -154,7 +152,7 @@ def _summary(found: Mapping[str, Any] | None) -> str:
 
 
 def _rules(library: str) -> Iterator[str]:
-    releases = releases_of(library)
+    releases = _newest_first(library)
     for name, pairs in itertools.groupby(_failed(library), key=lambda pair: pair[0]):
         bound = next(found[name] for found in releases.values() if name in found)
         yield f"Rules that `{name}` fails:"
