@@ -15,6 +15,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
+from queue_conformance.campaign import add_options
 from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
 from queue_conformance.specification.selection import UnknownRuleError, matching, select
@@ -166,20 +167,7 @@ def _parser() -> argparse.ArgumentParser:
         "Each finding is printed once. What is known is kept in a directory; started again, the campaign goes on from there. "
         "The exit status is 1 if something fails that the baseline does not know, 0 if nothing does.",
     )
-    length = command.add_mutually_exclusive_group(required=True)
-    length.add_argument("--hours", type=_seconds, help="how long it takes")
-    length.add_argument("--minutes", type=_seconds, help="the same, in minutes")
-    command.add_argument("--only", action="append", default=[], metavar="NAME", help="only the one of this name; repeats")
-    command.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each processor)")
-    command.add_argument("--cluster", default="", metavar="tcp://HOST:PORT", help="a scheduler of dask.distributed that runs")
-    command.add_argument(
-        "--directory",
-        type=Path,
-        default=Path("queue-conformance-campaign"),
-        metavar="DIR",
-        help="where what is known is kept (default: queue-conformance-campaign)",
-    )
-    command.add_argument("--update-baseline", action="store_true", help="add what is found to the baseline")
+    add_options(command, _seconds)
     return parser
 
 
@@ -214,12 +202,6 @@ def _seconds(text: str) -> float:
         return seconds_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{error}, not {text!r}") from error
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"write a whole number, 1 or more, not {text!r}")
-    return int(text)
 
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
@@ -361,9 +343,6 @@ def _that_broke(command: str, report: Report, rule: str, name: str | None) -> li
 
 
 _VERBS = {"replay": "replay", "issue": "report"}
-
-
-# --- Campaigns -------------------------------------------------------------------------------------------------------
 
 
 def _campaign(asked: argparse.Namespace) -> int:

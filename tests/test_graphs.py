@@ -12,7 +12,8 @@ import queue_conformance
 from mutants.controls_worlds import prepare
 from queue_conformance.environments import crawls
 from queue_conformance.environments.graph import demanded, out_of_order
-from queue_conformance.environments.together import SharedGraph
+from queue_conformance.environments.site import Crawl
+from queue_conformance.environments.together import Crawls, SharedGraph
 from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, killed, pruned, smaller, without_duplicates
 from queue_conformance.verdicts import Verdict
 from queue_reference.scheduler import Scheduler
@@ -148,3 +149,11 @@ def test_a_crawl_that_is_too_slow_for_this_machine_is_not_covered(monkeypatch):
 def test_a_queue_in_memory_alone_costs_no_crawl():
     report = examine("scrapy.squeues.FifoMemoryQueue", only=CRAWLS)
     assert verdicts(report)["e2e.all-once"].verdict is Verdict.NOT_APPLICABLE
+
+
+def test_crawlers_that_download_nothing_are_not_busy():
+    runs = [Crawl(hits, [], [], [], 0) for hits in ([0, 1], [])]
+    site = SharedGraph.__new__(SharedGraph)
+    site.pages, site.hits, site.runs, site.hung, site.struck, site.killed = {"start": []}, [], runs, False, [], None
+    site.processes, site.victim = [None, None], None
+    assert Crawls(site, runs).busy == 1

@@ -117,7 +117,7 @@ class SharedGraph(GraphSite):
 
 
 class Crawls:
-    """What came of several crawlers; ``error`` and ``hung`` are as those of one."""
+    """What came of several crawlers; ``busy`` is how many downloaded anything, ``error`` and ``hung`` are as those of one."""
 
     def __init__(self, site, runs):
         self.runs, self.hung = runs, site.hung
@@ -126,6 +126,7 @@ class Crawls:
         self.ended = [
             run for run, process in zip(runs, site.processes, strict=True) if not self.killed or process is not site.victim
         ]
+        self.busy = sum(bool(run.hits) for run in runs)
         self.error = next((run.error for run in runs if run.error), "")
 
     @property
