@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from queue_conformance.engine.sequences import USUAL, Drawing
 from queue_conformance.option_values import UsageError, claims_of, converted, settings_of
 
 if TYPE_CHECKING:
@@ -240,6 +241,7 @@ class Options:
         reports: files to write.
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
+        drawing: how long sequences are, and for how long they are generated.
         crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
@@ -253,6 +255,7 @@ class Options:
     reports: tuple[str, ...] = ()
     seed: int = 0
     examples: int = 100
+    drawing: Drawing = USUAL
     crawls: int = 3
     time_limit: float = 10.0
     in_process: bool = False

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 
 import pytest
@@ -19,12 +19,13 @@ from queue_conformance.campaign import CampaignError, running, state, task
 from queue_conformance.campaign.state import State, shape
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
 from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.sequences import Drawing
 from queue_conformance.reports import jsonl
 from queue_conformance.verdicts import Verdict
 
 RULE = "queue.peek.equals-pop"
 WRONG, RIGHT = "mutants.collections.PeeksAtTheHighest", "queue_reference.collections.PriorityQueue"
-WHOLE = Task("wrong", 0, 10, Part.ALL)
+WHOLE = Task("wrong", 0, Part.ALL)
 
 
 @pytest.fixture
@@ -53,18 +54,21 @@ def outcome(once, tmp_path_factory):
 
 
 class Cluster:
-    """Runs each task at once, and says what it is told to."""
+    """Runs each task at once, and says what it is told to; it interrupts the campaign when it has got so many."""
 
     status = "running"
 
-    def __init__(self, *outcomes):
+    def __init__(self, *outcomes, most=8):
         self.outcomes = list(outcomes)
         self.tasks = []
+        self.most = most
 
     def nthreads(self):
         return {"here": 1}
 
     def submit(self, function, task, expected, **how):
+        if len(self.tasks) == self.most:
+            raise KeyboardInterrupt
         self.tasks.append(task)
         return ended(self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0])
 
@@ -89,9 +93,10 @@ def campaign(project):
     """Run a campaign for a moment on a cluster; return it."""
     known = State(project / "campaign")
 
-    def run(cluster, seconds=0.2):
+    def run(cluster, seconds=3600):
         found = running.Campaign(read_project(("wrong",)), known, cluster, seconds)
-        found.run()
+        with suppress(KeyboardInterrupt):
+            found.run()
         return found
 
     with closing(known):
@@ -142,7 +147,7 @@ def test_operations_are_alike_up_to_renaming():
 def test_a_finding_is_new_once_and_counted_then(tmp_path, outcome):
     with closing(State(tmp_path)) as known:
         (new,) = [finding for finding in known.add(WHOLE, outcome) if finding.violation.rule == RULE]
-        assert (new.implementation, new.seed, new.examples) == ("wrong", 0, 10)
+        assert (new.implementation, new.seed) == ("wrong", 0)
         assert "PeeksAtTheHighest" in new.violation.script
         assert not known.add(replace(WHOLE, seed=1), outcome)
         assert known.times[new.id] == 2
@@ -192,13 +197,37 @@ def test_tasks_go_on_with_the_next_seed(campaign, outcome):
     cluster = Cluster(outcome)
     campaign(cluster)
     first, second, third, *_ = cluster.tasks
-    assert (first.seed, first.part, first.examples) == (0, Part.ALL, 10)
-    assert (second.seed, second.part) == (1, Part.SEQUENCES)
-    assert (third.seed, third.part, third.examples) == (2, Part.OTHERS, 10)
+    assert (first.seed, first.part) == (0, Part.ALL)
+    assert (second.seed, second.part, second.drawing.seconds) == (1, Part.SEQUENCES, running.SECONDS)
+    assert (third.seed, third.part) == (2, Part.OTHERS)
+    assert {task.drawing.longest for task in cluster.tasks if task.part is Part.SEQUENCES} == set(running.LENGTHS)
     again = Cluster(outcome)
     campaign(again)
     assert again.tasks[0].seed > cluster.tasks[-3].seed
-    assert max(task.examples for task in cluster.tasks + again.tasks if task.part is Part.SEQUENCES) > 10
+
+
+def test_tasks_get_shorter_towards_the_end(campaign, outcome):
+    cluster = Cluster(outcome)
+    campaign(cluster, seconds=running.LEAST + 1)
+    later = [task for task in cluster.tasks if task.part is not Part.ALL]
+    assert later
+    assert all(task.part is Part.OTHERS or task.drawing.seconds <= running.LEAST + 1 for task in later)
+
+
+def test_a_bug_that_needs_many_operations_is_found_by_long_sequences(project, monkeypatch):
+    monkeypatch.syspath_prepend(TESTS / "benchmarks")
+    (project / "pyproject.toml").write_text(
+        "[tool.queue_conformance]\nconformance-examples = 10\n"
+        '[tool.queue_conformance.implementations.tires]\nqueue-class = "campaign.Tires"\n'
+    )
+
+    def found(longest):
+        outcome = perform(Task("tires", 1, Part.SEQUENCES, Drawing(longest)), environment())
+        assert not outcome.error
+        return [verdict.rule.id for verdict in outcome.report.implementations[0].verdicts]
+
+    assert found(50) == []
+    assert found(1000) == ["queue.peek.no-effect"]
 
 
 def test_a_finding_is_printed_once_and_replayed(campaign, outcome, project, capsys):

@@ -21,13 +21,17 @@ from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.progress import Progress
 from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
+from queue_conformance.engine.sequences import Drawing
 from queue_conformance.reports import Report
 
 SECONDS = 20.0
 """How long a task that draws sequences is to take: long against what it costs to begin one."""
 
-MOST = 100_000
-"""Sequences that a task draws at most."""
+LEAST = 1.0
+"""Seconds below which no such task is begun any more."""
+
+LENGTHS = (50, 200, 1000)
+"""Commands in a sequence at most, in turn: some failures need many, and short ones are found sooner by short sequences."""
 
 AHEAD = 2
 """Tasks for each thread of a worker, so that it need not wait for the next one."""
@@ -35,8 +39,8 @@ AHEAD = 2
 ATTEMPTS = 3
 """Tasks of an implementation that fail one after the other before it is given up; also tries after a worker died."""
 
-GRACE = 60.0
-"""Seconds that tasks in progress get when the time is over."""
+GRACE = {True: 60.0, False: 5.0}
+"""Seconds that tasks in progress get when the time is over; more where the first run of an implementation is among them."""
 
 AWAY = 30
 """Seconds that a cluster gets to answer, and to come back."""
@@ -68,7 +72,8 @@ class Campaign:
         self._gate = self.project.gate(update=False)
         self._names = [target.name for target in self.project.options.targets]
         self._tasks = self._all_tasks()
-        self._threads, self._counted = 0, -1.0
+        self._threads, self._counted = 1, -1.0
+        self._end = 0.0
 
     def run(self) -> None:
         """Run tasks until the time is over, or a signal asks to end.
@@ -76,12 +81,14 @@ class Campaign:
         Raises:
             CampaignError: if it cannot go on; what is known is kept.
         """
-        end = time.monotonic() + self.seconds
+        self._end = time.monotonic() + self.seconds
         try:
-            while (now := time.monotonic()) < end or (self._pending and now < end + GRACE):
+            while (now := time.monotonic()) < self._end or (self._pending and now < self._end + self._grace()):
                 if self.client.status == "closed":
                     raise CampaignError("the cluster is away, and does not come back")
-                if self.client.status == "running" and now < end and not self._submit() and not self._pending:
+                if self.client.status == "running" and now < self._end:
+                    self._submit()
+                if self._given_up() and not self._pending:
                     break
                 self.progress.show()
                 try:
@@ -94,34 +101,52 @@ class Campaign:
             if self.client.status == "running":
                 self.client.cancel(list(self._pending))
 
-    def _all_tasks(self) -> Iterator[Task]:
-        """Yield a whole run of each implementation; then, with each seed, sequences alone, and all that is not sequences."""
+    def _grace(self) -> float:
+        return GRACE[any(task.part is Part.ALL for task in self._pending.values())]
+
+    def _given_up(self) -> bool:
+        return all(self._failed[name] >= ATTEMPTS for name in self._names)
+
+    def _all_tasks(self) -> Iterator[Task | None]:
+        """Yield a whole run of each implementation; then, with each seed, sequences alone, and all that is not sequences.
+
+        What would not end in time is left out; ``None`` is yielded as long as nothing would.
+        """
         for seed in itertools.count():
-            part = Part.SEQUENCES if seed % 2 else Part.OTHERS if seed else Part.ALL
             for name in self._names:
                 if seed in self.state.seeds[name] or self._failed[name] >= ATTEMPTS:
                     continue
-                wanted = int(self.state.pace.get(name, 0) * SECONDS) if part is Part.SEQUENCES else 0
-                yield Task(name, seed, min(max(wanted, self.project.options.examples), MOST), part)
-            if all(self._failed[name] >= ATTEMPTS for name in self._names):
+                if seed == 0:
+                    yield Task(name, seed, Part.ALL)
+                elif seed % 2:
+                    while (left := self._left()) < LEAST:
+                        yield None
+                    yield Task(name, seed, Part.SEQUENCES, Drawing(LENGTHS[seed // 2 % len(LENGTHS)], min(SECONDS, left)))
+                elif self._left() > self.state.took.get(name, SECONDS):
+                    yield Task(name, seed, Part.OTHERS)
+            if self._given_up():
                 return
 
-    def _submit(self) -> bool:
-        """Give the cluster enough to do; return whether there is anything to do."""
+    def _left(self) -> float:
+        """Return the seconds that a task would have, after those that have been given to the cluster."""
+        given = (task.drawing.seconds or self.state.took.get(task.implementation, SECONDS) for task in self._pending.values())
+        return self._end - time.monotonic() - sum(given) / self._threads
+
+    def _submit(self) -> None:
+        """Give the cluster enough to do."""
         if time.monotonic() - self._counted > 1:  # a thousand workers take some time to list
             try:
-                self._threads = sum(self.client.nthreads().values())
+                self._threads = max(1, sum(self.client.nthreads().values()))
             except OSError:  # the cluster has just gone away
-                return True
+                return
             self._counted = time.monotonic()
-        while len(self._pending) < AHEAD * max(1, self._threads):
+        while len(self._pending) < AHEAD * self._threads:
             task = self._again.popleft() if self._again else next(self._tasks, None)
             if task is None:
-                return False
+                return
             future = self.client.submit(perform, task, self._expected, pure=False, retries=ATTEMPTS)
             self._pending[future] = task
             future.add_done_callback(self._ended.put)
-        return True
 
     def _take(self, future: Future) -> None:
         task = self._pending.pop(future)
@@ -244,7 +269,7 @@ def _update(project: Project, state: State) -> None:
     for finding in state.findings.values():
         found = next(one for one in state.report.implementations if one.name == finding.implementation)
         verdicts = tuple(replace(v, violation=finding.violation) for v in found.verdicts if v.rule.id == finding.violation.rule)
-        origin = replace(state.report.origin, seed=finding.seed, examples=finding.examples)
+        origin = replace(state.report.origin, seed=finding.seed)
         one = Report((replace(found, verdicts=verdicts),), origin=origin)
         for line in gate.update(one, _partly(one)):
             print(f"baseline: {line}")

@@ -36,7 +36,7 @@ class Done(Struct, tag="task", tag_field="type", frozen=True):
     implementation: str
     seed: int
     part: Part
-    examples: int
+    longest: int
     sequences: int
     drawing: float
     checking: float
@@ -54,7 +54,6 @@ class Finding(Struct, tag="finding", tag_field="type", frozen=True):
     level: str
     violation: Violation
     seed: int
-    examples: int
     at: datetime
 
 
@@ -69,6 +68,7 @@ class State:
         times: in how many tasks each of them was seen.
         seeds: those of the tasks that have ended, by implementation.
         pace: sequences per second of the last task that drew some, by implementation.
+        took: seconds of the last task that ran the checks that draw none, by implementation.
         tasks: how many have ended.
         sequences: how many were drawn.
         seconds: how long workers worked.
@@ -85,6 +85,7 @@ class State:
         self.times: Counter[str] = Counter()
         self.seeds: defaultdict[str, set[int]] = defaultdict(set)
         self.pace: dict[str, float] = {}
+        self.took: dict[str, float] = {}
         self.tasks = self.sequences = 0
         self.seconds = self.checking = 0.0
         self.report: Report | None = None
@@ -130,6 +131,8 @@ class State:
         self.checking += record.checking
         if record.sequences and record.drawing:
             self.pace[record.implementation] = record.sequences / record.drawing
+        if record.part is not Part.SEQUENCES:
+            self.took[record.implementation] = record.seconds
 
     def add(self, task: Task, outcome: Outcome) -> list[Finding]:
         """Keep what came of a task, and return what is new.
@@ -154,7 +157,7 @@ class State:
             task.implementation,
             task.seed,
             task.part,
-            task.examples,
+            task.drawing.longest,
             outcome.sequences,
             round(outcome.drawing, 3),
             round(outcome.checking, 3),
@@ -185,7 +188,7 @@ def _findings(task: Task, verdict: RuleVerdict, now: datetime) -> Iterator[Findi
     for violation in verdict.violation.findings:
         about = "\n".join([task.implementation, violation.rule, violation.cause, shape(violation)])
         name = hashlib.sha256(about.encode("utf-8", "backslashreplace")).hexdigest()[:10]
-        yield Finding(name, task.implementation, verdict.rule.level, violation, task.seed, task.examples, now)
+        yield Finding(name, task.implementation, verdict.rule.level, violation, task.seed, now)
 
 
 _LITERAL = re.compile(r"""b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*"|\b\d+\b|  # .*""", re.MULTILINE)

@@ -24,6 +24,7 @@ from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.registry import Check
+from queue_conformance.engine.sequences import USUAL, Drawing
 from queue_conformance.environments.crawls import preload
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.runs import Run
@@ -54,14 +55,14 @@ class Task:
     Attributes:
         implementation: its name in pyproject.toml.
         seed: seeds everything that is drawn.
-        examples: command sequences and requests to draw.
         part: which checks to run.
+        drawing: how long sequences are, and for how long they are generated.
     """
 
     implementation: str
     seed: int
-    examples: int
     part: Part
+    drawing: Drawing = USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
         known = project.gate(update=True).sequences(task.implementation) if task.part is Part.ALL else ()
     except (UsageError, BaselineError) as error:
         return replace(outcome, error=str(error))
-    asked = replace(project.options, seed=task.seed, examples=task.examples)
+    asked = replace(project.options, seed=task.seed, drawing=task.drawing)
     (target,) = asked.targets
     results = []
     scratch = Scratch()
@@ -179,9 +180,13 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     try:
         with redirect_stdout(StringIO()):  # so what the class prints goes nowhere
             implementation_run = run.begin(target, known=known, **project.hooks)
-            for check in filter(task.part.has, implementation_run.checks):
+            checks = list(filter(task.part.has, implementation_run.checks))
+            first = task.seed // 2 % len(checks) if checks and task.drawing.seconds else 0
+            for check in checks[first:] + checks[:first]:
                 results.append(implementation_run.run(check))
                 run.add(target.name, results[-1])
+                if results[-1].drawn and task.drawing.seconds:
+                    break  # one machine has had all of the time; the next task is another one's
             report = run.report()
     except LoadError as error:
         return replace(outcome, error=str(error))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import RETURNS, SUCCESS, RuleFailed, TooSlow, Violation, failure_class
@@ -28,15 +28,13 @@ from queue_conformance.engine.recording import (
 )
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.scripts import lines_of, with_loops
+from queue_conformance.engine.sequences import USUAL, Commands, Drawing
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.isolation import Watchdog
 from queue_conformance.loops import Endless
 from queue_conformance.specification import Specification, load
-
-if TYPE_CHECKING:
-    from queue_conformance.engine.sequences import Commands
 
 T = TypeVar("T")
 
@@ -52,6 +50,7 @@ class CheckContext:
         examples: sequences or requests to draw.
         crawls: graphs of pages to crawl for one rule.
         flight: where the operation in flight is noted.
+        drawing: how long sequences are, and for how long they are generated.
         replay: a sequence that failed before, which a machine runs instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
         timeout: seconds that a queue gets to find out that its server is back.
@@ -69,6 +68,7 @@ class CheckContext:
     seed: int = 0
     examples: int = 100
     crawls: int = 3
+    drawing: Drawing = USUAL
     replay: Commands | None = None
     backend: Backend | None = None
     timeout: float = 2.0

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from time import monotonic  # now: an implementation may replace it in its module
 
 from queue_conformance.engine.outcomes import CAUSES, NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.runner import ATTEMPTS, Runner
-from queue_conformance.engine.sequences import Command, Commands
-
-LONGEST = 50
-"""Commands in a sequence at most."""
+from queue_conformance.engine.sequences import USUAL, Command, Commands
 
 LEFT_OUT = 0.4
 """The share of the commands that every other sequence leaves out, on the average."""
@@ -19,7 +17,7 @@ BUDGET = 60.0
 """Seconds, for each hundred examples, after which no further sequence is run; only slow implementations come near."""
 
 
-def generate(random: Random, table: Mapping[Command, int]) -> Commands:
+def generate(random: Random, table: Mapping[Command, int], longest: int) -> Commands:
     """Return a sequence of commands.
 
     Every other sequence leaves some commands out ("swarm testing"): without pops a queue grows long, and a command that always
@@ -28,11 +26,12 @@ def generate(random: Random, table: Mapping[Command, int]) -> Commands:
     Args:
         random: where chance comes from.
         table: the commands, with their weights.
+        longest: how many there are at most.
     """
     share = random.choice((0.0, LEFT_OUT))
     names = {name for name in dict.fromkeys(command.name for command in table) if random.random() >= share}
     some = {command: weight for command, weight in table.items() if command.name in names} or table
-    length = max(random.randint(1, LONGEST), random.randint(1, LONGEST))
+    length = max(random.randint(1, longest), random.randint(1, longest))
     return tuple(random.choices(list(some), list(some.values()), k=length))
 
 
@@ -50,15 +49,16 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     if context.replay is not None:
         replay(runner, context.replay)
         return
-    random, findings = Random(context.seed), Findings()
+    random, findings, drawing = Random(context.seed), Findings(), context.drawing
     slower: list[TooSlow] = []
     count, ends = 0, context.watchdog.now + BUDGET * max(1.0, context.examples / 100)
+    until = monotonic() + drawing.seconds
     context.watchdog.aim("sequences", context.examples, ends)
-    while count < context.examples and context.watchdog.now <= ends:
+    while monotonic() < until if drawing.seconds else count < context.examples and context.watchdog.now <= ends:
         count += 1
         context.watchdog.count()
         try:
-            runner.run(generate(random, runner.table))
+            runner.run(generate(random, runner.table, drawing.longest))
         except RuleFailed as failure:
             findings.meet(failure)
         except TooSlow as slow:
@@ -66,7 +66,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     context.drawn = count
     ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
     context.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
-    if count < context.examples:
+    if count < context.examples and not drawing.seconds:
         context.notes.append(
             f"machine: no more than {count} sequences, because they take more than {BUDGET:g} s for 100 examples"
         )
@@ -76,7 +76,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
             raise slower[0]
     if findings.shortest:
         context.watchdog.aim("sequences to shorten what failed")
-        findings.shorten(runner, attempts)
+        findings.shorten(runner, attempts * max(1, drawing.longest // USUAL.longest))
         findings.drop_explained(runner)
         for shortest in findings.shortest.values():
             context.keep(shortest)

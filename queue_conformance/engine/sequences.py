@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -21,6 +22,22 @@ class Command(NamedTuple):
 
 
 Commands = tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How long sequences are, and for how long they are generated.
+
+    Attributes:
+        longest: commands in one at most.
+        seconds: seconds after which no further one is generated, however many there are; 0.0 is for a given number of them.
+    """
+
+    longest: int = 50
+    seconds: float = 0.0
+
+
+USUAL = Drawing()
 
 
 def commands(text: str) -> Commands:

@@ -92,6 +92,7 @@ class Run:
             seed=self._options.seed,
             examples=self._options.examples,
             crawls=self._options.crawls,
+            drawing=self._options.drawing,
             time_limit=self._options.time_limit,
             in_process=self._options.in_process,
             known=known,

@@ -16,7 +16,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.sequences import Commands
+from queue_conformance.engine.sequences import USUAL, Commands, Drawing
 from queue_conformance.faults.backend import Backend
 from queue_conformance.isolation import Abort, Answer, Watchdog
 from queue_conformance.running.faults import AtFault, blaming
@@ -32,6 +32,7 @@ class RunConfig:
         directory: where scratch directories are made.
         seed: seeds everything that is drawn.
         examples: sequences or requests to draw in a check that draws.
+        drawing: how long sequences are, and for how long they are generated.
         crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run in the calling process, without protection.
@@ -46,6 +47,7 @@ class RunConfig:
     directory: Path
     seed: int = 0
     examples: int = 100
+    drawing: Drawing = USUAL
     crawls: int = 3
     time_limit: float = 10.0
     in_process: bool = False
@@ -83,6 +85,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     backend=backend,
                     isolated=process.AVAILABLE and not config.in_process,
                     crawls=config.crawls,
+                    drawing=config.drawing,
                     time_limit=config.time_limit,
                     moves=True,
                 )

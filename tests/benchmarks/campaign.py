@@ -1,4 +1,4 @@
-"""What a campaign finds of twelve bugs that a default run misses, and how much of its time is spent in checks.
+"""What a campaign finds of thirteen bugs that a default run misses, and how much of its time is spent in checks.
 
 The first argument is the number of minutes (default: 5), the second one that of workers (default: 2).
 """
@@ -28,6 +28,9 @@ BUGS = (
     "push push pop peek pop push peek",
 )
 """The operations after which each queue puts its last request first."""
+
+LONG = "60 peeks"
+"""What a further bug needs: more operations than a sequence of a default run has."""
 
 LONGEST = max(len(operations.split()) for operations in BUGS)
 
@@ -63,15 +66,29 @@ class Recalls(FifoMemoryQueue):
         return super().__len__()
 
 
+class Tires(FifoMemoryQueue):
+    """A queue that puts its last request first with each peek after the sixtieth."""
+
+    def __init__(self):
+        super().__init__()
+        self._peeks = 0
+
+    def peek(self):
+        self._peeks += 1
+        if self._peeks > 60:
+            self._requests.rotate(1)
+        return super().peek()
+
+
 for number, operations in enumerate(BUGS, 1):
     globals()[f"Bug{number}"] = type(f"Bug{number}", (Recalls,), {"wrong_after": operations, "__module__": __name__})
 
 
 def main(minutes: str = "5", workers: str = "2") -> None:
     """Run a campaign on all of them, and print what it found when."""
-    names = [f"Bug{number}" for number in range(1, len(BUGS) + 1)]
+    bugs = {**{f"Bug{number}": operations for number, operations in enumerate(BUGS, 1)}, "Tires": LONG}
     with tempfile.TemporaryDirectory() as directory:
-        tables = (f'[tool.queue_conformance.implementations.{name}]\nqueue-class = "campaign.{name}"\n' for name in names)
+        tables = (f'[tool.queue_conformance.implementations.{name}]\nqueue-class = "campaign.{name}"\n' for name in bugs)
         Path(directory, "pyproject.toml").write_text("".join(tables))
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
         command = [sys.executable, "-m", "queue_conformance", "campaign", f"--minutes={minutes}", f"--workers={workers}"]
@@ -82,7 +99,7 @@ def main(minutes: str = "5", workers: str = "2") -> None:
     findings = [record for record in records if record["type"] == "finding"]
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     hours = (used.ru_utime + used.ru_stime) / 3600
-    for name, operations in zip(names, BUGS, strict=True):
+    for name, operations in bugs.items():
         drawn, found = 0, ""
         for record in records:
             if record["implementation"] == name:
@@ -92,9 +109,11 @@ def main(minutes: str = "5", workers: str = "2") -> None:
                     break
         print(f"{operations:36} {found or f'not found in {drawn} sequences'}")
     seconds, checking = (sum(task[key] for task in tasks) for key in ("seconds", "checking"))
-    bugs = {record["implementation"] for record in findings}
-    print(f"{len(bugs)} of {len(BUGS)} bugs, {len(findings)} findings in {60 * hours:.1f} minutes on the processor: ", end="")
-    print(f"{len(bugs) / hours:.0f} bugs per hour; {checking / seconds:.0%} of the time of {len(tasks)} tasks is in checks")
+    found_bugs = {record["implementation"] for record in findings}
+    print(
+        f"{len(found_bugs)} of {len(bugs)} bugs, {len(findings)} findings in {60 * hours:.1f} minutes on the processor: ", end=""
+    )
+    print(f"{len(found_bugs) / hours:.0f} bugs per hour; {checking / seconds:.0%} of the time of {len(tasks)} tasks is in checks")
 
 
 if __name__ == "__main__":
