@@ -69,5 +69,11 @@ def fixture(function: Fixture) -> Fixture:
 def failure_of(case: Case, failed: Failed, steps: list[Step], last: Block | None = None) -> RuleFailed:
     """Return the failed rule that a failed assertion is about, with what was done, up to the end of a block if one is given."""
     rule = case.context.attributed(failed.rule or case.rule)
-    lines = case.record.lines(last)
-    return failure_class(rule)(rule, expected=failed.expected, actual=failed.actual, steps=steps, tail=[], body=lines)
+    return failure_class(rule)(
+        rule,
+        expected=failed.expected,
+        actual=failed.actual,
+        steps=steps,
+        tail=[],
+        body=case.record.lines(last) if last else case.record.lines,  # a block is written as it is now
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import wraps
+from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -158,14 +158,17 @@ def run_case(
     except Missed as missed:
         raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
-        failure = context.unexpected(raised)
-        failure.body = raising(case.record.lines(), raised.error)
+        failure = context.unexpected(raised, partial(_raising, case, raised))
     for block in case.failed:
         context.keep(block.failure())
     if failure:
         raise failure
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised
         context.covered[rule] += context.covered[rule] == before
+
+
+def _raising(case: Case, raised: OperationRaised) -> list[str]:
+    return raising(case.record.lines(), raised.error)
 
 
 def _enter(stack: ExitStack, made: Any) -> Any:

@@ -241,8 +241,12 @@ class CheckContext:
             if other is not known:
                 known.add(other)
 
-    def unexpected(self, raised: OperationRaised) -> RuleFailed:
+    def unexpected(self, raised: OperationRaised, body: Callable[[], Sequence[str]] | None = None) -> RuleFailed:
         """Turn an exception of the implementation into the failed rule which says that there is none.
+
+        Args:
+            raised: the exception.
+            body: writes lines of a script to use instead of those of the steps.
 
         Raises:
             TooSlow: if it is a time-out that nothing but the speed of this machine explains.
@@ -258,6 +262,7 @@ class CheckContext:
             else f"{self.describe(raised.error)} raised by {call}",
             steps=self._steps(),
             tail=[],
+            body=body,
         )
 
     def _steps(self) -> list[Step]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -45,7 +45,6 @@ class RuleFailed(Exception):
         tail: the last lines of a script, which fail if the rule failed.
         replaces: whether the tail stands for the last step.
         final: whether the rule is certain, so that no ablation can attribute the failure to another one.
-        body: the lines of a script that are not those of the steps, or ``None``.
         sequence: the sequence that was run, if any.
         shown_by: the operation that showed it, if that is not the one of the sequence.
         operation: the operation that gave another result, if that is not the last one.
@@ -63,7 +62,7 @@ class RuleFailed(Exception):
         tail: Sequence[str],
         replaces: bool = False,
         final: bool = False,
-        body: Sequence[str] | None = None,
+        body: Sequence[str] | Callable[[], Sequence[str]] | None = None,
     ) -> None:
         super().__init__(f"{rule}: expected {expected}, got {actual}")
         self.rule = rule
@@ -73,12 +72,19 @@ class RuleFailed(Exception):
         self.tail = list(tail)
         self.replaces = replaces
         self.final = final
-        self.body = body
+        self._body = body
         self.sequence: tuple[Any, ...] | None = None
         self.shown_by = ""
         self.operation = ""
         self.survived = False
         self.others: list[RuleFailed] = []
+
+    @property
+    def body(self) -> Sequence[str] | None:
+        """The lines of a script that are not those of the steps, or ``None``; written once they are asked for."""
+        if callable(self._body):
+            self._body = self._body()
+        return self._body
 
     @property
     def cause(self) -> str:
@@ -110,7 +116,7 @@ class RuleFailed(Exception):
             tail=self.tail,
             replaces=self.replaces,
             final=final,
-            body=self.body,
+            body=self._body,
         )
         other.sequence, other.operation = self.sequence, self.operation
         return other

@@ -88,6 +88,12 @@ def checks_of(kind: Kind) -> list[Check]:
     return sorted((found for found in _registered.values() if kind in found.kinds), key=lambda check: check.is_machine)
 
 
+def preload(checks: Iterable[Check], implementation: Implementation) -> None:
+    """Import what these checks of an implementation import: here, and not in every process that is forked for one."""
+    for folder in {check.function.__module__.partition(".checks.")[0] for check in checks}:
+        getattr(import_module(folder), "preload", lambda implementation: None)(implementation)
+
+
 def part_of(kind: Kind, module: str) -> ModuleType:
     """Return a module that the main package of a kind has."""
     return import_module(f"{kind.folders[0]}.{module}")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check
 from queue_conformance.host import Host, HostEnded
 from queue_conformance.isolation import SILENCE, IsolatedError, Watchdog
 from queue_conformance.running.execution import internal_error
-from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
+from queue_conformance.running.implementation_run import ImplementationRun
 
 
 class Hosted:
@@ -39,25 +41,25 @@ class Hosted:
         self._path = path
         self._watch = watch
         self.ended = ""
+        self.checks: list[Check]
         implementation_run: ImplementationRun | None = None
 
         def work(name: str | None) -> Any:
             nonlocal implementation_run
             if implementation_run is None or name is None:
                 implementation_run = begin()
-                return implementation_run.discovery, implementation_run.rules, [check.name for check in implementation_run.checks]
+                checks = [replace(check, function=_elsewhere) for check in implementation_run.checks]
+                return implementation_run.discovery, implementation_run.rules, checks
             return implementation_run.run(next(check for check in implementation_run.checks if check.name == name))
 
         self._host = Host(work, LoadError, 2 * SILENCE + 6 * time_limit)
         try:
-            self.discovery, self.rules, names = self._host.ask(None, watch)
+            self.discovery, self.rules, self.checks = self._host.ask(None, watch)
         except HostEnded as ended:
             raise LoadError(self._told(ended)) from None
         except BaseException:
             self._host.close()
             raise
-        known = {check.name: check for check in all_checks_of(self.discovery.kind)}
-        self.checks: list[Check] = [known[name] for name in names]
         self._results: dict[str, CheckResult] = {}
 
     def run(self, check: Check) -> CheckResult:
@@ -87,3 +89,8 @@ class Hosted:
     def close(self) -> None:
         """End the process."""
         self._host.close()
+
+
+def _elsewhere(context: CheckContext) -> NoReturn:
+    """Stand for the function of a check that is imported in another process alone."""
+    raise AssertionError("a check runs in the process of its class")

@@ -9,7 +9,7 @@ from typing import Any
 
 from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult, blocked
-from queue_conformance.engine.registry import Check, checks_of
+from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
 from queue_conformance.running.execution import execute
@@ -72,6 +72,7 @@ class ImplementationRun:
                 self._second = self._applicable(discovery.also)
             asked = self.rules.keys() | self._second.keys()
             self.checks += [check for check in checks_of(discovery.kind) if asked & set(check.rules)]
+            preload(self.checks, self._implementation)
 
     def _applicable(self, profile: Profile) -> dict[str, Rule]:
         offered = self._implementation.capabilities.names

@@ -18,10 +18,8 @@ from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
 from queue_conformance.environments.graph import GraphSite
+from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, without_duplicates
-
-crawls.preload()  # once, and not in every process that is forked
-
 
 SHOWN = 20
 """Pages of a graph that is shown at most."""
@@ -175,7 +173,7 @@ def part_of(context: CheckContext) -> dict[str, Any]:
     found = context.implementation
     if found.kind != "downstream-queue":
         return {"SCHEDULER": found.cls}
-    if not (context.offers("persistent") or context.offers("server")):
+    if not has_part(found):
         raise NotApplicable("it keeps requests in memory alone")
     return {"SCHEDULER_DISK_QUEUE": found.cls, "JOBDIR": "job"}
 
