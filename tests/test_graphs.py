@@ -124,6 +124,19 @@ def test_a_right_class_crawls_every_page_once(path, seed):
 
 
 @needs_downloads
+@pytest.mark.parametrize("seed", range(3))
+def test_a_page_whose_request_was_refused_because_it_cannot_be_stored_is_not_lost(seed):
+    report = examine("mutants.controls_schedulers.RejectsWhatItCannotStore", only=CRAWLS, seed=seed, crawls=2)
+    assert failed_rules(report) == set()
+
+
+def test_what_a_scheduler_may_refuse_is_demanded_until_it_did():
+    graph = {"start": [{"page": 0}, {"page": 1, "unserializable": True}], 0: {}, 1: {"links": [{"page": 2}]}, 2: {}}
+    assert demanded(graph, {0}) == Counter({0: 1, 1: 1, 2: 1})
+    assert demanded(graph, {1}) == Counter({0: 1})
+
+
+@needs_downloads
 def test_the_spider_of_a_crawl_gets_what_a_function_gives_it():
     path = "mutants.controls_worlds.ReadsItsSpider"
     (found,) = queue_conformance.examine(path, rules="e2e.all-once", crawls=1, prepare_spider=prepare).implementations

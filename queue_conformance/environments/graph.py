@@ -196,8 +196,9 @@ class GraphSite(Site):
         return drawn(self.pages, fates)
 
     def missing(self):
-        """Return the pages that were asked for less often than the graph demands."""
-        return sorted(demanded(self.pages) - Counter(self.hits))
+        """Return the pages that were asked for less often than the graph demands of what was not refused."""
+        dropped = {int(line.split()[2]) for run in self.runs for line in run.log if line.startswith("noted dropped ")}
+        return sorted(demanded(self.pages, dropped) - Counter(self.hits))
 
     def repeated(self):
         """Return the pages that were asked for more often than the graph demands."""
@@ -244,12 +245,17 @@ class GraphCrawl(Crawl):
 # --- The judge -------------------------------------------------------------------------------------------------------
 
 
-def demanded(graph):
-    """Return how often each page must be asked for: once, again after an error, and each time without a filter."""
+def demanded(graph, dropped=()):
+    """Return how often each page must be asked for: once, again after an error, and each time without a filter.
+
+    A scheduler may refuse what cannot be serialized: of those requests it owes nothing for pages of which it ``dropped`` one.
+    """
     hits, seen = Counter(), set()
     todo = list(graph["start"])
     for link in todo:
         number, page = link["page"], graph[link["page"]]
+        if link.get("unserializable") and number in dropped:
+            continue
         if not link.get("dont_filter"):
             if number in seen:
                 continue

@@ -194,6 +194,13 @@ class SQLiteScheduler:
         return len(self.volatile.heap) + self.db.execute("SELECT count(*) FROM requests").fetchone()[0]
 
 
+class RejectsWhatItCannotStore(SQLiteScheduler):
+    """It says that it does not store what pickle refuses."""
+
+    def keep(self, request, print_):
+        return False
+
+
 class RejectsLongOnes(SQLiteScheduler):
     """It says that it does not store what is longer than 64 KiB."""
 
