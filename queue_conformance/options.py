@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.engine.sequences import USUAL, Drawing
 from queue_conformance.option_values import UsageError, claims_of, converted, settings_of
 
 if TYPE_CHECKING:
     import pytest
+
+    from queue_conformance.engine.sequences import Drawing
 
 GROUP = "pytest-queue-conformance"
 
@@ -105,6 +106,12 @@ def _file(text: str) -> str:
     return text
 
 
+def _database(text: str) -> str:
+    if "://" in text and not text.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("write a directory, or redis://HOST:PORT")
+    return _file(text)
+
+
 def _report(text: str) -> str:
     from queue_conformance.reports.files import check_name
 
@@ -161,6 +168,13 @@ OPTIONS = (
         default="MUST",
     ),
     Option("conformance-baseline", "the rules that are known to fail, each with a reason", "FILE.toml", convert=_file),
+    Option(
+        "conformance-database",
+        "where failed command sequences are kept for later runs: a directory, or redis://HOST:PORT (default: pytest's cache)",
+        "WHERE",
+        convert=_database,
+        default="",
+    ),
     Option("conformance-update-baseline", "write what fails now to the baseline, and remove what is fixed"),
     Option(
         "conformance-report",
@@ -241,13 +255,14 @@ class Options:
         reports: files to write.
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
-        drawing: how long sequences are, and for how long they are generated.
+        drawing: how long sequences are, and for how long they are generated, if not as usual.
         crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
         common: what holds for every implementation that does not say otherwise.
         baseline: the file of the rules that are known to fail, or ``None``.
         update_baseline: bring that file up to date.
+        database: a directory or the URL of a Redis server where failing sequences are kept, or ``""``.
         everything: whether all that pyproject.toml describes is tested, and nothing else.
     """
 
@@ -255,13 +270,14 @@ class Options:
     reports: tuple[str, ...] = ()
     seed: int = 0
     examples: int = 100
-    drawing: Drawing = USUAL
+    drawing: Drawing | None = None
     crawls: int = 3
     time_limit: float = 10.0
     in_process: bool = False
     common: Common = field(default_factory=Common, compare=False)
     baseline: Path | None = None
     update_baseline: bool = False
+    database: str = ""
     everything: bool = False
 
 
@@ -347,7 +363,10 @@ def read(config: pytest.Config) -> Options:
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")
     if values["conformance-update-baseline"] and not values["conformance-baseline"]:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
-    baseline = _baseline(values["conformance-baseline"], config, on_command_line)
+    baseline = _path("conformance-baseline", values, config, on_command_line)
+    database = values["conformance-database"]
+    if database and "://" not in database:
+        database = str(_path("conformance-database", values, config, on_command_line))
     if baseline and not os.path.isdir(baseline.parent):
         raise UsageError(f"--conformance-baseline: there is no directory for {values['conformance-baseline']!r}")
     return Options(
@@ -361,12 +380,13 @@ def read(config: pytest.Config) -> Options:
         common=common,
         baseline=baseline,
         update_baseline=bool(values["conformance-update-baseline"]),
+        database=database,
         everything=asked(config) and not on_command_line.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
     )
 
 
-def _baseline(name: str | None, config: pytest.Config, on_command_line: Container[str]) -> Path | None:
-    """Return where the baseline is: what pyproject.toml names lies beside it."""
-    if not name:
+def _path(option: str, values: Mapping[str, Any], config: pytest.Config, on_command_line: Container[str]) -> Path | None:
+    """Return the path that an option names: what pyproject.toml names lies beside it."""
+    if not values[option]:
         return None
-    return (config.invocation_params.dir if "conformance-baseline" in on_command_line else config.rootpath) / name
+    return Path(config.invocation_params.dir if option in on_command_line else config.rootpath, values[option])

@@ -9,6 +9,8 @@ import pytest
 from kit import ENVIRONMENT, examine
 
 from queue_conformance.__main__ import main
+from queue_conformance.faults.backend import Backend
+from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.session import INCONCLUSIVE, exit_status
 from queue_conformance.reports import Report
 from queue_conformance.verdicts import RunVerdict
@@ -276,10 +278,33 @@ def test_the_same_seed_gives_the_same_report(run, pytester):
 def test_what_failed_before_is_tried_first(run, pytester):
     queue = "mutants.memory.LosesTheEighth"
     run(f"--queue-class={queue}")
-    cached = json.loads((pytester.path / ".pytest_cache/v/queue-conformance/failing-sequences").read_text())
-    assert len(cached[queue][0]) == 8
+    known = RunCache(None, str(pytester.path / ".pytest_cache/d/queue-conformance-examples")).sequences(queue)
+    assert min(map(len, known)) == 8
     result = run(f"--queue-class={queue}", "--conformance-examples=1", "-k", "machine", "--conformance-report=report.jsonl")
     assert result.ret == 1
+
+
+def test_what_failed_is_kept_where_an_option_says(run, pytester):
+    queue = "--queue-class=mutants.memory.LosesTheEighth"
+    with Backend("redis", pytester.path / "server") as backend:
+        for where in ("examples", f"redis://{backend.host}:{backend.port}"):
+            how = (queue, f"--conformance-database={where}", "-p", "no:cacheprovider")
+            assert run(*how, "-k", "machine").ret == 1
+            assert run(*how, "--conformance-examples=1", "-k", "machine", "--conformance-seed=1").ret == 1
+    assert any((pytester.path / "examples").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("where", "line"),
+    [
+        ("redis://127.0.0.1:1", "--conformance-database: Error 111 connecting to 127.0.0.1:1. Connection refused."),
+        ("s3://bucket", "--conformance-database: write a directory, or redis://HOST:PORT, not 's3://bucket'"),
+    ],
+)
+def test_a_database_that_is_none_is_one_line(run, where, line):
+    result = run(f"--queue-class={FIFO}", f"--conformance-database={where}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: {line}" in result.errlines
 
 
 def test_a_run_without_pytests_cache_works(run):

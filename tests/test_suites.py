@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.testcases import SUITES
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import jsonl
@@ -245,8 +246,8 @@ def test_collecting_tests_nothing(run):
 
 def test_failing_programs_are_remembered_by_suite(run, pytester):
     run(FAILED, only="machine")
-    cached = (pytester.path / ".pytest_cache/v/queue-conformance/failing-sequences").read_text()
-    assert '"test_suites.py::TestMine"' in cached
+    kept = RunCache(None, str(pytester.path / ".pytest_cache/d/queue-conformance-examples"))
+    assert kept.sequences("test_suites.py::TestMine")
 
 
 # --- What no suite may say -------------------------------------------------------------------------------------------

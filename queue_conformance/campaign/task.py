@@ -129,7 +129,7 @@ class Project:
         self.options = replace(options.read(config), in_process=False)
         self.hooks = {"factory": hook("pytest_open_queue"), "prepare": hook("pytest_prepare_spider")}
         kept = config.pluginmanager.has_plugin("cacheprovider")
-        self.cache = RunCache(Cache.for_config(config, _ispytest=True) if kept else None)
+        self.cache = RunCache(Cache.for_config(config, _ispytest=True) if kept else None, self.options.database)
         if (here := str(config.invocation_params.dir)) not in sys.path:
             sys.path.append(here)
         return 0

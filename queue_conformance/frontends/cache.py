@@ -1,37 +1,67 @@
-"""What pytest's cache keeps for later runs and commands: the sequences that failed, and the last report."""
+"""What is kept for later runs and commands: the sequences that failed, and the last report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pytest
+from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase, InMemoryExampleDatabase
 
-from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.engine.sequences import Command, Commands, decode, encode
+from queue_conformance.option_values import UsageError
 from queue_conformance.replay import LAST
 from queue_conformance.reports import Report, files
 
-_SEQUENCES = "queue-conformance/failing-sequences"
+_EXAMPLES = "queue-conformance-examples"
+"""The directory of pytest's cache with the sequences that failed."""
 
 
 class RunCache:
     """What is kept from one run to the next.
 
     Args:
-        cache: pytest's, or ``None`` where there is none; then nothing is kept.
+        cache: pytest's, or ``None`` where there is none; then nothing is kept there.
+        database: a directory or the URL of a Redis server where failing sequences are kept instead, or ``""``.
     """
 
-    def __init__(self, cache: pytest.Cache | None) -> None:
+    def __init__(self, cache: pytest.Cache | None, database: str = "") -> None:
         self._cache = cache
+        self._where = database
+
+    @cached_property
+    def _database(self) -> ExampleDatabase:
+        if "://" in self._where:
+            return _on_redis(self._where)
+        with suppress(OSError):
+            if where := self._where or (self._cache and self._cache.mkdir(_EXAMPLES)):
+                return DirectoryBasedExampleDatabase(where)
+        return InMemoryExampleDatabase()
 
     def sequences(self, name: str) -> list[Commands]:
-        """Return the sequences that the implementation of that name failed in earlier runs."""
-        return [tuple(Command(*operation) for operation in sequence) for sequence in self._all().get(name, [])]
+        """Return the sequences that the implementation of that name failed in earlier runs.
 
-    def _all(self) -> dict[str, Any]:
-        return dict(self._cache.get(_SEQUENCES, {})) if self._cache else {}
+        Raises:
+            UsageError: if the server that keeps them does not work.
+        """
+        found = []
+        with self._answering():
+            for value in self._database.fetch(_key(name)):
+                with suppress(ValueError, TypeError):  # it is damaged
+                    found.append(decode(value.decode()))
+        return sorted(found)
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Say in one line what a server does wrong."""
+        try:
+            yield
+        except Exception as error:  # of a library that need not be there
+            if "://" not in self._where or isinstance(error, UsageError):
+                raise
+            raise UsageError(f"--conformance-database: {str(error).splitlines()[0]}") from error
 
     def remember(self, report: Report, run: Mapping[str, bool]) -> None:
         """Keep the sequences that fail, so that the next run runs them first, and forget those that do not any more.
@@ -39,19 +69,19 @@ class RunCache:
         Args:
             report: what came of the run.
             run: the implementations of which checks were run, by name; whether all of them were.
+
+        Raises:
+            UsageError: if the server that keeps them does not work.
         """
-        known = self._all()
-        remembered = dict(known)
         for found in report.implementations:
+            key, known = _key(found.name), set(self.sequences(found.name))
             failed_rules = [violation for v in found.verdicts if v.violation for violation in (v.violation, *v.violation.others)]
-            sequences = [list(map(list, violation.sequence)) for violation in failed_rules if violation.sequence]
-            if not run.get(found.name):  # what was not run may still fail
-                sequences += [sequence for sequence in known.get(found.name, []) if sequence not in sequences]
-            remembered.pop(found.name, None)
-            if sequences:
-                remembered[found.name] = sequences
-        if self._cache and remembered != known:
-            self._cache.set(_SEQUENCES, remembered)
+            failing = {tuple(Command(*one) for one in violation.sequence) for violation in failed_rules if violation.sequence}
+            with self._answering():
+                for sequence in failing - known:
+                    self._database.save(key, encode(sequence).encode())
+                for sequence in known - failing if run.get(found.name) else ():  # what was not run may still fail
+                    self._database.delete(key, encode(sequence).encode())
 
     def keep(self, report: Report) -> Path | None:
         """Keep the report for commands that name none, and return where; where nothing can be kept, pytest itself says so."""
@@ -61,3 +91,16 @@ class RunCache:
                 files.write(report, path)
                 return path
         return None
+
+
+def _key(name: str) -> bytes:
+    return f"queue-conformance {name}".encode()
+
+
+def _on_redis(url: str) -> ExampleDatabase:
+    try:
+        from hypothesis.extra.redis import RedisExampleDatabase
+        from redis import Redis
+    except ImportError:
+        raise UsageError("--conformance-database: it needs pip install 'pytest-queue-conformance[redis]'") from None
+    return RedisExampleDatabase(Redis.from_url(url, socket_timeout=10, socket_connect_timeout=10))

@@ -11,7 +11,7 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
-from queue_conformance.engine.sequences import Commands
+from queue_conformance.engine.sequences import USUAL, Commands
 from queue_conformance.faults.servers.running import Keys, keys_of, note_on
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.isolation import IsolatedError, Watchdog
@@ -92,7 +92,7 @@ class Run:
             seed=self._options.seed,
             examples=self._options.examples,
             crawls=self._options.crawls,
-            drawing=self._options.drawing,
+            drawing=self._options.drawing or USUAL,
             time_limit=self._options.time_limit,
             in_process=self._options.in_process,
             known=known,

@@ -111,6 +111,7 @@ class Session:
         self._changes: list[str] = []
         self._scratch = Scratch()
         self._run = Run(asked, self._scratch.path, hosting=True)
+        self._cache = RunCache(getattr(config, "cache", None), asked.database)
         self.suites = Suites(self._join, self._run)
         self._progress: Progress | None = None
 
@@ -139,6 +140,8 @@ class Session:
                 items += self._collect(session, target)
             except LoadError as error:
                 self._run.errors.append(f"{where}: {error}")
+            except UsageError as error:
+                raise pytest.UsageError(str(error)) from error
             except IsolatedError as error:
                 self._run.blunder(where, error)
 
@@ -160,10 +163,7 @@ class Session:
 
     def _known_programs(self, name: str) -> list[Commands]:
         """Return the sequences that an implementation failed before."""
-        return list(dict.fromkeys([*self.gate.sequences(name), *self._cache().sequences(name)]))
-
-    def _cache(self) -> RunCache:
-        return RunCache(getattr(self.config, "cache", None))
+        return list(dict.fromkeys([*self.gate.sequences(name), *self._cache.sequences(name)]))
 
     def _hook(self, name: str) -> Callable[..., Any] | None:
         """Return the function of the author's conftest.py that implements a hook, if there is one."""
@@ -265,9 +265,11 @@ class Session:
         if self.options.update_baseline:
             self._update(exitstatus)
         report = self.report()
-        cache = self._cache()
-        cache.remember(report, self._run.coverage)
-        self._kept = cache.keep(report)
+        try:
+            self._cache.remember(report, self._run.coverage)
+        except UsageError as error:
+            self._run.errors.append(str(error))
+        self._kept = self._cache.keep(report)
         for name in self.options.reports:
             try:
                 files.write(report, self.config.invocation_params.dir / name)
