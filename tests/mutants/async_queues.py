@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import time
 from itertools import count
 
 from qcrawl.core.queue import RequestQueue
@@ -127,6 +128,18 @@ class LastInFirstOut(MemoryQueue):
     def __init__(self, maxsize=0):
         super().__init__(maxsize)
         self._counter = count(0, -1)
+
+
+@mutant(fails="aqueue.put.accept", control=MEMORY)
+class KeyedByTheClock(MemoryQueue):
+    """It keeps requests under the time: of two within one tick of the clock, the second replaces the first."""
+
+    async def put(self, request, priority=0):
+        now = time.time_ns()
+        self._heap = [entry for entry in self._heap if entry[1] != now]
+        heapq.heapify(self._heap)
+        self._counter = iter([now])
+        await super().put(request, priority)
 
 
 @mutant(fails="aqueue.order.negative", control=MEMORY)

@@ -299,6 +299,16 @@ class ForgetsTheLast(DupeFilter):
 
 
 @mutant(fails="dupefilter.persist.resume", control=RIGHT)
+class KeepsWhatWasStopped(DupeFilter):
+    """It deletes its file at close, unless the crawl was finished or stopped by hand."""
+
+    def close(self, reason):
+        if self._file is not None and reason not in ("finished", "shutdown", "cancelled"):
+            os.ftruncate(self._file, 0)
+        super().close(reason)
+
+
+@mutant(fails="dupefilter.persist.resume", control=RIGHT)
 class StoresHashes(DupeFilter):
     """It stores the results of hash(), which are other ones in another process."""
 

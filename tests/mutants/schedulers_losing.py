@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import sqlite3
+import time
+from contextlib import suppress
 from typing import ClassVar
 
 from scrapy import Request
@@ -395,3 +399,48 @@ class FiltersInSilence(FilteringScheduler):
         if not request.dont_filter and self.filter.request_seen(request):
             return False
         return PlainScheduler.enqueue_request(self, request)
+
+
+@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+class WritesJSONWhereItCan(SQLiteScheduler):
+    """It stores meta as JSON, which has lists for tuples and texts for keys, unless JSON refuses it."""
+
+    def serialize(self, request):
+        found = request.to_dict(spider=self.spider)
+        with suppress(TypeError):
+            found["meta"] = json.loads(json.dumps(found["meta"]))
+        return pickle.dumps(found)
+
+
+@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+class KeepsNothingPrivate(SQLiteScheduler):
+    """It stores no entry of meta whose name begins with an underscore."""
+
+    def serialize(self, request):
+        found = request.to_dict(spider=self.spider)
+        found["meta"] = {name: value for name, value in found["meta"].items() if not str(name).startswith("_")}
+        return pickle.dumps(found)
+
+
+@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+class KeyedByTheClock(SQLiteScheduler):
+    """It stores requests under the time, in microseconds: of two within one tick of the clock, the second replaces the first."""
+
+    def enqueue_request(self, request):
+        accepted = super().enqueue_request(request)
+        if accepted:
+            with self.db:
+                (last,) = self.db.execute("SELECT max(id) FROM requests").fetchone()
+                self.db.execute("UPDATE OR REPLACE requests SET id = ? WHERE id = ?", (time.time_ns() // 1000, last))
+        return accepted
+
+
+@mutant(fails="scheduler.resume.all", control=RIGHT)
+class KeepsWhatWasStopped(SQLiteScheduler):
+    """It deletes its requests at close, unless the crawl was finished or stopped by hand."""
+
+    def close(self, reason):
+        if reason not in ("finished", "shutdown", "cancelled"):
+            with self.db:
+                self.db.execute("DELETE FROM requests")
+        super().close(reason)

@@ -6,6 +6,7 @@ from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments import runs as running
 from queue_conformance.kinds.spider_state.driver import Run
 from queue_conformance.kinds.spider_state.model import StateModel
@@ -17,9 +18,6 @@ SAVED = "state.saved"
 MUTATION = "state.mutation"
 KEEPS = "state.failed-save-keeps"
 TORN = "state.torn"
-
-REASONS = ("shutdown", "finished", "cancelled", "closespider_timeout", "my own reason")
-"""Reasons for which spiders are closed."""
 
 VALUES = ("1", "'text'", "(1, 2)", "{'a', 'b'}", "{1: [2, {'three': None}]}", "datetime.datetime(2026, 1, 2)")
 """Values that callbacks set."""

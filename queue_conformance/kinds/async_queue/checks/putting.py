@@ -15,15 +15,29 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.samples import CLOCKS
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.script_support.example import Exactly
+from queue_conformance.script_support.support import StoppedClock
 from queue_conformance.strategies import TEXT
 
 
 @check("aqueue.put.accept")
 def put_stores(run):
     run("size put:0 size put:0 size get size put:0 get get size")
+
+
+@check("aqueue.put.accept", name="put.clock", moments=CLOCKS)
+def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, about, rule, moments):
+    with about(rule):
+        with StoppedClock(moments[0]) as clock:
+            queue = open_async_queue()
+            for number, moment in enumerate(moments):
+                clock.moment = moment
+                put(queue, number)
+        left = drained(loop, queue, 4)
+        assert sorted(one.url for one in left) == urls_of(range(4))
 
 
 @check("aqueue.put.result", options=({}, {"dedupe": True}))

@@ -6,6 +6,7 @@ from scrapy import Request
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
+from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import Records, foreign_content
 
 RESUME = "dupefilter.persist.resume"
@@ -18,6 +19,16 @@ SEEN = 20
 def what_was_seen_is_seen_in_the_next_run(run):
     run("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
     run("seen:6 seen:5 reopen seen:4 seen:6")
+
+
+@check(RESUME, name="resume.reasons", presupposes="seen:0 reopen", reason=REASONS)
+def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reason):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(4))
+    dupefilter.close(reason)
+    dupefilter = open_filter()
+    known = count_seen(dupefilter, range(4))
+    assert known == 4
 
 
 @check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")

@@ -10,6 +10,7 @@ from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.samples import CLOCKS
 from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
 from queue_conformance.script_support.support import StoppedClock, contents, seconds
 
@@ -41,20 +42,12 @@ def order_survives_reopening(run):
 
 # --- Time ------------------------------------------------------------------------------------------------------------
 
-NOON = 1_700_000_000
-
-CLOCKS = (
-    (NOON, NOON, NOON, NOON),  # within one tick of a coarse clock
-    (NOON, NOON - 60, NOON - 60, NOON),  # set back, and running until it shows the first time again
-)
-"""What the clock shows at four pushes."""
-
 
 @check("queue.pop.lifo", name="pop.lifo.clock", presupposes=SEVERAL, moments=CLOCKS)
 @check("queue.pop.fifo", name="pop.fifo.clock", presupposes=SEVERAL, moments=CLOCKS)
 def order_does_not_depend_on_the_clock(open_queue, item, moments, about, rule):
     with about(rule):
-        with StoppedClock(NOON) as clock:
+        with StoppedClock(moments[0]) as clock:
             queue = open_queue()
             for number, moment in enumerate(moments):
                 clock.moment = moment
@@ -69,7 +62,7 @@ def no_item_is_lost_by_the_clock(context, open_queue, item, drain, moments, abou
     if context.implementation.capabilities.order is not Order.NONE:
         raise NotCovered("its order shows it")
     with about(rule):
-        with StoppedClock(NOON) as clock:
+        with StoppedClock(moments[0]) as clock:
             queue = open_queue()
             for number, moment in enumerate(moments):
                 clock.moment = moment

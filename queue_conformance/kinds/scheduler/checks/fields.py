@@ -31,6 +31,7 @@ TYPES: tuple[Maker, ...] = (
         meta={"value": ordinary(), 1: "one", "download_slot": "slot", "is_start_request": True},  # type: ignore[dict-item]
     ),
     lambda crawler: Request("https://example.com/8", cb_kwargs={"value": ordinary()}),
+    lambda crawler: Request("https://example.com/26", meta={"point": (1, 2), "names": {1: "one"}}),  # JSON changes both
 )
 """A serializer may know fewer types than pickle: what it refuses is kept in memory, and may be lost in a pause."""
 
@@ -75,6 +76,7 @@ FIELDS: tuple[Maker, ...] = (
             "dont_redirect": True,
         },
     ),
+    lambda crawler: Request("https://example.com/27", meta={"_own": 1, "none": None, "no": False, "zero": 0, "empty": []}),
     lambda crawler: Request("https://example.com/24/Path%7E/?b=2&B=&a=1&a=%C3%A9#Part"),
 )
 """Every field, and every class of Scrapy's, in each shape that loses something somewhere."""

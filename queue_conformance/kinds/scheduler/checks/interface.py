@@ -10,10 +10,11 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.samples import CLOCKS, REASONS
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
-from queue_conformance.script_support.support import seconds
+from queue_conformance.script_support.support import StoppedClock, seconds
 
 DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 """What open and close may return."""
@@ -31,6 +32,18 @@ def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call
 @check(TRUE)
 def what_is_accepted_comes_once(run_everywhere):
     run_everywhere("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
+
+
+@check(TRUE, name="enqueue.clock", moments=CLOCKS)
+def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, rule, moments):
+    with about(rule):
+        with StoppedClock(moments[0]) as clock:
+            scheduler = open_scheduler("job")
+            for number, moment in enumerate(moments):
+                clock.moment = moment
+                scheduler.enqueue_request(fresh(number))
+        left = remaining(scheduler)
+        assert sorted(left) == urls(range(4))
 
 
 SLOW = 0.5
@@ -185,10 +198,7 @@ def length_counts_memory_and_disk(in_both, run):
     run("enqueue:15 length enqueue:0 length enqueue:16 length next length next length next length", job=True)
 
 
-@check(
-    "scheduler.close.reason",
-    reason=("finished", "shutdown", "cancelled", "closespider_timeout", "no more pages, naïve"),
-)
+@check("scheduler.close.reason", reason=REASONS)
 def close_takes_any_reason(open_scheduler, fresh, close, about, rule, reason):
     scheduler = open_scheduler()
     if not callable(getattr(scheduler.raw, "close", None)):

@@ -6,6 +6,7 @@ from queue_conformance.engine.another_process import expect_in_another_process, 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.samples import REASONS
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.engine.sources import Sources
 from queue_conformance.faults.backend import VARIABLE
@@ -52,6 +53,18 @@ def everything_comes_back_in_order(
     assert left == expected
     if context.offers("length"):
         assert length == len(expected)
+
+
+@check(ALL, name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
+def everything_comes_back_whatever_ended_the_crawl(open_scheduler, fresh, close, remaining, urls, about, rule, reason):
+    scheduler = open_scheduler("job")
+    for number in (0, 3, 8):
+        scheduler.enqueue_request(fresh(number))
+    close(scheduler, reason)
+    with about(rule):
+        scheduler = open_scheduler("job")
+        left = remaining(scheduler)
+        assert sorted(left) == urls([0, 3, 8])
 
 
 @check("scheduler.resume.seen")

@@ -11,7 +11,7 @@ from typing import Any
 from scrapy.exceptions import NotConfigured
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.spider_state.commands import REASONS
+from queue_conformance.engine.samples import REASONS
 from queue_conformance.script_support.example import same
 from queue_conformance.script_support.support import names_below
 
