@@ -81,6 +81,7 @@ SHAPES = tuple(
         "cookies={'a': '1'}",
         "cookies=[{'name': 'a', 'value': '1', 'domain': 'example.com', 'secure': True}, {'name': 'a', 'value': '2'}]",
         "meta={1: 'a', (1, 2): 'b', None: 'c', 'depth': 3}",
+        "meta={'_own': 1, 'none': None, 'no': False, 'zero': 0, 'empty': []}",
         "cb_kwargs={'a': [1, {'b': None}]}",
         "flags=['one', 'two']",
         "priority=-7",

@@ -355,6 +355,14 @@ class CutsBodies(Changes):
         return request.replace(body=request.body.partition(b"\0")[0])
 
 
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class KeepsNothingPrivate(Changes):
+    """It keeps no entry of meta whose name begins with an underscore."""
+
+    def changed(self, request):
+        return request.replace(meta={name: value for name, value in request.meta.items() if not str(name).startswith("_")})
+
+
 @mutant(fails="queue.pop.roundtrip-rare", control=FIFO)
 class DecimalsBecomeFloats(WithSerializer):
     """It turns the decimal numbers in meta into floating ones."""
