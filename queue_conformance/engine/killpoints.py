@@ -139,7 +139,9 @@ def _at_lines(workloads: Sequence[Workload], rehearsals: Sequence[Rehearsal], nu
 
 
 def _at_bytes(workloads: Sequence[Workload], rehearsals: Sequence[Rehearsal]) -> Iterator[Crash]:
-    """Yield crashes in the middle of writes."""
+    """Yield crashes in the middle of writes, where anything writes files; a write may be put off until another operation."""
+    if not any(passed.grown for rehearsal in rehearsals for passed in rehearsal):
+        return
     for operations, rehearsal in zip(workloads, rehearsals, strict=True):
         for end, passed in enumerate(rehearsal):
             for start, size in passed.grown.values() or ((0, 1), (600, 601)):
