@@ -349,6 +349,7 @@ class _Link:
         self.client, self.server = client, server
         self.held = bytearray()
         self._waiting: dict[socket.socket, bytearray] = {client: bytearray(), server: bytearray()}
+        self._events = {client: 0, server: 0}  # what each end is registered for
         for end in self._waiting:
             end.setblocking(False)
             with contextlib.suppress(OSError):
@@ -378,10 +379,10 @@ class _Link:
             if wanted:
                 events = selectors.EVENT_READ if len(self._waiting[other]) < _CHUNK * 16 else 0
                 events |= selectors.EVENT_WRITE if self._waiting[end] else 0
-            registered = end.fileno() >= 0 and end in {key.fileobj for key in selector.get_map().values()}
-            if events and registered:
-                selector.modify(end, events, self)
-            elif events:
+            before, self._events[end] = self._events[end], events
+            if events and not before:
                 selector.register(end, events, self)
-            elif registered:
+            elif before and not events:
                 selector.unregister(end)
+            elif events != before:
+                selector.modify(end, events, self)
