@@ -261,6 +261,70 @@ def test_nothing_outlives_a_run_that_is_killed(tmp_path):
         assert str(number) not in [line.split()[4] for line in segments.read_text().splitlines()[1:]]
 
 
+# --- A server that lasts for a run ------------------------------------------------------------------------------------
+
+
+def test_each_check_has_postgresql_as_if_it_had_just_started(postgresql, tmp_path):
+    connect = postgresql.psycopg.connect
+    with closing(servers.lasting("postgresql", tmp_path)) as server:
+        with Backend("postgresql", tmp_path / "first", server):
+            with connect(autocommit=True) as client:
+                client.execute("CREATE TABLE things (name text); CREATE SCHEMA mine CREATE TABLE others (name text)")
+                client.execute("INSERT INTO things VALUES ('a')")
+            left = connect()
+            left.execute("DELETE FROM things")  # nobody commits, and the table is locked
+        with Backend("postgresql", tmp_path / "second", server) as backend, connect() as client:
+            assert backend.server is server
+            assert client.execute("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").fetchone() == (
+                2,
+            )
+            assert client.execute("SELECT to_regclass('things'), to_regclass('mine.others')").fetchone() == (None, None)
+        left.close()
+
+
+@NEEDS_REDIS
+def test_each_check_has_redis_as_if_it_had_just_started(tmp_path):
+    with closing(servers.lasting("redis-server", tmp_path)) as server:
+        with Backend("redis-server", tmp_path / "first", server) as backend:
+            ask((backend.host, backend.port), "SET", "key", "value")
+        with Backend("redis-server", tmp_path / "second", server) as backend:
+            assert backend.server is server
+            assert server.stored() == []
+            ask((backend.host, backend.port), "CONFIG", "SET", "notify-keyspace-events", "KEA")
+        with Backend("redis-server", tmp_path / "third", server) as backend:
+            assert backend.server is not server
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("redis-server", marks=NEEDS_REDIS), pytest.param("postgresql", marks=NEEDS_POSTGRESQL)]
+)
+def test_harm_is_done_to_a_server_of_the_check_alone(name, tmp_path):
+    server = servers.lasting(name, tmp_path)
+    with Backend(name, tmp_path / "first", server) as backend:
+        backend.own()
+        backend.server.close()
+        assert server.lend()
+    server.close()
+    with Backend(name, tmp_path / "second", server) as backend:  # it has ended
+        assert backend.server is not server
+        assert backend.server.stored() == []
+
+
+@NEEDS_REDIS
+def test_a_run_starts_one_server_and_those_that_are_harmed(tmp_path, monkeypatch):
+    started, begin = tmp_path / "started", RedisServer.__init__
+
+    def counted(self, directory):
+        with started.open("a") as file:
+            file.write(f"{directory.name}\n")
+        begin(self, directory)
+
+    monkeypatch.setattr(RedisServer, "__init__", counted)
+    path, settings = REDIS
+    examine(path, settings=settings, server="redis-server", only={"queue.push.accept", "queue.pop.fifo", "server-faults.len"})
+    assert started.read_text().split("\n") == ["server redis-server", "server", ""]
+
+
 FIFO, SHARED = "queue_reference.postgresql.FifoPostgreSQLQueue", "queue_reference.postgresql_shared.SharedFifoPostgreSQLQueue"
 SETTINGS = {FIFO: {"POSTGRESQL_TIMEOUT": "0.5"}, SHARED: {"POSTGRESQL_TIMEOUT": "0.5", "POSTGRESQL_LEASE": "1"}}
 CLAIMS = {FIFO: {}, SHARED: {"shared": "yes"}}

@@ -12,6 +12,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -44,6 +45,7 @@ class Backend:
     Args:
         server: what ``--queue-server`` says, or what pyproject.toml says of a server.
         directory: where a server of the kit's own stores; a temporary one if not given.
+        lasting: a server that lasts for the run, which is used until harm is to be done to it, if it can be lent.
 
     Attributes:
         server: the server.
@@ -60,13 +62,16 @@ class Backend:
         ServerError: if the server cannot be had.
     """
 
-    def __init__(self, server: str | Mapping[str, Any], directory: Path | None = None) -> None:
+    def __init__(
+        self, server: str | Mapping[str, Any], directory: Path | None = None, lasting: servers.Server | None = None
+    ) -> None:
         server = os.environ.get(VARIABLE, server)
         self._stack = contextlib.ExitStack()
         if directory is None:
             directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        self.server = servers.start(server, directory)
-        self._stack.callback(self.server.close)
+        self._start = partial(servers.start, server, directory)
+        self._is_lent = lasting is not None and _lent(lasting)
+        self.server = lasting if lasting is not None and self._is_lent else self._started()
         self.proxy = FaultProxy(self.server.address, self.server.gone)
         self._stack.callback(self.proxy.close)
         self.host, self.port = self.proxy.host, self.proxy.port
@@ -80,6 +85,17 @@ class Backend:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+    def _started(self) -> servers.Server:
+        server = self._start()
+        self._stack.callback(server.close)
+        return server
+
+    def own(self) -> None:
+        """Have a server that may be harmed: one of this check's own."""
+        if self._is_lent:
+            self._is_lent, self.server = False, self._started()
+            self.proxy.upstream = self.server.address
 
     def close(self) -> None:
         """End the proxy, and the server if it is the kit's own."""
@@ -135,3 +151,11 @@ class Backend:
         self.harmed = False
         if self.server.ours:
             self.server.empty()
+
+
+def _lent(server: servers.Server) -> bool:
+    """Whether a server that lasts for the run can be used for another check."""
+    try:
+        return server.lend()
+    except (OSError, servers.ServerError):  # it has ended
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Commands
+from queue_conformance.faults import servers
+from queue_conformance.faults.servers import Server, ServerError
 from queue_conformance.faults.servers.running import Keys, keys_of, note_on
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.isolation import IsolatedError, Watchdog
@@ -53,6 +56,7 @@ class Run:
         self._discoveries: dict[str, Discovery] = {}
         self._planned: dict[str, frozenset[str]] = {}
         self._keys: dict[str, Keys] = {}
+        self._lasting: dict[str, Server] = {}
         self._releases = installed_releases()
         self._results: dict[str, list[CheckResult]] = {}
         self._options = options
@@ -101,6 +105,7 @@ class Run:
             prepare=prepare,
             may_decline=may_decline,
             watch=self.watch,
+            lasting=self._lasting_for(target.server),
         )
         self._look_at(target.server)
         self._settings[target.name] = target.settings
@@ -137,6 +142,14 @@ class Run:
         for result in found.smoke:
             self._look_for_mistake(target.name, result)
         return implementation_run
+
+    def _lasting_for(self, server: str) -> Mapping[str, Server]:
+        """Return the servers that last for the run, with this one, if it can: checks that harm none have it one by one."""
+        if server not in self._lasting and process.AVAILABLE:
+            with suppress(ServerError):  # the discovery says it
+                if started := servers.lasting(server, self._directory):
+                    self._lasting[server] = started
+        return self._lasting
 
     def _look_at(self, server: str) -> None:
         """Remember what a running server holds before anything is done to it."""
@@ -193,9 +206,11 @@ class Run:
         return line
 
     def close(self) -> None:
-        """End the processes in which classes were imported."""
+        """End the processes in which classes were imported, and the servers."""
         for implementation_run in self._hosted:
             implementation_run.close()
+        for server in self._lasting.values():
+            server.close()
 
     @property
     def secrets(self) -> Secrets:

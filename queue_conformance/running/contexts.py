@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from queue_conformance import isolation
@@ -18,6 +19,7 @@ from queue_conformance.engine import process
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
 from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.servers import Server
 from queue_conformance.isolation import Abort, Answer, Watchdog
 from queue_conformance.running.faults import AtFault, blaming
 
@@ -42,6 +44,7 @@ class RunConfig:
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         may_decline: whether that function may leave a class to the kit, as a hook may.
         watch: called from time to time with what a running check says of itself, or ``None``.
+        lasting: the servers that last for the run, by what ``--queue-server`` says.
     """
 
     directory: Path
@@ -57,6 +60,7 @@ class RunConfig:
     prepare: Callable[[Any], object] | None = None
     may_decline: bool = True
     watch: Callable[[Watchdog], None] | None = None
+    lasting: Mapping[str, Server] = field(default_factory=dict)
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
@@ -75,7 +79,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
             factory = config.factory if implementation.hooked else None
             opened = replace(implementation, factory=factory, prepare=config.prepare)
             sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
-            with chdir(directory), served(opened, Path(directory)) as (reached, backend):
+            with chdir(directory), served(opened, Path(directory), config.lasting) as (reached, backend):
                 context = CheckContext(
                     reached,
                     Path(directory),
@@ -122,12 +126,15 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
 
 
 @contextmanager
-def served(implementation: Implementation, directory: Path) -> Iterator[tuple[Implementation, Backend | None]]:
+def served(
+    implementation: Implementation, directory: Path, lasting: Mapping[str, Server] = MappingProxyType({})
+) -> Iterator[tuple[Implementation, Backend | None]]:
     """Give an implementation the server that it stores in, if it needs one.
 
     Args:
         implementation: what to serve.
         directory: where a server of the kit's own may store.
+        lasting: servers that last for the run, by what ``--queue-server`` says.
 
     Yields:
         The implementation with the address of the server filled in, and the server.
@@ -135,5 +142,5 @@ def served(implementation: Implementation, directory: Path) -> Iterator[tuple[Im
     if not implementation.server:
         yield implementation, None
         return
-    with Backend(implementation.server, directory / "server") as backend:
+    with Backend(implementation.server, directory / "server", lasting.get(implementation.server)) as backend:
         yield replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)}), backend

@@ -48,14 +48,12 @@ class FifoPostgreSQLQueue:
     """
 
     _create: ClassVar[str] = """
-        DO $$ BEGIN
-            PERFORM pg_advisory_xact_lock(7237125);  -- two processes cannot create one table at the same time
-            CREATE TABLE IF NOT EXISTS crawl_requests (
-                key bytea, id bigint GENERATED ALWAYS AS IDENTITY, request bytea NOT NULL,
-                consumer uuid, lease timestamptz,  -- of shared queues
-                PRIMARY KEY (key, id)
-            );
-        END $$
+        SELECT pg_advisory_xact_lock(7237125);  -- two processes cannot create one table at the same time
+        CREATE TABLE IF NOT EXISTS crawl_requests (
+            key bytea, id bigint GENERATED ALWAYS AS IDENTITY, request bytea NOT NULL,
+            consumer uuid, lease timestamptz,  -- of shared queues
+            PRIMARY KEY (key, id)
+        )
     """
     _confirm: ClassVar[str] = "DELETE FROM crawl_requests WHERE key = %(key)s AND id = %(delivered)s"
     _next: ClassVar[str] = f"""

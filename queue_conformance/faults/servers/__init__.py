@@ -16,7 +16,19 @@ from queue_conformance.faults.servers.running import RunningServer
 from queue_conformance.faults.servers.server import Server, ServerError
 from queue_conformance.suggestion import did_you_mean
 
-__all__ = ["RunningServer", "Server", "ServerError", "check_name", "describe", "described", "find", "names", "prepare", "start"]
+__all__ = [
+    "RunningServer",
+    "Server",
+    "ServerError",
+    "check_name",
+    "describe",
+    "described",
+    "find",
+    "lasting",
+    "names",
+    "prepare",
+    "start",
+]
 
 _OWN: Mapping[str, tuple[str, ...]] = {
     "redis": ("redis.RedisServer", "redis.FakeRedisServer"),
@@ -101,6 +113,22 @@ def start(text: str | Mapping[str, Any], directory: Path) -> Server:
         return RunningServer(text)
     directory.mkdir(exist_ok=True)
     return (find(text) if isinstance(text, str) else program.described(text))(directory)
+
+
+def lasting(text: str, directory: Path) -> Server | None:
+    """Return a server that is lent to one check after the other, prepared and started, or ``None`` if this one cannot be.
+
+    Args:
+        text: what ``--queue-server`` says.
+        directory: that of the run.
+
+    Raises:
+        ServerError: if there is no such server.
+    """
+    if not text or ":" in text or find(text).lend is Server.lend:
+        return None
+    prepare(text, directory)
+    return start(text, directory / f"server {text}")
 
 
 def prepare(text: str, directory: Path) -> None:

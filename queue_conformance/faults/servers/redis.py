@@ -75,6 +75,7 @@ class RedisServer(_Redis, ProcessServer):
         self.command = [executable() or "", "--port", "0", "--unixsocket", self.address, "--save", "", "--appendonly", "yes"]
         self.command += ["--appendfsync", "no", "--dir", str(directory)]
         self.start()
+        self._configuration = self.ask("CONFIG", "GET", "*")
 
     @classmethod
     def missing(cls) -> str:
@@ -82,6 +83,11 @@ class RedisServer(_Redis, ProcessServer):
 
     def is_ready(self) -> bool:
         return bool(self.ask("PING") == "PONG")
+
+    def lend(self) -> bool:
+        for command in ("CLIENT KILL TYPE normal", "CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"):
+            self.ask(*command.split())
+        return bool(self.ask("CONFIG", "GET", "*") == self._configuration)
 
     @contextmanager
     def out_of_space(self) -> Iterator[None]:

@@ -21,13 +21,13 @@ class ServerError(Exception):
 
 
 class Server:
-    """A server that queues store in, for one check; the next one begins with another.
+    """A server that queues store in, for one check; the next one begins with another, unless this one can be lent.
 
     A subclass sets the attributes, and overrides the faults that the server offers besides those of the connection, which the
     kit's proxy makes. Rules about others are not covered.
 
     Args:
-        directory: where it may store; it is empty, and is removed when the check has ended.
+        directory: where it may store; it is empty, and is removed when the check, or the run, has ended.
 
     Attributes:
         name: what it is, for reports.
@@ -72,6 +72,13 @@ class Server:
     def stored(self) -> list[str]:
         """Return what is stored, such as ``the key k``."""
         return []
+
+    def lend(self) -> bool:
+        """Become as it was when it had started, for a check that does it no harm; return whether it is so.
+
+        One server then lasts for a run. This is called in the process of the check, which is not the one that started it.
+        """
+        return False
 
     # --- Faults ------------------------------------------------------------------------------------------------------
 

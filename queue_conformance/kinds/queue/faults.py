@@ -147,6 +147,7 @@ def unusable_server(context: CheckContext, attempt: Attempt) -> Iterator[ServerF
     """Yield a server that cannot be reached, and one that wants a password."""
     yield Refused(backend_of(context))
     if backend_of(context).server.offers(PasswordWanted.offered):
+        backend_of(context).own()
         yield PasswordWanted(backend_of(context))
 
 
@@ -185,6 +186,7 @@ def _conditions(context: CheckContext, *kinds: type[Condition]) -> Iterator[Cond
         raise NotCovered(why)
     if absent:
         _note(context, why, "server")
+    backend.own()
     for kind in offered:
         yield kind(backend)
 
