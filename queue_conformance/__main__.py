@@ -196,7 +196,7 @@ def _reports(command: argparse.ArgumentParser) -> None:
 
 
 def _seconds(text: str) -> float:
-    from queue_conformance.options import seconds_of
+    from queue_conformance.option_values import seconds_of
 
     try:
         return seconds_of(text)
@@ -346,16 +346,10 @@ _VERBS = {"replay": "replay", "issue": "report"}
 
 
 def _campaign(asked: argparse.Namespace) -> int:
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise CommandError("campaign: it needs dask.distributed: pip install 'pytest-queue-conformance[campaign]'") from None
-    from queue_conformance.baseline import BaselineError
-    from queue_conformance.campaign import CampaignError, running
-    from queue_conformance.option_values import UsageError
+    from queue_conformance import campaign
 
     try:
-        return running.run(
+        return campaign.run(
             seconds=asked.hours * 3600 if asked.hours else asked.minutes * 60,
             directory=asked.directory,
             names=tuple(asked.only),
@@ -363,7 +357,7 @@ def _campaign(asked: argparse.Namespace) -> int:
             cluster=asked.cluster,
             update_baseline=asked.update_baseline,
         )
-    except (CampaignError, BaselineError, UsageError) as error:
+    except campaign.CampaignError as error:
         raise CommandError(f"campaign: {error}") from error
 
 

@@ -116,3 +116,89 @@ def claims_of(texts: list[str], where: str) -> dict[str, str]:
         return parse_claims(texts, all_kinds())
     except ClaimError as error:
         raise UsageError(f"{where}: {error}") from error
+
+
+# --- What the options of each kind hold ------------------------------------------------------------------------------
+
+
+def level(text: str) -> str:
+    """Return the level that a text names; raise ``ValueError`` if it is none."""
+    if text.upper() not in ("MUST", "SHOULD"):
+        raise ValueError("write MUST or SHOULD")
+    return text.upper()
+
+
+def natural(text: str) -> int:
+    """Return the number, 0 or more, that a text names; raise ``ValueError`` if it is none."""
+    if not text.isdecimal():
+        raise ValueError("write a whole number, 0 or more")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Return the number, 1 or more, that a text names; raise ``ValueError`` if it is none."""
+    if not text.isdecimal() or not int(text):
+        raise ValueError("write a whole number, 1 or more")
+    return int(text)
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds that a text says.
+
+    Raises:
+        ValueError: if that is no number above 0.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError("write a number of seconds above 0")
+    return seconds
+
+
+def length_of(text: str) -> float:
+    """Return the seconds of a length of time such as ``30m``.
+
+    Raises:
+        ValueError: if that is none.
+    """
+    try:
+        return seconds_of(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1:]]
+    except (ValueError, KeyError):
+        raise ValueError("write a length of time such as 90s, 30m or 8h") from None
+
+
+def path(text: str) -> str:
+    """Return the dotted path of the class that a text names; raise ``ValueError`` if it is none."""
+    from queue_conformance.discovery.loading import dotted
+
+    return dotted(text)
+
+
+def server(text: str) -> str:
+    """Return the name of a server; raise ``ValueError`` if it is none."""
+    from queue_conformance.faults.servers import check_name
+
+    return check_name(text)
+
+
+def file(text: str) -> str:
+    """Return the name of a file; raise ``ValueError`` if it is none."""
+    if not text or min(text) < " ":
+        raise ValueError("write the name of a file")
+    return text
+
+
+def database(text: str) -> str:
+    """Return the directory, or the URL, that a text names; raise ``ValueError`` if it is none."""
+    if "://" in text and not text.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("write a directory, or redis://HOST:PORT")
+    return file(text)
+
+
+def report(text: str) -> str:
+    """Return the name of a report; raise ``ValueError`` if it is none."""
+    from queue_conformance.reports.files import check_name
+
+    return check_name(file(text))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from queue_conformance import option_values as of
 from queue_conformance.option_values import UsageError, claims_of, converted, settings_of
 
 if TYPE_CHECKING:
@@ -55,69 +56,6 @@ class Option:
         return self.name.replace("-", "_")
 
 
-def _level(text: str) -> str:
-    if text.upper() not in ("MUST", "SHOULD"):
-        raise ValueError("write MUST or SHOULD")
-    return text.upper()
-
-
-def _natural(text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError("write a whole number, 0 or more")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ValueError("write a whole number, 1 or more")
-    return int(text)
-
-
-def seconds_of(text: str) -> float:
-    """Return the seconds that a text says.
-
-    Raises:
-        ValueError: if that is no number above 0.
-    """
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError("write a number of seconds above 0")
-    return seconds
-
-
-def _class(text: str) -> str:
-    from queue_conformance.discovery.loading import dotted
-
-    return dotted(text)
-
-
-def _server(text: str) -> str:
-    from queue_conformance.faults.servers import check_name
-
-    return check_name(text)
-
-
-def _file(text: str) -> str:
-    if not text or min(text) < " ":
-        raise ValueError("write the name of a file")
-    return text
-
-
-def _database(text: str) -> str:
-    if "://" in text and not text.startswith(("redis://", "rediss://", "unix://")):
-        raise ValueError("write a directory, or redis://HOST:PORT")
-    return _file(text)
-
-
-def _report(text: str) -> str:
-    from queue_conformance.reports.files import check_name
-
-    return check_name(_file(text))
-
-
 CRAWL_OPTION = "conformance-crawl"
 """The option that tests what the user's own project names."""
 
@@ -130,12 +68,12 @@ OPTIONS = (
         "test this queue: my_package.MyQueue, or path/to/file.py::MyQueue",
         "PATH",
         repeats=True,
-        convert=_class,
+        convert=of.path,
     ),
-    Option("priority-queue-class", "test this priority queue or round-robin queue", "PATH", repeats=True, convert=_class),
-    Option("scheduler-class", "test this scheduler", "PATH", repeats=True, convert=_class),
-    Option("dupefilter-class", "test this dupefilter", "PATH", repeats=True, convert=_class),
-    Option("spider-state-class", "test this extension that keeps the state of spiders", "PATH", repeats=True, convert=_class),
+    Option("priority-queue-class", "test this priority queue or round-robin queue", "PATH", repeats=True, convert=of.path),
+    Option("scheduler-class", "test this scheduler", "PATH", repeats=True, convert=of.path),
+    Option("dupefilter-class", "test this dupefilter", "PATH", repeats=True, convert=of.path),
+    Option("spider-state-class", "test this extension that keeps the state of spiders", "PATH", repeats=True, convert=of.path),
     Option(
         "queue-setting",
         "a crawler setting, or an argument of the constructor where there is no crawler",
@@ -146,7 +84,7 @@ OPTIONS = (
         "queue-server",
         "the server behind the queue: the name of one that the kit starts, such as redis, or HOST:PORT of a running one",
         "SERVER",
-        convert=_server,
+        convert=of.server,
     ),
     Option("conformance", "test what [tool.queue_conformance] of pyproject.toml names"),
     Option(
@@ -164,15 +102,15 @@ OPTIONS = (
         "conformance-level",
         "the level whose failed rules fail the run: MUST (default) or SHOULD",
         "LEVEL",
-        convert=_level,
+        convert=of.level,
         default="MUST",
     ),
-    Option("conformance-baseline", "the rules that are known to fail, each with a reason", "FILE.toml", convert=_file),
+    Option("conformance-baseline", "the rules that are known to fail, each with a reason", "FILE.toml", convert=of.file),
     Option(
         "conformance-database",
         "where failed command sequences are kept for later runs: a directory, or redis://HOST:PORT (default: pytest's cache)",
         "WHERE",
-        convert=_database,
+        convert=of.database,
         default="",
     ),
     Option("conformance-update-baseline", "write what fails now to the baseline, and remove what is fixed"),
@@ -181,13 +119,34 @@ OPTIONS = (
         "write the results to this file; its ending says in which form: .jsonl, .html, .xml (JUnit), .md, .svg or .json (badges)",
         "FILE",
         repeats=True,
-        convert=_report,
+        convert=of.report,
     ),
-    Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=_natural, default=0),
-    Option("conformance-examples", "command sequences and requests to draw (default: 100)", "N", convert=_positive, default=100),
-    Option("conformance-crawls", "graphs of pages to crawl for one rule (default: 3)", "N", convert=_positive, default=3),
+    Option("conformance-seed", "seeds everything that is drawn (default: 0)", "N", convert=of.natural, default=0),
     Option(
-        "conformance-time-limit", "seconds that one operation may take (default: 10)", "SECONDS", convert=seconds_of, default=10.0
+        "conformance-examples", "command sequences and requests to draw (default: 100)", "N", convert=of.positive, default=100
+    ),
+    Option("conformance-crawls", "graphs of pages to crawl for one rule (default: 3)", "N", convert=of.positive, default=3),
+    Option(
+        "conformance-time-limit",
+        "seconds that one operation may take (default: 10)",
+        "SECONDS",
+        convert=of.seconds_of,
+        default=10.0,
+    ),
+    Option(
+        "conformance-campaign",
+        "test what [tool.queue_conformance] of pyproject.toml names with seed after seed, for so long: 90s, 30m, 8h",
+        "TIME",
+        convert=of.length_of,
+    ),
+    Option("conformance-campaign-workers", "processes of a campaign (default: one for each processor)", "N", convert=of.positive),
+    Option("conformance-campaign-cluster", "a scheduler of dask.distributed that runs", "tcp://HOST:PORT", default=""),
+    Option(
+        "conformance-campaign-directory",
+        "where what is known of a campaign is kept (default: queue-conformance-campaign)",
+        "DIR",
+        convert=of.file,
+        default="queue-conformance-campaign",
     ),
     Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
 )
@@ -196,7 +155,10 @@ OPTIONS = (
 DESCRIBING = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
 """The keys that describe one implementation, besides its class and its profile, and the options that they stand for."""
 
-OF_A_RUN = ("conformance", CRAWL_OPTION, "conformance-only", "conformance-update-baseline")
+OF_A_CAMPAIGN = tuple(option.name for option in OPTIONS if option.name.startswith("conformance-campaign"))
+"""The options that ask for a campaign instead of a run; the first says for how long."""
+
+OF_A_RUN = ("conformance", CRAWL_OPTION, "conformance-only", "conformance-update-baseline", *OF_A_CAMPAIGN)
 """The options that ask for a run; they are for the command line only."""
 
 

@@ -21,6 +21,20 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hooks)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Run a campaign instead of a session, if an option asks for one.
+
+    Raises:
+        pytest.UsageError: if an option is wrong, or the campaign cannot go on.
+    """
+    if not any(config.getoption(name.replace("-", "_")) for name in options.OF_A_CAMPAIGN):
+        return None
+    from queue_conformance import campaign
+
+    return campaign.run_for_pytest(config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the hooks that test implementations, if an option asks for them.
 

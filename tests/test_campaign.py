@@ -10,6 +10,7 @@ import time
 from concurrent.futures import Future
 from contextlib import closing, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from kit import TESTS
@@ -285,6 +286,38 @@ def test_without_dask_one_line_says_what_to_install(project, monkeypatch, capsys
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert commands.main(["campaign", "--minutes=1"]) == 2
     assert "pip install 'pytest-queue-conformance[campaign]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--conformance-campaign=30"], "--conformance-campaign: write a length of time such as 90s, 30m or 8h, not '30'"),
+        (["--conformance-campaign=0h"], "--conformance-campaign: write a length of time such as 90s, 30m or 8h, not '0h'"),
+        (["--conformance-campaign-workers=2"], "--conformance-campaign: say for how long, such as 30m"),
+        (
+            ["--conformance-campaign=1m", "--conformance-campaign-workers=0"],
+            "--conformance-campaign-workers: write a whole number, 1 or more, not '0'",
+        ),
+        (
+            ["--conformance-campaign=1m", f"--queue-class={RIGHT}"],
+            "--queue-class: name it in pyproject.toml, which is all that a campaign reads",
+        ),
+        (["--conformance-campaign=1m", "known.toml"], "--conformance-campaign runs no tests: leave out known.toml"),
+    ],
+)
+def test_what_pytest_cannot_make_a_campaign_of_is_one_line(project, arguments, line, capfd):
+    assert pytest.main(arguments) == pytest.ExitCode.USAGE_ERROR
+    assert capfd.readouterr().err.strip() == f"ERROR: {line}"
+
+
+def test_pytest_runs_the_same_campaign(project, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(running, "run", lambda **how: asked.update(how) or 2)
+    options = ["--conformance-campaign=30m", "--conformance-only=wrong", "--conformance-campaign-workers=3"]
+    assert pytest.main([*options, "--conformance-update-baseline"]) == pytest.ExitCode.USAGE_ERROR
+    assert (asked["seconds"], asked["names"], asked["workers"]) == (1800, ("wrong",), 3)
+    assert asked["update_baseline"]
+    assert asked["directory"] == Path("queue-conformance-campaign")
 
 
 def test_a_name_that_is_not_there_is_refused(project, capsys):

@@ -9,6 +9,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class CampaignError(Exception):
@@ -36,6 +40,62 @@ def add_options(command: argparse.ArgumentParser, seconds: Callable[[str], float
         help="where what is known is kept (default: queue-conformance-campaign)",
     )
     command.add_argument("--update-baseline", action="store_true", help="add what is found to the baseline")
+
+
+def run_for_pytest(config: pytest.Config) -> int:
+    """Run the campaign that pytest's command line asks for, and return pytest's exit status.
+
+    Raises:
+        pytest.UsageError: if an option is wrong, or the campaign cannot go on.
+    """
+    import pytest
+
+    from queue_conformance.option_values import UsageError, converted
+    from queue_conformance.options import OF_A_CAMPAIGN, OPTIONS
+
+    understood = ("conformance", "conformance-only", "conformance-update-baseline", *OF_A_CAMPAIGN)
+    try:
+        given = {option.name: config.getoption(option.dest) for option in OPTIONS}
+        for name, value in given.items():
+            if value and name not in understood:
+                raise UsageError(f"--{name}: name it in pyproject.toml, which is all that a campaign reads")
+        if config.args_source is config.ArgsSource.ARGS:
+            raise UsageError(f"--conformance-campaign runs no tests: leave out {config.args[0]}")
+        values = {option.name: converted(option, given[option.name], f"--{option.name}") for option in OPTIONS}
+        length, workers, cluster, directory = (values[name] for name in OF_A_CAMPAIGN)
+        if length is None:
+            raise UsageError("--conformance-campaign: say for how long, such as 30m")
+        status = run(
+            seconds=length,
+            directory=Path(directory),
+            names=tuple(values["conformance-only"]),
+            workers=workers,
+            cluster=cluster,
+            update_baseline=values["conformance-update-baseline"],
+        )
+    except (UsageError, CampaignError) as error:
+        raise pytest.UsageError(str(error)) from error
+    return pytest.ExitCode.USAGE_ERROR if status == 2 else status
+
+
+def run(**how: Any) -> int:
+    """Run a campaign; see :func:`queue_conformance.campaign.running.run`.
+
+    Raises:
+        CampaignError: if it cannot begin, or go on.
+    """
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise CampaignError("it needs dask.distributed: pip install 'pytest-queue-conformance[campaign]'") from None
+    from queue_conformance.baseline import BaselineError
+    from queue_conformance.campaign import running
+    from queue_conformance.option_values import UsageError
+
+    try:
+        return running.run(**how)
+    except (BaselineError, UsageError) as error:
+        raise CampaignError(str(error)) from error
 
 
 def _positive(text: str) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import dask.config
 from distributed import Client, Future, LocalCluster
 
 from queue_conformance.campaign import CampaignError
@@ -257,7 +258,8 @@ def _client(workers: int | None, address: str) -> Iterator[Client]:
             yield client
         return
     how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    with LocalCluster(n_workers=workers, **how) as cluster, Client(cluster) as client:
+    no_profile = {"distributed.worker.profile.enabled": False}  # which takes time, and memory for each second of an hour
+    with dask.config.set(no_profile), LocalCluster(n_workers=workers, **how) as cluster, Client(cluster) as client:
         yield client
 
 

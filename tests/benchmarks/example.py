@@ -11,6 +11,7 @@ from kit import context  # noqa: E402
 
 from queue_conformance.engine.generation import explore, generate  # noqa: E402
 from queue_conformance.engine.registry import runner_of  # noqa: E402
+from queue_conformance.engine.sequences import USUAL  # noqa: E402
 
 EXAMPLES = 400
 PATHS = ("scrapy.squeues.FifoMemoryQueue", "scrapy.squeues.PickleFifoDiskQueue", "scrapy.squeues.PickleFifoSQLiteQueue")
@@ -39,7 +40,7 @@ def draw(runner):
     """Return the sequences of a machine, and the seconds that it takes to generate them."""
     started = time.process_time()
     random = Random(0)
-    drawn = [generate(random, runner.table) for _ in range(EXAMPLES)]
+    drawn = [generate(random, runner.table, USUAL.longest) for _ in range(EXAMPLES)]
     return drawn, time.process_time() - started
 
 
