@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import heapq
 import os
@@ -13,9 +14,11 @@ from itertools import count
 from redis import Redis, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import fingerprint, request_from_dict
+from twisted.internet.defer import succeed
 
 
 class PlainScheduler:
@@ -199,6 +202,20 @@ class RejectsWhatItCannotStore(SQLiteScheduler):
 
     def keep(self, request, print_):
         return False
+
+
+class OpensLater(FilteringScheduler):
+    """Its open and close are coroutines inside, in which the filter is opened and closed when something else has happened."""
+
+    def open(self, spider):
+        return deferred_from_coro(self._later(super().open, spider))
+
+    def close(self, reason):
+        return deferred_from_coro(self._later(super().close, reason))
+
+    async def _later(self, function, argument):
+        await asyncio.sleep(0.001)
+        await maybe_deferred_to_future(function(argument) or succeed(None))
 
 
 class RejectsLongOnes(SQLiteScheduler):

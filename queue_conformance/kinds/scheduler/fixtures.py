@@ -107,6 +107,17 @@ def call_close(case: Case) -> Callable[..., Any]:
 
 
 @fixture
+def settled(case: Case) -> Callable[[Any], None]:
+    """``settled(opened)``: wait for the end of what open or close began."""
+
+    def waited(result: Any) -> None:
+        if isinstance(result, Deferred):
+            case.record.make(f"settle({case.record.written((result,), {})})", case.rule, partial(settle, result))
+
+    return waited
+
+
+@fixture
 def close(case: Case) -> Callable[..., Any]:
     """``close(scheduler, reason)``: close a scheduler, if it can be closed, and wait until it is."""
     return partial(_perform, case, "close", wait=True)

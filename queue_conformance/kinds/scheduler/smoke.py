@@ -36,7 +36,7 @@ def smoke(context: CheckContext) -> None:
         run_case(context, "scheduler.enqueue.bool", instrument(_it_says_what_it_stored), {})
 
 
-def _it_can_be_used(build_scheduler, call_open, call_close, missing_methods, fresh, remaining, urls, about):
+def _it_can_be_used(build_scheduler, call_open, call_close, settled, missing_methods, fresh, remaining, urls, about):
     scheduler = build_scheduler()
     assert scheduler is not None, "a scheduler"
     with about("scheduler.iface"):
@@ -44,6 +44,7 @@ def _it_can_be_used(build_scheduler, call_open, call_close, missing_methods, fre
     opened = call_open(scheduler)
     with about("scheduler.open.result"):
         assert kind_of(opened) in DEFERRED
+    settled(opened)
     try:
         with about("scheduler.next.bounded-time"):
             popped = scheduler.next_request()
@@ -59,6 +60,7 @@ def _it_can_be_used(build_scheduler, call_open, call_close, missing_methods, fre
     closed = call_close(scheduler)
     with about("scheduler.open.result"):
         assert kind_of(closed) in DEFERRED
+    settled(closed)
 
 
 def _it_says_what_it_stored(open_scheduler, fresh, close):

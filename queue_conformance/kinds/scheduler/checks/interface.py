@@ -21,10 +21,11 @@ DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 
 
 @check("scheduler.open.result")
-def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call_close):
+def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call_close, settled):
     scheduler = build_scheduler("job")
     opened = call_open(scheduler)
     assert kind_of(opened) in DEFERRED
+    settled(opened)
     closed = call_close(scheduler)
     assert kind_of(closed) in DEFERRED
 

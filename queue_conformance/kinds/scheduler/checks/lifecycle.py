@@ -12,20 +12,25 @@ from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter
 
 
 @check("scheduler.open.dupefilter", deferred=(False, True))
-def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, call_close, about, rule, deferred):
+def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, call_close, settled, about, rule, deferred):
     with about(rule):
         scheduler = build_scheduler(**noted_filter)
         if deferred:
             NotedFilter.answer = Deferred()
         opened = call_open(scheduler)
+        if deferred:
+            assert kind_of(opened) == "a Deferred", "open returns a Deferred, as the filter does"
+            NotedFilter.answer.callback(None)
+        settled(opened)
         assert filter_calls()[-1:] == ["open"], "'open' is called on the filter"
         if deferred:
-            assert kind_of(opened) == "a Deferred", "open returns the Deferred of the filter"
             NotedFilter.answer = Deferred()
         closed = call_close(scheduler, "shutdown")
-        assert filter_calls()[-1:] == ["close shutdown"], "'close shutdown' is called on the filter"
         if deferred:
-            assert kind_of(closed) == "a Deferred", "close returns the Deferred of the filter"
+            assert kind_of(closed) == "a Deferred", "close returns a Deferred, as the filter does"
+            NotedFilter.answer.callback(None)
+        settled(closed)
+        assert filter_calls()[-1:] == ["close shutdown"], "'close shutdown' is called on the filter"
 
 
 @check("scheduler.enqueue.drop-logged")
