@@ -19,9 +19,11 @@ import pytest
 from kit import NO_POSTGRESQL, examine, failed_rules, further
 from pages import DOCS
 
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.scripts import source_of_backend
 from queue_conformance.faults import servers
 from queue_conformance.faults.backend import Backend
+from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.outages import Frozen, OutOfSpace, PasswordWanted, ReadOnly, Stopped, StorageReplaced
 from queue_conformance.faults.servers import ServerError, check_name
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
@@ -138,14 +140,19 @@ class Another(RedisServer):
     name = "another server"
 
 
+def offers(monkeypatch, **classes):
+    """Let another distribution offer servers, by their names."""
+    points = [EntryPoint(name, f"test_servers:{cls}", servers._GROUP) for name, cls in classes.items()]
+    monkeypatch.setattr(servers, "entry_points", lambda group, name="": [p for p in points if name in ("", p.name)])
+
+
 @NEEDS_REDIS
 def test_other_distributions_offer_servers(monkeypatch):
-    points = [EntryPoint("another", "test_servers:Another", servers._GROUP), EntryPoint("bad", "nowhere:Bad", servers._GROUP)]
-    monkeypatch.setattr(servers, "entry_points", lambda group, name="": [p for p in points if name in ("", p.name)])
+    offers(monkeypatch, another="Another", bad="Bad")
     assert check_name("another") == "another"
     with Backend("another") as backend:
         assert backend.server.name == "another server"
-    with pytest.raises(ValueError, match=r"^bad: nowhere:Bad cannot be imported: No module named 'nowhere'"):
+    with pytest.raises(ValueError, match=r"^bad: test_servers:Bad cannot be imported: module 'test_servers' has no"):
         check_name("bad")
 
 
@@ -341,6 +348,37 @@ def test_the_reference_queues_pass(path, only, postgresql):
         assert report.verdict is RunVerdict.CONFORMANT
     else:
         assert {check.name for check in report.checks} >= only
+
+
+@pytest.mark.parametrize(("named", "goes_past"), [("{host}:{port}", True), ("{host}:{port}", False), ("postgresql", True)])
+def test_a_client_in_c_that_goes_past_the_kit_is_named(named, goes_past, postgresql, tmp_path):
+    with closing(servers.lasting("postgresql", tmp_path)) as server, closing(FaultProxy(server.address)) as running:
+        address = f"host={running.host} port={running.port}" if goes_past else "host={host} port={port}"
+        settings = SETTINGS[FIFO] | {"POSTGRESQL_DSN": f"{address} user=postgres dbname=postgres"}
+        only = {"queue.push.accept", "queue.push.transient-error", "queue.ctor.fail-early"}
+        report = examine(FIFO, settings=settings, server=named.format(host=running.host, port=running.port), only=only)
+    found = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
+    assert found["queue.push.accept"] is Verdict.PASSED
+    assert found["queue.push.transient-error"] is (Verdict.NOT_COVERED if goes_past else Verdict.PASSED)
+    assert found["queue.ctor.fail-early"] is (Verdict.NOT_COVERED if goes_past else Verdict.PASSED)
+    notes = [note for note in report.notes if "past the kit" in note]
+    assert len(notes) == goes_past
+    assert all(f"it is connected to {running.host}:{running.port}, past the kit" in note for note in notes)
+
+
+class HandsOutItself(PostgreSQLServer):
+    """A server that tells clients its own address, and not that of the proxy."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.environment = {**self.environment, "PGHOST": str(directory), "PGPORT": "5432"}
+
+
+def test_a_server_that_hands_out_its_own_address_is_of_no_use(postgresql, monkeypatch):
+    offers(monkeypatch, mine="HandsOutItself")
+    said = rf"^{FIFO}: it is connected to .*/\.s\.PGSQL\.5432, past the kit, where no fault meets it: write"
+    with pytest.raises(LoadError, match=said):
+        examine(FIFO, settings=SETTINGS[FIFO], server="mine")
 
 
 # --- What hits -------------------------------------------------------------------------------------------------------

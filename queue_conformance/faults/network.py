@@ -5,8 +5,8 @@ It works in a thread of its own with ``selectors``, so that it meets no event lo
 
 from __future__ import annotations
 
-import _socket
 import contextlib
+import os
 import selectors
 import socket
 import struct
@@ -15,39 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-Address = str | tuple[str, int]
-"""The path of a socket in the file system, or host and port."""
+from queue_conformance.faults.connections import Address, connected, peers
 
 _RESET = struct.pack("ii", 1, 0)
 _CHUNK = 1 << 16
-
-
-def connected(address: Address, seconds: float) -> socket.socket:
-    """Connect to a server, past :func:`~queue_conformance.faults.redirection.redirected`.
-
-    Args:
-        address: where it listens.
-        seconds: how long to wait for it, and for each of its answers.
-
-    Raises:
-        OSError: if nothing answers there.
-    """
-    if isinstance(address, str):
-        found: list[tuple[int, Any]] = [(socket.AF_UNIX, address)]
-    else:
-        found = [(family, place) for family, *_, place in socket.getaddrinfo(*address, type=socket.SOCK_STREAM)]
-    error = OSError(f"there is no address for {address}")
-    for family, place in found:
-        connection = socket.socket(family)
-        connection.settimeout(seconds)
-        try:
-            _socket.socket.connect(connection, place)
-        except OSError as refused:
-            connection.close()
-            error = refused
-        else:
-            return connection
-    raise error
 
 
 class FaultProxy:
@@ -186,6 +157,12 @@ class FaultProxy:
         """How many connections are open."""
         with self._lock:
             return len(self._links)
+
+    def past(self) -> dict[int, Address]:
+        """Return what this process is connected to, by the numbers of its sockets, besides this proxy and its server."""
+        with self._lock:
+            own = {os.fstat(end.fileno()).st_ino for link in self._links for end in (link.client, link.server)}
+            return {number: peer for number, peer in peers().items() if number not in own and peer != (self.host, self.port)}
 
     # --- Work --------------------------------------------------------------------------------------------------------
 

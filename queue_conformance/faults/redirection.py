@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from queue_conformance.faults.network import Address
+from queue_conformance.faults.connections import Address
 
 DIRECT: set[Address] = set()
 """Addresses of the kit's own, which :func:`redirected` leaves alone."""

@@ -30,11 +30,11 @@ from queue_conformance.discovery.loading import (
 from queue_conformance.discovery.signatures import takes_key
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Outcome
-from queue_conformance.engine.recording import OperationRaised, Recorder, describe
+from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.registry import checks_of, make_driver
 from queue_conformance.environments import crawls
 from queue_conformance.faults import servers
-from queue_conformance.faults.network import connected
+from queue_conformance.faults.connections import connected
 from queue_conformance.faults.redirection import redirected
 from queue_conformance.isolation import Watchdog
 from queue_conformance.running.aborts import fatal_result, left_note
@@ -42,6 +42,7 @@ from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
 from queue_conformance.running.execution import needs_confirmation, observe
 from queue_conformance.running.handed_in import declines, expect_arguments, expect_preparation, expect_settings
+from queue_conformance.running.reaching import UNREACHED, Reach, reach_of
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.specification import Rule, load
@@ -220,25 +221,30 @@ def discover(
         return known
     implementation = known.implementation(cls)
 
-    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult]:
-        found = replace(_probe(context), server=_reaches_server(context))
+    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach]:
+        reach = reach_of(context)
+        found = replace(_probe(context), server=reach.proxied or bool(reach.past))
         if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
         context.implementation = replace(implementation, capabilities=found)
-        return found, observe(claims_of(loaded.kind), context, rules)
+        return found, observe(claims_of(loaded.kind), context, rules), reach
 
     ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
     if isinstance(ended_probe, isolation.Abort):
         fatal = fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_probe)
         failed = tuple(o for o in fatal.observations if o.outcome is Outcome.FAILED)
         return replace(known, smoke=(replace(smoke, observations=(*smoke.observations, *failed), fatal=True, finished=False),))
-    found, claimed = ended_probe.value
+    found, claimed, reach = ended_probe.value
+    if reach.lost:
+        raise LoadError(f"{path}: {reach.note}")
     offered = apply_claims(found, claims)
+    if reach.note:
+        known = replace(known, notes=(*known.notes, reach.note))
     if offered.server and not found.server:
-        known = replace(known, notes=(*known.notes, _UNREACHED))
+        known = replace(known, notes=(*known.notes, UNREACHED))
     known = replace(known, notes=(*known.notes, *_held(found, claims)))
     profile, also = _contracts(known, offered, config)
-    server = known.server if found.server else ""
+    server = known.server if reach.proxied else ""
     if config.server and not found.server and not offered.server:
         known = replace(known, notes=(*known.notes, "it does not use the server that --queue-server names"))
     return replace(known, found=found, smoke=(smoke, claimed), profile=profile, also=also, server=server)
@@ -256,12 +262,6 @@ def _contracts(known: Discovery, offered: Capabilities, config: RunConfig) -> tu
     by_hook = config.factory is not None and known.hooked and not known.built_by_scrapy
     gate = profile_named(known.claims.get("profile", documented if config.server and not by_hook else usual))
     return gate, usual if gate == documented else documented
-
-
-_UNREACHED = (
-    "nothing of what it sends passes the kit, so faults of the network cannot be tried: "
-    "write {host} and {port} in the setting that holds the address, as in --queue-setting ADDRESS={host}:{port}"
-)
 
 
 def _held(found: Capabilities, claims: Mapping[str, str]) -> Iterator[str]:
@@ -292,17 +292,6 @@ def _at(known: Discovery, address: tuple[str, int]) -> Discovery:
     except OSError:
         raise LoadError(f"{known.path} connects to {name}, where no server answers; --queue-server starts one") from None
     return replace(known, server=name, notes=(*known.notes, f"it uses the server at {name}; --queue-server starts another"))
-
-
-def _reaches_server(context: CheckContext) -> bool:
-    """Whether a push goes through the proxy."""
-    if context.backend is None:
-        return False
-    context.restart()
-    try:
-        return bool(context.driver.store_one(lambda: context.backend.proxy.requested))
-    except OperationRaised:
-        return context.backend.proxy.accepted > 0
 
 
 def _loaded(

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from queue_conformance.faults.network import Address, connected
+from queue_conformance.faults.connections import Address, connected
 from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, ServerError
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")

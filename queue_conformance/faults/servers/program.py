@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from queue_conformance.faults.network import connected
+from queue_conformance.faults.connections import connected
 from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Server, ServerError
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from queue_conformance.engine.process import Child, Say
-from queue_conformance.faults.network import Address, connected
+from queue_conformance.faults.connections import Address, connected
 from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Server, ServerError
 
 BACKLOG = 128

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from io import BufferedRWPair
 
-from queue_conformance.faults.network import connected
+from queue_conformance.faults.connections import connected
 from queue_conformance.faults.servers.redis import converse
 from queue_conformance.faults.servers.server import TIMEOUT, Server, ServerError
 

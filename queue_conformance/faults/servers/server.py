@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from queue_conformance.engine.process import die_with_parent
-from queue_conformance.faults.network import Address
+from queue_conformance.faults.connections import Address
 
 
 class ServerError(Exception):

@@ -1,0 +1,51 @@
+"""The connections of this process: one to a server, and all that there are."""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import os
+import socket
+from typing import Any
+
+Address = str | tuple[str, int]
+"""The path of a socket in the file system, or host and port."""
+
+
+def connected(address: Address, seconds: float) -> socket.socket:
+    """Connect to a server, past :func:`~queue_conformance.faults.redirection.redirected`.
+
+    Args:
+        address: where it listens.
+        seconds: how long to wait for it, and for each of its answers.
+
+    Raises:
+        OSError: if nothing answers there.
+    """
+    if isinstance(address, str):
+        found: list[tuple[int, Any]] = [(socket.AF_UNIX, address)]
+    else:
+        found = [(family, place) for family, *_, place in socket.getaddrinfo(*address, type=socket.SOCK_STREAM)]
+    error = OSError(f"there is no address for {address}")
+    for family, place in found:
+        connection = socket.socket(family)
+        connection.settimeout(seconds)
+        try:
+            _socket.socket.connect(connection, place)
+        except OSError as refused:
+            connection.close()
+            error = refused
+        else:
+            return connection
+    raise error
+
+
+def peers() -> dict[int, Address]:
+    """Return what this process is connected to, by the numbers of its sockets, as far as the system tells."""
+    found: dict[int, Address] = {}
+    with contextlib.suppress(OSError):
+        for number in map(int, os.listdir("/dev/fd")):
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as end:
+                if end.type == socket.SOCK_STREAM and (peer := end.getpeername()):
+                    found[os.fstat(number).st_ino] = peer if isinstance(peer, str) else peer[:2]
+    return found
