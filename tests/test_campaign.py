@@ -179,6 +179,22 @@ def test_a_part_may_end_before_the_whole(tmp_path, outcome):
     assert {verdict.verdict for verdict in found.verdicts} >= {Verdict.PASSED, Verdict.FAILED}
 
 
+def test_what_a_later_task_covers_is_covered(tmp_path, outcome):
+    (found,) = outcome.report.implementations
+    first = next(verdict for verdict in found.verdicts if verdict.verdict is Verdict.PASSED)
+    less = tuple(replace(v, verdict=Verdict.NOT_COVERED) if v is first else v for v in found.verdicts)
+    with closing(State(tmp_path)) as known:
+        without = replace(outcome.report, implementations=(replace(found, verdicts=less),))
+        known.add(WHOLE, replace(outcome, report=without, passed=frozenset(), operations={"pop": True, "peek": False}))
+        covered, rules = known.covered()
+        assert known.ran() == (1, 2)
+        known.add(replace(WHOLE, seed=2), replace(outcome, report=without, operations={"pop": False, "peek": True}))
+        assert known.covered() == (covered + 1, rules)
+    with closing(State(tmp_path)) as again:
+        assert again.covered() == (covered + 1, rules)
+        assert again.ran() == (2, 2)
+
+
 def test_two_campaigns_do_not_share_a_directory(tmp_path):
     with closing(State(tmp_path)), pytest.raises(CampaignError, match="another campaign works in"):
         State(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from datetime import UTC, datetime, timedelta
@@ -56,7 +57,10 @@ class Progress:
         if last or now - self._line >= (TERMINAL if self._in_terminal else PLAIN):
             self._line = now
             end = "\n" if last or not self._in_terminal else ""
-            print(f"{self._back}{self._status(now)}", end=end, flush=True)
+            status = self._status(now)
+            if self._in_terminal:
+                status = status[: shutil.get_terminal_size().columns - 1]  # a second line would stay
+            print(f"{self._back}{status}", end=end, flush=True)
         if last or now - self._page >= PAGES:
             self._page = now
             writing.save(self._html(now, last), self._state.directory / PAGE)
@@ -64,16 +68,17 @@ class Progress:
     def _status(self, now: float) -> str:
         known, elapsed = self._state, now - self._began
         pace = (known.sequences - self._before) / max(elapsed, 1.0)
+        (covered, rules), (ran, operations) = known.covered(), known.ran()
         return (
-            f"{timedelta(seconds=int(elapsed))} of {self._limit}: {plural(known.tasks, 'task')}, {known.sequences} sequences "
-            f"({pace:.0f}/s), {plural(len(known.findings), 'finding')}{self._since()}"
+            f"{timedelta(seconds=int(elapsed))} of {self._limit}: {known.sequences} sequences ({pace:.0f}/s), "
+            f"{plural(len(known.findings), 'finding')}{self._since()}; {covered}/{rules} rules, {ran}/{operations} operations"
         )
 
     def _since(self) -> str:
         if not self._state.findings:
             return ""
         last = max(finding.at for finding in self._state.findings.values())
-        return f", the last one {timedelta(seconds=int((datetime.now(UTC) - last).total_seconds()))} ago"
+        return f", the last {timedelta(seconds=int((datetime.now(UTC) - last).total_seconds()))} ago"
 
     def _html(self, now: float, last: bool) -> str:
         known = self._state

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ LINES, REPORT, PAGE = "campaign.jsonl", "report.jsonl", "status.html"
 
 
 class Done(Struct, tag="task", tag_field="type", frozen=True):
-    """A task that has ended, with the ids of what it found."""
+    """A task that has ended, with the ids of what it found, and the operations whose coverage is new."""
 
     implementation: str
     seed: int
@@ -44,6 +44,7 @@ class Done(Struct, tag="task", tag_field="type", frozen=True):
     worker: str
     at: datetime
     findings: list[str]
+    operations: dict[str, bool] = {}
 
 
 class Finding(Struct, tag="finding", tag_field="type", frozen=True):
@@ -68,6 +69,7 @@ class State:
         times: in how many tasks each of them was seen.
         seeds: those of the tasks that have ended, by implementation.
         pace: sequences per second of the last task that drew some, by implementation.
+        operations: the commands of the machine of each implementation; whether they were run.
         took: seconds of the last task that ran the checks that draw none, by implementation.
         tasks: how many have ended.
         sequences: how many were drawn.
@@ -85,6 +87,7 @@ class State:
         self.times: Counter[str] = Counter()
         self.seeds: defaultdict[str, set[int]] = defaultdict(set)
         self.pace: dict[str, float] = {}
+        self.operations: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self.took: dict[str, float] = {}
         self.tasks = self.sequences = 0
         self.seconds = self.checking = 0.0
@@ -124,6 +127,7 @@ class State:
             self.findings[record.id] = record
             return
         self.seeds[record.implementation].add(record.seed)
+        self.operations[record.implementation].update(record.operations)
         self.times.update(record.findings)
         self.tasks += 1
         self.sequences += record.sequences
@@ -150,9 +154,13 @@ class State:
             for finding in _findings(task, verdict, now)
         }
         new = [finding for name, finding in seen.items() if name not in self.findings]
+        before = self.report
         if new or self.report is None or task.part is Part.ALL:
             self.report = outcome.report if self.report is None else joined(self.report, outcome.report)
+        self.report = _with_passed(self.report, task.implementation, outcome.passed)
+        if self.report is not before:
             writing.save(jsonl.render(self.report), self.directory / REPORT)
+        known = self.operations[task.implementation]
         done = Done(
             task.implementation,
             task.seed,
@@ -165,6 +173,7 @@ class State:
             outcome.worker,
             now,
             list(seen),
+            {name: ran for name, ran in outcome.operations.items() if name not in known or ran > known[name]},
         )
         self._lines.write("".join(f"{json.dumps(to_builtins(record))}\n" for record in (*new, done)))
         self._lines.flush()
@@ -172,6 +181,17 @@ class State:
             self._know(finding)
         self._know(done)
         return new
+
+    def covered(self) -> tuple[int, int]:
+        """Return how many rules, of all implementations, were covered, and of how many that apply."""
+        found = [v.verdict for one in self.report.implementations for v in one.verdicts] if self.report else []
+        covered = found.count(Verdict.PASSED) + found.count(Verdict.FAILED)
+        return covered, len(found) - found.count(Verdict.NOT_APPLICABLE) - found.count(Verdict.UNTESTABLE)
+
+    def ran(self) -> tuple[int, int]:
+        """Return how many operations, of all implementations, were run, and of how many."""
+        found = [ran for operations in self.operations.values() for ran in operations.values()]
+        return sum(found), len(found)
 
     def close(self) -> None:
         """Let another campaign have the directory."""
@@ -200,6 +220,20 @@ def shape(violation: Violation) -> str:
     sequence = (f"{name} 'subject {subject}' 'argument {argument}'" for name, subject, argument in violation.sequence or ())
     operations = "\n".join(sequence if violation.sequence else violation.operations)
     return _LITERAL.sub(lambda one: names.setdefault(one[0], f"#{len(names)}"), operations)
+
+
+def _with_passed(report: Report, name: str, passed: Set[str]) -> Report:
+    """Return a report in which rules that were not covered in an implementation have passed; the same one, if there are none."""
+
+    def late(verdict: RuleVerdict) -> bool:
+        return verdict.verdict is Verdict.NOT_COVERED and verdict.rule.id in passed
+
+    found = {one.name: one for one in report.implementations}
+    if name not in found or not any(map(late, found[name].verdicts)):
+        return report
+    verdicts = tuple(replace(v, verdict=Verdict.PASSED, reason="") if late(v) else v for v in found[name].verdicts)
+    found[name] = replace(found[name], verdicts=verdicts, verdict=conclude(verdicts))
+    return replace(report, implementations=tuple(found.values()))
 
 
 def joined(old: Report, new: Report) -> Report:

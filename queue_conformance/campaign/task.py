@@ -34,6 +34,7 @@ from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.verdicts import Verdict
 
 
 class Part(StrEnum):
@@ -74,6 +75,8 @@ class Outcome:
         worker: the name of the machine, and the number of the process.
         error: why it could not be run, in one line, or ``""``.
         report: what came of the checks, or ``None``.
+        passed: the ids of the rules that passed.
+        operations: the names of the machine's commands; whether they were run.
         sequences: how many were drawn.
         drawing: seconds in the checks that drew them.
         checking: seconds in all checks.
@@ -84,6 +87,8 @@ class Outcome:
     worker: str
     error: str = ""
     report: Report | None = None
+    passed: frozenset[str] = frozenset()
+    operations: Mapping[str, bool] = field(default_factory=dict)
     sequences: int = 0
     drawing: float = 0.0
     checking: float = 0.0
@@ -195,11 +200,14 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     finally:
         run.close()
         scratch.remove()
+    passed = {v.rule.id for found in report.implementations for v in found.verdicts if v.verdict is Verdict.PASSED}
     if task.part is not Part.ALL:  # the rest is known of the first task
         report = replace(report, implementations=tuple(map(_broken, report.implementations)))
     return replace(
         outcome,
         report=report,
+        passed=frozenset(passed),
+        operations={name: count > 0 for result in results for name, count in result.ran.items()},
         sequences=sum(result.drawn for result in results),
         drawing=sum(result.seconds for result in results if result.drawn),
         checking=sum(result.seconds for result in results),

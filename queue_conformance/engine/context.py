@@ -7,7 +7,7 @@ import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +60,7 @@ class CheckContext:
         earlier: how many sequences were run in this process before the present one.
         first: how the first sequence of this process failed, if it did, with all of its operations.
         drawn: how many sequences were drawn and run.
+        ran: how many commands of each name they had, also of those that none had.
     """
 
     implementation: Implementation
@@ -82,6 +83,7 @@ class CheckContext:
     earlier: int = 0
     first: RuleFailed | None = None
     drawn: int = 0
+    ran: Mapping[str, int] = field(default_factory=dict)
     _workdirs: int = 0
 
     def __post_init__(self) -> None:

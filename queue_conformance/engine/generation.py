@@ -63,7 +63,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
             findings.meet(failure)
         except TooSlow as slow:
             slower.append(slow)
-    context.drawn = count
+    context.drawn, context.ran = count, {command.name: runner.ran[command.name] for command in runner.table}
     ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
     context.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
     if count < context.examples and not drawing.seconds:

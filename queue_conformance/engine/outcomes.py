@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -258,6 +258,7 @@ class CheckResult:
         slow: whether the server, or this machine, was too slow for it, or what failed did not fail again.
         trouble: what is wrong around the class, in one line that says what to do, or ``""``.
         drawn: how many sequences were drawn and run.
+        ran: how many commands of each name they had, also of those that none had.
     """
 
     check: str
@@ -273,6 +274,7 @@ class CheckResult:
     slow: bool = False
     trouble: str = ""
     drawn: int = 0
+    ran: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[Observation]:

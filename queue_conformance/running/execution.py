@@ -185,7 +185,8 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         else:
             observations.append(Observation(name, silent, check.name, reason))
     notes = tuple(context.notes)
-    return CheckResult(check.name, tuple(observations), notes, finished=finished, slow=slow, drawn=context.drawn)
+    observed, drawn = tuple(observations), context.drawn
+    return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran)
 
 
 def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:
