@@ -31,7 +31,7 @@ from queue_conformance.discovery.signatures import takes_key
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Outcome
 from queue_conformance.engine.recording import Recorder, describe
-from queue_conformance.engine.registry import checks_of, make_driver
+from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.environments import crawls
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
@@ -182,6 +182,7 @@ def discover(
         raise LoadError(ended.value)
     loaded = ended.value
     checks_of(loaded.kind)  # import them once, here, and not in every process that is forked
+    part_of(loaded.kind, "smoke")
     implementation = loaded.implementation(cls)
     rules = loaded.rules()
 
@@ -222,8 +223,9 @@ def discover(
     implementation = known.implementation(cls)
 
     def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach]:
-        reach = reach_of(context)
-        found = replace(_probe(context), server=reach.proxied or bool(reach.past))
+        found = _probe(context)
+        reach = reach_of(context)  # once the probe has chosen a loop
+        found = replace(found, server=reach.proxied or bool(reach.past))
         if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
         context.implementation = replace(implementation, capabilities=found)
