@@ -8,6 +8,7 @@ What a fenced block is follows from its language and its caption:
   ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
 - ``python`` without a caption: a script that must run.
 - ``toml``, ``json`` and ``yaml``: must parse; the kit must understand its own table. So must files that a page includes.
+  A compose file and a Deployment of Kubernetes must fit the published schema.
 
 Any other block, or one below ``% not run: REASON``, is an exemption, which the test must list.
 """
@@ -27,10 +28,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
 from queue_conformance import options
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+SCHEMAS = {"services": "compose.json", "apiVersion": "deployment.json"}
+"""The published schemas of YAML documents, by a key that only these have."""
+
 COLUMNS = 80
 TIME_LIMIT = 300.0
 
@@ -175,9 +182,12 @@ class Page:
             import yaml
 
             try:
-                yaml.safe_load(text)
+                found = yaml.safe_load(text)
             except yaml.YAMLError as error:
                 raise PageError(str(error)) from error
+            for key, schema in SCHEMAS.items():
+                if isinstance(found, dict) and key in found:
+                    _fits(schema, found)
         elif "queue_conformance" in tomllib.loads(text).get("tool", {}):
             directory = self.directory / ".table"
             directory.mkdir(exist_ok=True)
@@ -259,6 +269,13 @@ def _installable(names: list[str]) -> None:
             raise PageError(f"`pip install` of something else: {name}")
         if unknown := set((found[1] or "").split(",")) - _EXTRAS - {""}:
             raise PageError(f"no such extra: {', '.join(unknown)}")
+
+
+def _fits(schema: str, document: object) -> None:
+    """Compare a document with a published schema."""
+    validator = Draft202012Validator(json.loads((ROOT / "tests" / "schemas" / schema).read_text("utf-8")))
+    if error := best_match(validator.iter_errors(document)):
+        raise PageError(f"{error.json_path}: {error.message}")
 
 
 def _with_top(source: str, top: str) -> str:
