@@ -64,6 +64,8 @@ def test_what_broke_and_what_was_mended_is_shown(build):
     }
     rows = [line for line in releases.regressions().splitlines() if "1.1 | 1.2" in line]
     assert len(rows) == 2
+    assert sum(row.split(" | ")[1] in ("[MUST]{.must}", "[SHOULD]{.should}") for row in rows) == 2
+    assert ".same}" not in releases.tables()
     (row,) = [line for line in releases.tables().splitlines() if line.startswith("| `my_library.Queue` |")]
     assert row.split(" | ")[2] == "[0/0]{.passed}"
     assert f"{RULE} 1.0" in releases.scripts()

@@ -98,7 +98,9 @@ def regressions() -> str:
     broke = sorted((change for change in changes() if change.broke), key=lambda change: (_level(change), change))
     if not broke:
         return "No rule that one of these releases passes fails in the next one."
-    rows = [f"| {link(one.rule)} | {_level(one)} | `{one.implementation}` | {one.before} | {one.after} |" for one in broke]
+    rows = [
+        f"| {link(one.rule)} | {_classed(_level(one))} | `{one.implementation}` | {one.before} | {one.after} |" for one in broke
+    ]
     head = ["| rule | level | implementation | passes | fails |", "|---|---|---|---|---|"]
     return "\n".join([":::{container} matrix", *head, *rows, ":::"])
 
@@ -126,6 +128,11 @@ def scripts() -> str:
 
 def _level(change: Change) -> str:
     return level(releases_of(change.library)[change.failed][change.implementation], change.rule)
+
+
+def _classed(level: str, same: bool = False) -> str:
+    """Return a level by which the page can be filtered, and by whether all releases fail alike."""
+    return f"[{level}]{{.{level.lower()}{' .same' if same else ''}}}"
 
 
 def _verdicts(library: str) -> Iterator[str]:
@@ -160,7 +167,8 @@ def _rules(library: str) -> Iterator[str]:
         yield f"| rule | level | {' | '.join(releases)} |"
         yield f"|---|---|{':-:|' * len(releases)}"
         for _, rule in pairs:
-            cells = [SIGNS.get(verdict(library, release, name, rule), " ") for release in releases]
-            yield f"| {link(rule)} | {level(bound, rule)} | {' | '.join(cells)} |"
+            found = [verdict(library, release, name, rule) for release in releases]
+            same = "passed" not in found
+            yield f"| {link(rule)} | {_classed(level(bound, rule), same)} | {' | '.join(SIGNS.get(one, ' ') for one in found)} |"
         yield ":::"
         yield ""
