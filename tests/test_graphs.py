@@ -167,6 +167,6 @@ def test_a_queue_in_memory_alone_costs_no_crawl():
 def test_crawlers_that_download_nothing_are_not_busy():
     runs = [Crawl(hits, [], [], [], 0) for hits in ([0, 1], [])]
     site = SharedGraph.__new__(SharedGraph)
-    site.pages, site.hits, site.runs, site.hung, site.struck, site.killed = {"start": []}, [], runs, False, [], None
-    site.processes, site.victim = [None, None], None
+    site.pages, site.hits, site.runs, site.hung, site.struck, site.accident = {"start": []}, [], runs, False, [], ""
+    site.proxies, site.victim = [], None
     assert Crawls(site, runs).busy == 1

@@ -145,5 +145,5 @@ def test_a_shared_scheduler_keeps_every_rule():
     report = examine(SCHEDULER, {"shared": "yes", "redelivers": "yes"}, examples=20, **LEASE)
     assert report.verdict is RunVerdict.CONFORMANT
     shared = {v.rule.id: v.verdict for v in report.verdicts if v.rule.id.startswith("e2e.shared.")}
-    assert len(shared) == 4
+    assert len(shared) == 6
     assert {*shared.values()} == {Verdict.PASSED}

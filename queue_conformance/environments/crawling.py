@@ -31,7 +31,10 @@ from queue_conformance.suggestion import did_you_mean
 _URL = re.compile(r"https://example\.com/(\d+)")
 
 
-_CRAWLS = {"GraphSite": "from queue_conformance.environments.graph import GraphSite"}
+_CRAWLS = {
+    "GraphSite": "from queue_conformance.environments.graph import GraphSite",
+    "SharedGraph": "from queue_conformance.environments.together import SharedGraph",
+}
 """What scripts of whole crawls import."""
 
 NEEDS_REACTOR = version_info < (2, 15)

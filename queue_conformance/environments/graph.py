@@ -25,6 +25,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.environments.site import Crawl, PreparedSpider, Site, path_of, say
+from queue_conformance.faults.disk import SizeLimit
 
 
 class GraphSpider(PreparedSpider):
@@ -68,10 +69,25 @@ class GraphSpider(PreparedSpider):
         if response.meta["other"] != self.other:
             say("noted foreign", page_of(response.url))
         page = json.loads(response.text)
+        if self.settings.getint("FULL_DISK", -1) == page_of(response.url):
+            self.fill_disk()
         for link in page.get("links", []):
             yield self.request(link)
         if page.get("raises"):
             raise ValueError("the callback of this page raises")
+
+    def fill_disk(self):
+        """Let no file grow for a while."""
+        from twisted.internet import reactor
+
+        fault = SizeLimit(self.settings["JOBDIR"], 0)
+        fault.begin()
+        reactor.callLater(0.4, self.free_disk, fault)
+
+    def free_disk(self, fault):
+        fault.end()
+        if fault.hit:
+            say("noted fault")
 
     def empty(self):
         say("noted empty")
@@ -203,6 +219,13 @@ class GraphSite(Site):
     def repeated(self):
         """Return the pages that were asked for more often than the graph demands."""
         return sorted(Counter(self.hits) - demanded(self.pages))
+
+    def below(self, pages):
+        """Return these pages, and those that they lead to."""
+        found = [*pages]
+        for page in found:
+            found += [link["page"] for link in self.pages[page].get("links", ()) if link["page"] not in found]
+        return sorted(found)
 
     def strangers(self):
         """Return the pages that were downloaded, but did not reach the callback of their request."""

@@ -1,4 +1,4 @@
-"""Several crawlers of one site at the same time, on one scheduler: one of them may be killed, or stand still for a while.
+"""Several crawlers of one site at the same time, on one scheduler: one of them, or the server, may have an accident.
 
 Scripts import what they need from this file; it has no annotations.
 """
@@ -6,63 +6,96 @@ Scripts import what they need from this file; it has no annotations.
 import signal
 import threading
 import time
+from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 
-from queue_conformance.environments.graph import GraphSite
-from queue_conformance.environments.site import Crawl, argument
+from queue_conformance.environments.graph import GraphCrawl, GraphSite
+from queue_conformance.environments.site import argument
+from queue_conformance.faults.backend import environment
+from queue_conformance.faults.network import FaultProxy
+from queue_conformance.faults.outages import OutOfSpace, ReadOnly, Stopped
+from queue_conformance.faults.redirection import DIRECT
+
+OF_THE_SERVER = {"restarted": Stopped, "out_of_space": OutOfSpace, "read_only": ReadOnly}
+"""Accidents of the server, and their faults."""
 
 
 class SharedGraph(GraphSite):
     """A site that serves a graph, and a project that several processes crawl.
 
-    ``by`` are the pages that each crawler asked for, with the time of each, and ``struck`` the page with which one was killed or
-    frozen, with the one before.
+    ``by`` are the pages that each crawler asked for, with the time of each, and ``struck`` the page with which the accident
+    began, with the one that its crawler had before.
     """
 
-    seconds = 1.0  # that a frozen crawler stands still
+    seconds = 2.0  # that an accident lasts
 
-    def crawl_together(self, number=2, killed=None, frozen=None):
+    def crawl_together(self, number=2, backend=None, **accident):
         """Run some crawlers to their end.
 
-        Who asks for the page ``killed`` is killed, and in the end one more crawls what is left; who asks for the page ``frozen``
-        stands still for a second.
+        When one of them asks for the page ``killed``, it is killed, and in the end one more crawls what is left; for the page
+        ``frozen`` it stands still for a while; for ``cut_off`` nothing passes between it and the server of the ``backend``, then
+        their connections end; for ``restarted`` that server is away, and starts again with what it acknowledged; for
+        ``out_of_space`` and ``read_only`` it refuses to store.
         """
+        self.accident, self.at = next(iter(accident.items()), ("", None))
         self.by, self.struck, self.victim, self.hung = {}, [], None, False
-        self.killed, self.frozen, self.number = killed, frozen, number
+        self.number, self.backend = number, backend
         self.everybody = threading.Event()  # has asked for a page
+        self.due, self.begun = threading.Event(), threading.Event()
         self.latest = time.monotonic()
         watchdog = threading.Timer(self.limit, self.end)
         watchdog.start()
-        self.processes = []
-        runs = self.run([*range(number)])
-        if killed is not None:
-            runs += self.run([number])
+        self.processes, self.proxies = [], []
+        with ExitStack() as stack:
+            if self.accident == "cut_off":
+                self.proxies = [stack.enter_context(self.proxy()) for _ in range(number)]
+            runs = self.run([*range(number)])
+            if self.accident == "killed":
+                runs += self.run([number])
         watchdog.cancel()
         self.runs += runs
         return Crawls(self, runs)
 
+    @contextmanager
+    def proxy(self):
+        """A proxy of its own between a crawler and the server."""
+        with closing(FaultProxy(self.backend.server.address, self.backend.server.gone)) as proxy:
+            DIRECT.add((proxy.host, proxy.port))
+            yield proxy
+            DIRECT.discard((proxy.host, proxy.port))
+
+    def begin(self, name):
+        """Start the crawler of a name."""
+        given = {"SITE": self.url, **self.settings, "CONCURRENT_REQUESTS": 1, "USER_AGENT": name}
+        arguments = ["crawl", self.name, *(f"-s{name}={argument(value)}" for name, value in given.items())]
+        if not self.proxies:
+            return self.start(arguments)
+        proxy, server = self.proxies[name], self.backend.server
+        with environment(server.environment, proxy.host, proxy.port):
+            return self.start([text.replace(str(self.backend.port), str(proxy.port)) for text in arguments])
+
     def run(self, names):
         """Run crawlers of these names to their end."""
-        given = {"SITE": self.url, **self.settings, "CONCURRENT_REQUESTS": 1}
-        settings = [f"-s{name}={argument(value)}" for name, value in given.items()]
         for name in names:
             with self.lock:
-                self.processes.append(self.start(["crawl", self.name, *settings, f"-sUSER_AGENT={name}"]))
+                self.processes.append(self.begin(name))
         found = [self.processes[name] for name in names]
         lines = {name: [] for name in names}
 
         def read(name, process):
             lines[name] += [line.rstrip() for line in process.stdout]
             self.everybody.set()  # nobody waits for what has ended
+            self.due.set()
 
         readers = [threading.Thread(target=read, args=pair) for pair in zip(names, found, strict=True)]
         for reader in readers:
             reader.start()
+        self.strike()
         for reader, process in zip(readers, found, strict=True):
             reader.join()
             process.wait()
         hits = {name: [page for page, _ in self.by.get(str(name), ())] for name in names}
-        return [Crawl(hits[n], [], [], lines[n], self.processes[n].returncode, self.hung) for n in names]
+        return [GraphCrawl(hits[n], [], [], lines[n], self.processes[n].returncode, self.hung) for n in names]
 
     def end(self):
         """End crawlers that take too long."""
@@ -76,27 +109,37 @@ class SharedGraph(GraphSite):
             self.latest = time.monotonic()
             own = self.by.setdefault(crawler, [])
             own.append((page, self.latest))
-            strikes = page in (self.killed, self.frozen) and not self.struck
+            strikes = page == self.at and not self.struck and not self.begun.is_set()
             if strikes:
                 self.struck = [page for page, _ in own[-2:]]
-                self.victim = self.processes[int(crawler)]
+                self.victim = int(crawler)
         if len(self.by) >= self.number:
             self.everybody.set()
         self.everybody.wait(1)
         time.sleep(0.02)
         if strikes:
-            self.strike()
+            self.due.set()
+            self.begun.wait()
         return 200, {}, self.pages[page]
 
     def strike(self):
-        """Kill a crawler, or let it stand still, when it is done with what it had before."""
-        time.sleep(0.1)
-        if self.killed is not None:
-            self.victim.kill()
-            return
-        self.victim.send_signal(signal.SIGSTOP)
-        time.sleep(self.seconds)
-        self.victim.send_signal(signal.SIGCONT)
+        """Wait for the accident, and let it happen when its crawler is done with what it had before."""
+        self.due.wait()
+        if self.struck and not self.begun.is_set():
+            time.sleep(0.1)
+            if self.accident == "killed":
+                self.processes[self.victim].kill()
+            else:
+                with self.happening():
+                    self.begun.set()
+                    time.sleep(self.seconds)
+        self.begun.set()
+
+    def happening(self):
+        """Return a block in which the accident lasts."""
+        if self.accident in OF_THE_SERVER:
+            return OF_THE_SERVER[self.accident](self.backend)
+        return cut_off(self.proxies[self.victim]) if self.proxies else frozen(self.processes[self.victim])
 
     def taken(self):
         """Return the pages that may be lost with a killed crawler: those that only what it had leads to."""
@@ -116,18 +159,38 @@ class SharedGraph(GraphSite):
         return max((later - earlier for one in times for earlier, later in pairwise(one)), default=0.0)
 
 
+@contextmanager
+def frozen(process):
+    process.send_signal(signal.SIGSTOP)
+    yield
+    process.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def cut_off(proxy):
+    proxy.stall()
+    yield
+    proxy.reset()  # what was sent meanwhile does not arrive
+    proxy.recover()
+
+
 class Crawls:
     """What came of several crawlers; ``busy`` is how many downloaded anything, ``error`` and ``hung`` are as those of one."""
 
     def __init__(self, site, runs):
         self.runs, self.hung = runs, site.hung
         self.pages, self.lost, self.twice = len({*site.hits}), site.missing(), site.repeated()
-        self.struck, self.killed = site.struck, site.killed is not None
-        self.ended = [
-            run for run, process in zip(runs, site.processes, strict=True) if not self.killed or process is not site.victim
-        ]
+        self.struck, self.accident = site.struck, site.accident
+        if site.proxies and self.struck and not site.proxies[site.victim].accepted:
+            self.struck = []  # it reached the server in another way
+        self.ended = [run for name, run in enumerate(runs) if self.accident != "killed" or name != site.victim]
         self.busy = sum(bool(run.hits) for run in runs)
         self.error = next((run.error for run in runs if run.error), "")
+
+    @property
+    def unstored(self):
+        """The pages whose requests a queue did not store, and said so."""
+        return [page for run in self.runs for page in run.noted("unstored")]
 
     @property
     def endings(self):
@@ -136,5 +199,6 @@ class Crawls:
 
     def __repr__(self):
         fates = [f"{len(pages)} {fate}" for fate, pages in (("lost", self.lost), ("too often", self.twice)) if pages]
-        struck = [f"one {'killed' if self.killed else 'frozen'} with page {self.struck[-1]}"] if self.struck else []
+        who = "the server" if self.accident in OF_THE_SERVER else "one"
+        struck = [f"{who} {self.accident.replace('_', ' ')} with page {self.struck[-1]}"] if self.struck else []
         return ", ".join([f"{len(self.runs)} crawlers", *struck, f"{self.pages} page{'s' * (self.pages != 1)} reached", *fates])

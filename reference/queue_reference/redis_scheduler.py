@@ -6,6 +6,7 @@ every five seconds. A lease that runs out is forgotten, and whoever asks next ge
 
 Every step is one script that the server runs as a whole: to note a fingerprint and store the request, and to look for the first
 request without a lease. A reply that is lost costs nothing: what was stored is stored, and what was leased comes again.
+What the server does not take is kept, and sent before anything else when it answers again; until then no request is done with.
 
 The price: a crawler that stands still for longer than the lease is taken for dead, and its pages are downloaded twice; and none
 ends before the slowest one does. Requests that cannot be serialized stay in the memory of the crawler that made them, and are
@@ -95,6 +96,7 @@ class SharedRedisScheduler:
             retry=Retry(NoBackoff(), 0),  # the engine asks again anyway
         )
         self._held: dict[bytes, Request] = {}  # what was returned and is still stored
+        self._unsent: list[tuple[bytes, int, bytes]] = []  # what the server has not taken yet
         self._volatile: list[tuple[int, int, Request]] = []  # what cannot be serialized
         self._numbers = count()
         self._seen: set[bytes] = set()  # fingerprints of these
@@ -121,10 +123,10 @@ class SharedRedisScheduler:
         self._client.close()
 
     def enqueue_request(self, request: Request) -> bool:
-        """Store a request; false if it is a duplicate.
+        """Store a request; false if it is a duplicate. While the server does not answer, the request is kept.
 
         Raises:
-            redis.RedisError: if the server does not answer, or refuses. The request may be stored nevertheless.
+            redis.RedisError: if the server refuses.
         """
         fingerprint = b"" if request.dont_filter else self._fingerprint(request)
         if fingerprint in self._seen:
@@ -134,25 +136,26 @@ class SharedRedisScheduler:
             self._rebuilt(data)
         except Exception:  # whatever the objects in a request raise
             return self._keep(request, fingerprint)
-        keys = [self._key(name) for name in ("seen", "requests", "numbers")]
-        return bool(self._client.eval(STORE, 3, *keys, fingerprint, -request.priority, data))
+        self._unsent.append((fingerprint, -request.priority, data))
+        try:
+            return self._send()
+        except AWAY:
+            return True
+        except exceptions.RedisError:
+            self._unsent.pop()
+            raise
 
     def next_request(self) -> Request | None:
         """Return the next request; ``None`` if there is none for this crawler now, or the server does not answer."""
         try:
             self._renew()
             found = self._client.eval(TAKE, 2, self._key("requests"), self._key("leases"), self._lease)
+            if found is None:
+                return self._next_volatile()
         except AWAY:
             return None
-        if found is not None:
-            self._held[found] = self._rebuilt(found[20:])
-            return self._held[found]
-        if not self._volatile:
-            return None
-        _, _, request = heappop(self._volatile)
-        if not request.dont_filter:  # from now on it was seen, even if this crawl ends
-            self._client.sadd(self._key("seen"), self._fingerprint(request))
-        return request
+        self._held[found] = self._rebuilt(found[20:])
+        return self._held[found]
 
     def has_pending_requests(self) -> bool:
         """Whether something is left, for this crawler or for another one."""
@@ -167,11 +170,30 @@ class SharedRedisScheduler:
             self._length = max(1, self._length)
         return self._length + len(self._volatile)
 
+    def _send(self) -> bool:
+        """Store what the server has not taken yet; return whether the last of it is no duplicate."""
+        keys = [self._key(name) for name in ("seen", "requests", "numbers")]
+        new = True
+        while self._unsent:
+            new = bool(self._client.eval(STORE, 3, *keys, *self._unsent[0]))
+            del self._unsent[0]
+        return new
+
+    def _next_volatile(self) -> Request | None:
+        """Return the next request that is kept in memory."""
+        if not self._volatile:
+            return None
+        _, _, request = self._volatile[0]
+        if not request.dont_filter:  # from now on it was seen, even if this crawl ends
+            self._client.sadd(self._key("seen"), self._fingerprint(request))
+        return heappop(self._volatile)[2]
+
     def _keep(self, request: Request, fingerprint: bytes) -> bool:
         """Keep in memory what cannot be serialized."""
         if fingerprint:
-            if self._client.sismember(self._key("seen"), fingerprint):
-                return False
+            with suppress(*AWAY):  # or else it may come twice
+                if self._client.sismember(self._key("seen"), fingerprint):
+                    return False
             self._seen.add(fingerprint)
         heappush(self._volatile, (-request.priority, next(self._numbers), request))
         return True
@@ -183,7 +205,8 @@ class SharedRedisScheduler:
         return request_from_dict(pickle.loads(data), spider=self._spider)
 
     def _renew(self) -> None:
-        """Remove what the engine is done with, and renew the leases of what it has."""
+        """Remove what the engine is done with, once all that it led to is stored, and renew the leases of what it has."""
+        self._send()
         if not self._held:
             return
         engine: Any = self._crawler.engine

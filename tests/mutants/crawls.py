@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from functools import partial
+from sqlite3 import OperationalError
 from typing import ClassVar
 from uuid import uuid4
 
+from redis import exceptions
 from scrapy import signals
 
 from mutants import mutant
 from queue_reference.disk import FifoDiskQueue
+from queue_reference.redis import FifoRedisQueue
 from queue_reference.redis_scheduler import SharedRedisScheduler
 from queue_reference.scheduler import Buckets, Scheduler
 
@@ -266,6 +270,64 @@ class WaitsForBrokenQueues(Scheduler):
         return disk.pop()
 
 
+# --- A server that is away or refuses, and a full disk ----------------------------------------------------------------
+
+served = partial(
+    mutant,
+    control="queue_reference.redis.FifoRedisQueue",
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"},
+    server="redis",
+)
+
+
+@served(fails="e2e.server-away")
+class GivesUpWaiting(FifoRedisQueue):
+    """It takes itself for empty once it has returned nothing six times in a row."""
+
+    misses = 0
+
+    def push(self, request):
+        super().push(request)
+        self.misses = 0
+
+    def pop(self):
+        request = super().pop()
+        self.misses = 0 if request else self.misses + 1
+        return request
+
+    def __len__(self):
+        return super().__len__() if self.misses < 6 else 0
+
+
+@served(fails="e2e.server-refuses")
+class BeginsAnewAfterARefusal(FifoRedisQueue):
+    """It removes what is stored when it is closed after its server has refused something."""
+
+    refused = False
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except exceptions.ResponseError:
+            self.refused = True
+            raise
+
+    def close(self):
+        if self.refused:
+            with suppress(exceptions.RedisError):
+                self._client.delete(self._key)
+        super().close()
+
+
+@mutant(fails=("e2e.disk-full", "queue.push.no-silent-loss"), control="queue_reference.disk.FifoDiskQueue")
+class ForgivesAFullDisk(FifoDiskQueue):
+    """It says nothing of what the disk refuses."""
+
+    def push(self, request):
+        with suppress(OperationalError):
+            super().push(request)
+
+
 # --- Order -----------------------------------------------------------------------------------------------------------
 
 
@@ -293,7 +355,7 @@ shared = partial(
     mutant,
     control="queue_reference.redis_scheduler.SharedRedisScheduler",
     claims={"shared": "yes"},
-    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_LEASE": "3"},
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_LEASE": "3", "REDIS_TIMEOUT": "0.5"},
     server="redis",
 )
 
@@ -325,6 +387,33 @@ class StoresNothingAfterAPause(SharedRedisScheduler):
 
     def enqueue_request(self, request):
         return not self.replaced and super().enqueue_request(request)
+
+
+@shared(fails="e2e.shared.restarted")
+class DropsWhatFindsNoServer(SharedRedisScheduler):
+    """It keeps what a server does not take that says nothing, and forgets what one does not take that is gone."""
+
+    def _send(self):
+        try:
+            return super()._send()
+        except exceptions.ConnectionError:
+            try:
+                self._client.ping()
+            except exceptions.ConnectionError:
+                self._unsent.clear()
+            raise
+
+
+@shared(fails="e2e.shared.cut-off")
+class DropsWhatComesTooLate(SharedRedisScheduler):
+    """It keeps what a server that is gone does not take, and forgets what one does not take that says nothing."""
+
+    def _send(self):
+        try:
+            return super()._send()
+        except exceptions.TimeoutError:
+            self._unsent.clear()
+            raise
 
 
 @shared(fails="e2e.shared.redelivered", claims={"shared": "yes", "redelivers": "yes"})

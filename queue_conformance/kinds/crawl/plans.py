@@ -10,6 +10,8 @@ from typing import Any
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.environments.crawls import draw_pages, tree
+from queue_conformance.faults.outages import Stopped
+from queue_conformance.kinds.queue.faults import conditions
 
 Graph = dict[Any, Any]
 """See :mod:`queue_conformance.environments.graph`."""
@@ -64,20 +66,20 @@ def paused(context: CheckContext) -> Iterator[Plan]:
         yield replace(plan, graph=serializable(plan.graph))
 
 
-def together(context: CheckContext, fault: str = "") -> Iterator[Plan]:
-    """Yield plans for several crawlers, one of which may be killed or frozen with a drawn page.
+def together(context: CheckContext, accident: str = "") -> Iterator[Plan]:
+    """Yield plans for several crawlers, with an accident when one of them asks for a drawn page.
 
-    Many links lead to some pages, and only one to each where there is a fault: what that costs comes in no other way.
+    Many links lead to some pages, and only one to each where there is an accident: what that costs comes in no other way.
     """
     for number in range(min(2, context.crawls)):
-        draw = random.Random(f"{context.seed} {fault} {number}")
+        draw = random.Random(f"{context.seed} {accident} {number}")
         pages = draw_pages(draw, draw.randrange(15, 20))
-        pages = tree(pages) if fault else pages
+        pages = tree(pages) if accident else pages
         graph: Graph = {"start": [{"page": page} for page in range(8)]}
         graph |= {page: {"links": [{"page": link} for link in links]} for page, links in pages.items()}
         crawlers = {"number": draw.randrange(2, 5) if number else 2}
-        if fault:
-            crawlers[fault] = draw.choice([page for page in range(1, 7) if max(pages[page], default=0) > 7] or [0])
+        if accident:
+            crawlers[accident] = draw.choice([page for page in range(1, 7) if max(pages[page], default=0) > 7] or [0])
         yield Plan(graph, crawlers=crawlers)
 
 
@@ -87,8 +89,19 @@ def killed(context: CheckContext) -> Iterator[Plan]:
 
 
 def frozen(context: CheckContext) -> Iterator[Plan]:
-    """Yield plans in which one of the crawlers stands still for a second."""
+    """Yield plans in which one of the crawlers stands still for a while."""
     return together(context, "frozen")
+
+
+def restarted(context: CheckContext) -> Iterator[Plan]:
+    """Yield plans in which the server is away for a while."""
+    next(conditions(context, Stopped))  # or nothing can be told
+    return together(context, "restarted")
+
+
+def cut_off(context: CheckContext) -> Iterator[Plan]:
+    """Yield plans in which nothing passes between one of the crawlers and the server for a while."""
+    return together(context, "cut_off")
 
 
 def serializable(graph: Graph) -> Graph:
@@ -228,8 +241,10 @@ def smaller(plan: Plan) -> Iterator[Plan]:
 
 
 def _with(plan: Plan, graph: Graph) -> Iterator[Plan]:
-    """Yield a plan with another graph, unless that has as much in it, or nothing."""
-    if graph["start"] and len(repr(made := pruned(graph))) < len(repr(plan.graph)):
+    """Yield a plan with another graph, unless that has as much in it, or nothing, or not the page with the accident."""
+    struck = {page for name, page in plan.crawlers.items() if name != "number"}
+    made = pruned(graph)
+    if made["start"] and struck <= made.keys() and len(repr(made)) < len(repr(plan.graph)):
         yield replace(plan, graph=made)
 
 

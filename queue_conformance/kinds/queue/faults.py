@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
@@ -120,6 +121,13 @@ def backend_of(context: CheckContext) -> Backend:
     return context.backend
 
 
+@fixture
+def backend(case: Case) -> Backend:
+    """The server behind what is tested, and the proxy before it."""
+    found: Backend = case.sources.give(backend_of(case.context), "backend")
+    return found
+
+
 def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield refused connections, and cuts of the request and of the reply, the telling ones first."""
     backend = backend_of(context)
@@ -158,20 +166,20 @@ def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
 
 def server_away(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a server that has ended, and one that is frozen."""
-    yield from _conditions(context, Stopped, Frozen)
+    yield from conditions(context, Stopped, Frozen)
 
 
 def server_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield faults of a server, beside those of the connection to it."""
-    yield from _conditions(context, Stopped, Frozen, OutOfSpace, ReadOnly)
+    yield from conditions(context, Stopped, Frozen, OutOfSpace, ReadOnly)
 
 
 def replaced_storage(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield a server that holds something else from then on."""
-    yield from _conditions(context, StorageReplaced)
+    yield from conditions(context, StorageReplaced)
 
 
-def _conditions(context: CheckContext, *kinds: type[Condition]) -> Iterator[Condition]:
+def conditions(context: CheckContext, *kinds: type[Condition]) -> Iterator[Condition]:
     """Yield the faults that the server offers.
 
     Raises:

@@ -20,9 +20,8 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Subject
-from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.queue import commands, fallback
-from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT, backend_of
+from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support import example, processes, support
 from queue_conformance.script_support.support import Bulk, key
@@ -148,13 +147,6 @@ def push_again(case: Case) -> Callable[[Subject, Any], Any]:
             raise
 
     return pushed
-
-
-@fixture
-def backend(case: Case) -> Backend:
-    """The server behind the queue, and the proxy before it."""
-    found: Backend = case.sources.give(backend_of(case.context), "backend")
-    return found
 
 
 @fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.crawl.plans import each, frozen, killed, together
+from queue_conformance.kinds.crawl.plans import cut_off, each, frozen, killed, restarted, together
 
 ONCE, KILLED, FROZEN = "e2e.shared.once", "e2e.shared.killed", "e2e.shared.frozen"
-REDELIVERED = "e2e.shared.redelivered"
+REDELIVERED, RESTARTED, CUT_OFF = "e2e.shared.redelivered", "e2e.shared.restarted", "e2e.shared.cut-off"
 
 STALL = 0.8
 """Seconds without a request after which a crawler may be taken for dead: what it had then rightly comes once more."""
@@ -32,6 +32,17 @@ def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
     crawl = site.crawl_together(**plan.crawlers)
     if not crawl.struck:
         raise NotCovered("the crawler that was to stand still had nothing to download")
+    assert {*crawl.endings} == {"finished"}, "every crawler to finish"
+    assert site.missing() == [], "every page downloaded by one of them"
+
+
+@check(RESTARTED, plan=[each(restarted)])
+@check(CUT_OFF, plan=[each(cut_off)])
+def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
+    site = open_shared(plan.graph)
+    crawl = site.crawl_together(backend=backend, **plan.crawlers)
+    if not crawl.struck:
+        raise NotCovered("nothing was out of reach of a crawler that had something to download")
     assert {*crawl.endings} == {"finished"}, "every crawler to finish"
     assert site.missing() == [], "every page downloaded by one of them"
 

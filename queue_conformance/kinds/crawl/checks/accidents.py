@@ -1,0 +1,86 @@
+"""Checks of crawls whose server is away or refuses for a while, or whose disk is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scrapy.dupefilters import BaseDupeFilter
+
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.environments.faulty import DocumentedScheduler
+from queue_conformance.environments.site import path_of
+from queue_conformance.environments.together import OF_THE_SERVER
+from queue_conformance.faults.disk import AVAILABLE
+from queue_conformance.faults.outages import OutOfSpace, ReadOnly, Stopped
+from queue_conformance.kinds.crawl.plans import Graph
+from queue_conformance.kinds.queue.faults import conditions
+
+AWAY, REFUSES, FULL = "e2e.server-away", "e2e.server-refuses", "e2e.disk-full"
+
+WIDE: Graph = {
+    "start": [{"page": 0}],
+    0: {"links": [{"page": page} for page in range(1, 9)]},
+    **{page: {"links": [{"page": page + 8}], "seconds": 0.15} for page in range(1, 9)},
+    **{page: {} for page in range(9, 17)},
+}
+"""In the middle of it a queue holds several requests in either order; so none is closed, and built anew, during a fault."""
+
+MIDDLE = 4
+
+FULL_DISK = {
+    "SCHEDULER": path_of(DocumentedScheduler),
+    "DUPEFILTER_CLASS": path_of(BaseDupeFilter),  # the usual one stores, too; the graph has no duplicates
+    "FULL_DISK": MIDDLE,
+}
+
+
+def away(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, int]]:
+    """Yield a server that ends and starts again."""
+    yield from _accidents(context, Stopped)
+
+
+def refusing(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, int]]:
+    """Yield a server that is full, and one that may not be written to."""
+    yield from _accidents(context, OutOfSpace, ReadOnly)
+
+
+def _accidents(context: CheckContext, *kinds: type) -> Iterator[dict[str, int]]:
+    names = {kind: name for name, kind in OF_THE_SERVER.items()}
+    for fault in conditions(context, *kinds):
+        yield {names[type(fault)]: MIDDLE}
+
+
+@check(AWAY, accident=[away])
+def a_server_that_is_away_for_a_while_costs_nothing(open_shared, backend, documented, accident):
+    site = open_shared(WIDE, **documented)
+    crawl = site.crawl_together(number=1, backend=backend, **accident)
+    assert crawl.endings == ["finished"]
+    assert site.missing() == [], "every page downloaded"
+
+
+@check(REFUSES, accident=[refusing])
+def a_server_that_refuses_costs_only_what_push_said(open_shared, backend, documented, accident):
+    site = open_shared(WIDE, **documented)
+    crawl = site.crawl_together(number=1, backend=backend, **accident)
+    if crawl.endings != ["finished"]:
+        site.crawl_together(number=1)
+    refused = site.below(crawl.unstored)
+    lost = [page for page in site.missing() if page not in refused]
+    assert lost == [], "every page downloaded whose push did not raise"
+
+
+@check(FULL)
+def a_full_disk_costs_only_what_push_said(open_graph):
+    if not AVAILABLE:
+        raise NotCovered("this platform cannot limit the size of files")
+    site = open_graph(WIDE, CONCURRENT_REQUESTS=1, **FULL_DISK)
+    crawl = site.crawl()
+    if not crawl.noted("fault"):
+        raise NotCovered("it wrote to no file while the disk was full")
+    assert crawl.ending == "finished"
+    refused = site.below(crawl.noted("unstored"))
+    lost = [page for page in site.missing() if page not in refused]
+    assert lost == [], "every page downloaded whose push did not raise"
