@@ -21,6 +21,8 @@ from queue_conformance.campaign.state import State, shape
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Drawing
+from queue_conformance.faults.backend import Backend
+from queue_conformance.frontends.cache import RunCache
 from queue_conformance.reports import jsonl
 from queue_conformance.verdicts import Verdict
 
@@ -252,6 +254,21 @@ def test_a_finding_is_printed_once_and_replayed(campaign, outcome, project, caps
     assert capsys.readouterr().out.count(f"FOUND MUST {RULE} of wrong") == 1
     assert commands.main(["replay", RULE, "--print"]) == 0
     assert read_project(("wrong",)).cache.sequences("wrong")
+
+
+def test_findings_are_shared_by_a_server_that_may_go_away(project, campaign, outcome, capsys):
+    with Backend("redis", project / "server") as backend:
+        url = f"redis://{backend.host}:{backend.port}"
+        table, first = (project / "pyproject.toml").read_text(), "[tool.queue_conformance]\n"
+        (project / "pyproject.toml").write_text(table.replace(first, f'{first}conformance-database = "{url}"\n'))
+        read_project.cache_clear()
+        campaign(Cluster(outcome))
+        assert RunCache(None, url).sequences("wrong")
+    campaign.state.findings.clear()
+    campaign(Cluster(outcome))
+    assert "ERROR --conformance-database: Error 111 connecting to" in capsys.readouterr().out
+    assert commands.main(["campaign", "--minutes=1"]) == 2
+    assert "queue-conformance: campaign: --conformance-database: Error 111" in capsys.readouterr().err
 
 
 def test_a_task_of_a_cluster_that_went_away_is_given_again(campaign, outcome):

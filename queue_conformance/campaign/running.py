@@ -23,6 +23,7 @@ from queue_conformance.campaign.progress import Progress
 from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
 from queue_conformance.engine.sequences import Drawing
+from queue_conformance.option_values import UsageError
 from queue_conformance.reports import Report
 
 SECONDS = 20.0
@@ -170,7 +171,10 @@ class Campaign:
         for finding in new:
             self.progress.found(finding, self._gate.why_known(task.implementation, finding.violation))
         if new and self.state.report:
-            self.project.cache.remember(self.state.report, {})
+            try:
+                self.project.cache.remember(self.state.report, {})
+            except UsageError as error:  # the server was there at the beginning; the next finding brings all of them
+                self.progress.fail(str(error))
             self.project.cache.keep(self.report())
 
     def _fail(self, task: Task, line: str) -> None:
@@ -221,6 +225,7 @@ def run(
     project = read_project(names)
     if not project.options.targets:
         raise CampaignError("nothing to test")
+    project.cache.sequences(project.options.targets[0].name)  # which fails if they are kept on a server that is not there
     if update_baseline:
         if project.options.baseline is None:
             raise CampaignError("--update-baseline: name the file to write, by conformance-baseline in pyproject.toml")
