@@ -77,6 +77,9 @@ MANY = 100_000
 ITEMS_PER_EXAMPLE = 50
 """Items that go into a persistent queue for each example that is drawn: all of them only in a longer run."""
 
+SENT_PER_EXAMPLE = 20
+"""Such items where each is sent to a server, and back."""
+
 
 @check("queue.push.large", presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length")
 def large_items_and_queues_work(context, queue, item, sized, in_bulk, note, about, rule):
@@ -86,11 +89,12 @@ def large_items_and_queues_work(context, queue, item, sized, in_bulk, note, abou
         for size in SIZES[:-1] if context.offers("server") else SIZES:
             queue.push(sized(size))
             assert content(queue.pop()) == b"x" * size
-        count = min(MANY, ITEMS_PER_EXAMPLE * context.examples) if context.offers("persistent") else MANY
+        each = SENT_PER_EXAMPLE if context.offers("server") else ITEMS_PER_EXAMPLE
+        count = min(MANY, each * context.examples) if context.offers("persistent") else MANY
         bulk = in_bulk(queue)
         bulk.push(item(1), count)
         assert len(queue) == count
         assert bulk.pop_all() == count
     if count < MANY:
-        examples = MANY // ITEMS_PER_EXAMPLE
+        examples = MANY // each
         raise NotCovered(f"works with {count} items; --conformance-examples={examples} tries {MANY}")
