@@ -1,4 +1,4 @@
-"""What a campaign finds of thirteen bugs that a default run misses, and how much of its time is spent in checks.
+"""What a campaign finds of bugs that a default run misses, and how much of its time is spent in checks.
 
 The first argument is the number of minutes (default: 5), the second one that of workers (default: 2).
 """
