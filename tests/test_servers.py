@@ -29,6 +29,7 @@ from queue_conformance.faults.servers import ServerError, check_name
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.faults.servers.redis import RedisServer, ask, executable
 from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_reference.redis import FifoRedisQueue
 
 NEEDS_REDIS = pytest.mark.skipif(bool(RedisServer.missing()), reason=RedisServer.missing() or "there is one")
 NEEDS_POSTGRESQL = pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=PostgreSQLServer.missing() or "there is one")
@@ -144,6 +145,36 @@ def offers(monkeypatch, **classes):
     """Let another distribution offer servers, by their names."""
     points = [EntryPoint(name, f"test_servers:{cls}", servers._GROUP) for name, cls in classes.items()]
     monkeypatch.setattr(servers, "entry_points", lambda group, name="": [p for p in points if name in ("", p.name)])
+
+
+class Killed(RedisServer):
+    """A server that can be killed by whoever reads the environment."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.environment = {"KILLED": str(self._process.pid)}
+
+
+class Kills(FifoRedisQueue):
+    """A queue whose server ends by itself in the middle of a long check."""
+
+    pushed = 0
+
+    def push(self, request):
+        super().push(request)
+        Kills.pushed += 1
+        if Kills.pushed == 90:
+            os.kill(int(os.environ["KILLED"]), signal.SIGKILL)
+
+
+@NEEDS_REDIS
+def test_a_server_that_ends_by_itself_is_nobodys_broken_rule(monkeypatch):
+    offers(monkeypatch, killed="Killed")
+    report = examine("test_servers.Kills", settings=REDIS[1], server="killed", only={"queue.close.releases"})
+    assert not failed_rules(report)
+    assert report.verdict is RunVerdict.INCONCLUSIVE
+    line = "the server behind it failed (a private redis-server has ended by itself): look at its log, and run again"
+    assert line in report.notes
 
 
 @NEEDS_REDIS

@@ -18,8 +18,12 @@ from types import TracebackType
 from typing import Any
 
 from queue_conformance.faults import servers
+from queue_conformance.faults.connections import connected
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.redirection import redirected
+
+TIMEOUT = 10.0
+"""Seconds that a server gets to say that it is there."""
 
 VARIABLE = "QUEUE_CONFORMANCE_SERVER"
 
@@ -96,6 +100,18 @@ class Backend:
         if self._is_lent:
             self._is_lent, self.server = False, self._started()
             self.proxy.upstream = self.server.address
+
+    def look(self) -> None:
+        """Look whether the server is there still, if it is the kit's own.
+
+        Raises:
+            ServerError: if not.
+        """
+        try:
+            if self.server.ours:
+                connected(self.server.address, TIMEOUT).close()
+        except OSError as error:
+            raise servers.ServerError(f"{self.server.name} has ended by itself") from error
 
     def close(self) -> None:
         """End the proxy, and the server if it is the kit's own."""

@@ -144,3 +144,4 @@ def served(
         return
     with Backend(implementation.server, directory / "server", lasting.get(implementation.server)) as backend:
         yield replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)}), backend
+        backend.look()

@@ -119,7 +119,8 @@ class ImplementationRun:
             if self.discovery.also and self._differs(check):
                 measured = replace(self._implementation, profile=self.discovery.also)
                 second = run(check, measured, self._second, self._config)
-                result = replace(result, second=second.observations, fatal=result.fatal or second.fatal)
+                fatal, trouble = result.fatal or second.fatal, result.trouble or second.trouble
+                result = replace(result, second=second.observations, fatal=fatal, trouble=trouble)
                 if second.internal_error and not result.internal_error:
                     result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
             result = replace(result, seconds=time.perf_counter() - start)
