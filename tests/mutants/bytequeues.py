@@ -94,12 +94,22 @@ class SkipsEmptyItems(FifoMemoryByteQueue):
         return super().pop() or None
 
 
-@mutant(fails="queue.push.large", control=MEMORY)
+@mutant(fails="queue.pop.exactly-once", control=MEMORY)
 class CutsLargeItems(FifoMemoryByteQueue):
     """It stores the first MiB of an item."""
 
     def push(self, item):
         super().push(item[: 1 << 20])
+
+
+@mutant(fails="queue.push.large", control=MEMORY)
+class RefusesLargeItems(FifoMemoryByteQueue):
+    """It takes no item of more than a MiB."""
+
+    def push(self, item):
+        if len(item) > 1 << 20:
+            raise ValueError("too large")
+        super().push(item)
 
 
 @mutant(fails="queue.push.no-silent-loss", control=CHUNKED)

@@ -176,7 +176,7 @@ class LazySerializer(SerializesLater):
     """It serializes a request when it is popped, so later changes show."""
 
 
-@mutant(fails="queue.push.large", control=FIFO)
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
 class LosesTheHundredThousandth(FifoMemoryQueue):
     """It keeps 65 536 requests at most, and drops the others."""
 
