@@ -128,12 +128,12 @@ def further(*values: object) -> list[Any]:
 
 def without_jobs(_number: int, check: Check) -> bool:
     """Whether a check crawls no whole jobs; say ``meets=without_jobs``."""
-    return not check.function.__module__.startswith("queue_conformance.kinds.job.")
+    return not check.module.startswith("queue_conformance.kinds.job.")
 
 
 def without_crawls(number: int, check: Check) -> bool:
     """Whether a check makes no whole crawls, those of jobs included."""
-    return without_jobs(number, check) and not check.function.__module__.startswith("queue_conformance.kinds.crawl.")
+    return without_jobs(number, check) and not check.module.startswith("queue_conformance.kinds.crawl.")
 
 
 def failed_rules(report: ImplementationReport) -> set[str]:

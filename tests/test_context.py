@@ -46,7 +46,7 @@ def test_a_check_that_ends_in_such_a_time_out_tests_nothing():
 
     with context(FIFO_MEMORY) as made:
         rules = {"queue.push.accept": made.specification["queue.push.accept"]}
-        result = observe(Check("timed", ("queue.push.accept",), QUEUES, times_out), made, rules)
+        result = observe(Check("timed", ("queue.push.accept",), QUEUES, times_out, __name__), made, rules)
     assert [observation.outcome for observation in result.observations] == [Outcome.NOT_COVERED]
 
 

@@ -11,7 +11,7 @@ from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, PRIORITY, RELEASES, REQUEST_
 
 from mutants.memory import ClosesOnce, PeeksAtTheNewest
 from queue_conformance import LoadError, UsageError, examine
-from queue_conformance.options import OPTIONS
+from queue_conformance.options import OF_A_CAMPAIGN, OPTIONS
 from queue_conformance.reports import jsonl
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -185,7 +185,8 @@ def test_a_baseline_knows_what_is_broken(tmp_path):
 def test_every_option_that_describes_a_run_has_an_argument():
     described = {"queue-setting": "settings", "queue-server": "server", "conformance-claim": "claims"}
     elsewhere = {"conformance", "conformance-crawl", "conformance-only", "conformance-report", "conformance-update-baseline"}
-    names = {option.name for option in OPTIONS if not option.name.endswith("-class")} - elsewhere
+    pytests = {"conformance-database", *OF_A_CAMPAIGN}
+    names = {option.name for option in OPTIONS if not option.name.endswith("-class")} - elsewhere - pytests
     expected = {described.get(name) or name.removeprefix("conformance-").replace("-", "_") for name in names}
     assert expected <= examine.__kwdefaults__.keys()
 

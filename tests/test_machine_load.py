@@ -231,7 +231,7 @@ def test_what_was_too_slow_is_tried_again_and_then_not_covered(tmp_path, error, 
         if len(tries.read_text()) <= times:
             raise error
 
-    check = Check("queue.pop.fifo", ("queue.pop.fifo",), frozenset(), slow)
+    check = Check("queue.pop.fifo", ("queue.pop.fifo",), frozenset(), slow, __name__)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     result = execute(check, implementation(FIFO_MEMORY), load(), RunConfig(scratch))

@@ -120,7 +120,7 @@ def must_meet(mutant: Mutant, number: int, check: Check) -> bool:
 
 def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
     """Whether a check is for this mutant: whole crawls are for the mistakes that only they show."""
-    return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.function.__module__.split('.')[2]}s.")
+    return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.module.split('.')[2]}s.")
 
 
 def the_message_names_expected_and_actual(violation):

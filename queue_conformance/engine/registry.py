@@ -33,12 +33,14 @@ class Check:
         rules: the ids of the rules that it tests.
         kinds: the kinds of implementation that it can drive.
         function: the test.
+        module: the dotted name of the module where it stands.
     """
 
     name: str
     rules: tuple[str, ...]
     kinds: frozenset[Kind]
     function: Callable[[CheckContext], None]
+    module: str
 
     @property
     def is_machine(self) -> bool:
@@ -64,9 +66,10 @@ def check(
     """
 
     def register(function: Callable[[CheckContext], None]) -> Callable[[CheckContext], None]:
-        added = Check(name or rules[0], rules, frozenset(kinds) or kinds_at(function.__module__), function)
+        module = function.__module__
+        added = Check(name or rules[0], rules, frozenset(kinds) or kinds_at(module), function, module)
         for known in _registered.values():
-            again = known.function.__module__ == function.__module__ and known.function.__qualname__ == function.__qualname__
+            again = known.module == module and known.function.__qualname__ == function.__qualname__
             if known.name == added.name and known.kinds & added.kinds and not again:
                 raise ValueError(f"two checks are called {added.name!r}")
         _registered[added.name, added.kinds] = added
@@ -90,7 +93,7 @@ def checks_of(kind: Kind) -> list[Check]:
 
 def preload(checks: Iterable[Check], implementation: Implementation) -> None:
     """Import what these checks of an implementation import: here, and not in every process that is forked for one."""
-    for folder in {check.function.__module__.partition(".checks.")[0] for check in checks}:
+    for folder in {check.module.partition(".checks.")[0] for check in checks}:
         getattr(import_module(folder), "preload", lambda implementation: None)(implementation)
 
 

@@ -25,12 +25,12 @@ CLAIMS = "claims.true"
 def smoke_check_of(kind: Kind) -> Check:
     """Return the check that uses an implementation of a kind once."""
     part = part_of(kind, "smoke")
-    return Check("smoke", part.RULES, frozenset({kind}), part.smoke)
+    return Check("smoke", part.RULES, frozenset({kind}), part.smoke, part.__name__)
 
 
 def claims_of(kind: Kind) -> Check:
     """Return the check of what an author claims of an implementation of a kind."""
-    return Check(CLAIMS, (CLAIMS,), frozenset({kind}), claims)
+    return Check(CLAIMS, (CLAIMS,), frozenset({kind}), claims, __name__)
 
 
 def claims(context: CheckContext) -> None:

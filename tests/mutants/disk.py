@@ -537,6 +537,16 @@ class DropsTheFourth(LifoDiskQueue):
         super().close()
 
 
+@mutant(fails="queue.persist.reopen", control=FIFO)
+class CountsInOneByte(FifoDiskQueue):
+    """It notes at close how many are stored, in one byte, and has no others when it is opened again."""
+
+    def close(self):
+        while not self._queue._closed and len(self) > 255:
+            self._queue.pop()
+        super().close()
+
+
 @mutant(fails="queue.persist.new-process", control=FIFO)
 class OwnedByAProcess(FifoDiskQueue):
     """It writes the number of its process into the name of its file."""

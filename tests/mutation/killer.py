@@ -152,7 +152,7 @@ class Killer:
                 start = _cpu()
                 failures = _failures(implementation_run.run(check))
                 seconds = _cpu() - start
-                last = check.is_machine or any(part in check.function.__module__.split(".") for part in LAST)
+                last = check.is_machine or any(part in check.module.split(".") for part in LAST)
                 if last and not self.thorough:
                     continue
                 again: Failures = frozenset()

@@ -11,6 +11,22 @@ def items_survive_reopening(run):
     run(" ".join(f"push:{number}" for number in range(40)) + " reopen")
 
 
+MANY = 300
+"""Items, more than one byte counts."""
+
+
+@check("queue.persist.reopen", name="reopen.many", presupposes="push:0 push:1 push:2 reopen pop pop pop")
+def many_items_survive_reopening(open_queue, item, in_bulk, about, rule):
+    with about(rule):
+        queue = open_queue()
+        bulk = in_bulk(queue)
+        bulk.push(item(1), MANY)
+        queue.close()
+        queue = open_queue()
+        bulk = in_bulk(queue)
+        assert bulk.pop_all() == MANY
+
+
 @check("queue.persist.partial")
 def what_was_popped_stays_popped(run):
     run("push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop")

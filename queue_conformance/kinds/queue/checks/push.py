@@ -85,9 +85,8 @@ LARGE, ONCE = "queue.push.large", "queue.pop.exactly-once"
 
 
 @check(LARGE, ONCE, presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length")
-def large_items_and_queues_work(context, open_queue, item, sized, in_bulk, note, about, rule):
+def large_items_and_queues_work(context, queue, item, sized, in_bulk, note, about, rule):
     with about(rule):
-        queue = open_queue()
         if context.offers("server"):
             note("items through a server", "up to 1 MiB; more may take longer than its client waits")
         for size in SIZES[:-1] if context.offers("server") else SIZES:
@@ -98,12 +97,7 @@ def large_items_and_queues_work(context, open_queue, item, sized, in_bulk, note,
         count = min(MANY, each * context.examples) if context.offers("persistent") else MANY
         bulk = in_bulk(queue)
         bulk.push(item(1), count)
-        length = len(queue)
-        if context.offers("persistent"):
-            queue.close()
-            queue = open_queue()
-            bulk = in_bulk(queue)
-        popped = bulk.pop_all()
+        length, popped = len(queue), bulk.pop_all()
         with about(ONCE):
             assert popped == count
         assert length == count
