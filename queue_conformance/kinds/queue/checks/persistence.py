@@ -15,7 +15,7 @@ MANY = 300
 """Items, more than one byte counts."""
 
 
-@check("queue.persist.reopen", name="reopen.many", presupposes="push:0 push:1 push:2 reopen pop pop pop")
+@check("queue.persist.reopen", name="reopen.many", presupposes="push:0 push:1 push:0 reopen pop pop pop")
 def many_items_survive_reopening(open_queue, item, in_bulk, about, rule):
     with about(rule):
         queue = open_queue()
