@@ -10,7 +10,7 @@ import textwrap
 import threading
 import time
 import tomllib
-from contextlib import closing
+from contextlib import closing, nullcontext
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
@@ -395,6 +395,22 @@ def test_a_client_in_c_that_goes_past_the_kit_is_named(named, goes_past, postgre
     notes = [note for note in report.notes if "past the kit" in note]
     assert len(notes) == goes_past
     assert all(f"it is connected to {running.host}:{running.port}, past the kit" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "said"),
+    [
+        ("user=postgres dbname=postgres", r"fe_sendauth: no password supplied"),
+        ("user=postgres dbname=postgres password=x", r"FATAL: password authentication failed for user \"postgres\""),
+        ("user=postgres dbname=nothing", r"FATAL: database \"nothing\" does not exist"),
+    ],
+)
+def test_a_postgresql_that_does_not_let_a_class_in_is_not_the_fault_of_that(dsn, said, postgresql, tmp_path):
+    with closing(servers.start("postgresql", tmp_path / "pg")) as server, closing(FaultProxy(server.address)) as running:
+        settings = {"POSTGRESQL_DSN": f"host={{host}} port={{port}} {dsn}"}
+        line = rf"^{FIFO} cannot be tested here: its server does not let it in \({said}\): name a user, a password"
+        with nullcontext() if "nothing" in dsn else server.locked(), pytest.raises(LoadError, match=line):
+            examine(FIFO, settings=settings, server=f"{running.host}:{running.port}")
 
 
 class HandsOutItself(PostgreSQLServer):

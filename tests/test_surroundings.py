@@ -19,7 +19,7 @@ from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import terminal
 from queue_conformance.running import surroundings
-from queue_conformance.running.surroundings import trouble
+from queue_conformance.running.surroundings import refusal, trouble
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 
@@ -51,6 +51,43 @@ def test_what_the_kit_itself_refused_is_no_trouble(monkeypatch, tmp_path, said):
     monkeypatch.setattr(surroundings, "ROOM", 0)
     monkeypatch.setattr(surroundings, "_limit", lambda name: float("inf"))
     assert trouble(tmp_path, said) == ""
+
+
+class Psycopg(Exception):
+    """What a client of a database raises."""
+
+
+@pytest.mark.parametrize(
+    ("said", "why", "advice"),
+    [
+        ("failed: fe_sendauth: no password supplied", "fe_sendauth: no password supplied", "name a user"),
+        ('failed: FATAL:  role "x" does not exist', 'FATAL: role "x" does not exist', "name a user"),
+        ("failed: FATAL:  sorry, too many clients already\n", "FATAL: sorry, too many clients already", "let it take more conn"),
+        ("ACCESS_REFUSED - Login was refused", "ACCESS_REFUSED - Login was refused", "name a user"),
+        ("Authentication failed.", "Authentication failed.", "name a user"),
+        ('relation "requests" does not exist', "", ""),
+        ("connection refused", "", ""),
+    ],
+)
+def test_a_server_that_lets_nobody_in_is_told_by_what_the_class_raises(said, why, advice):
+    try:
+        try:
+            raise Psycopg(f'connection to server at "127.0.0.1", port 5432 {said}')
+        except Psycopg:
+            raise ValueError("not now") from None
+    except ValueError as error:
+        line = refusal(error)
+    assert bool(line) == bool(why)
+    assert why in line
+    assert advice in line
+    assert "\n" not in line
+
+
+def test_a_server_that_lets_nobody_in_any_more_is_told(tmp_path):
+    said = "OperationalError('FATAL: sorry, too many clients already') raised by queue.push(...)"
+    line = "the server at db:5432 does not let it in (too many clients): let it take more connections"
+    assert trouble(tmp_path, said, "db:5432") == line
+    assert trouble(tmp_path, said, "postgresql") == "", "the kit may have done it"
 
 
 @pytest.mark.parametrize(("before", "begins"), [(3, "there is no memory left"), (4, "")])

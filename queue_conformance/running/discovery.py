@@ -45,6 +45,7 @@ from queue_conformance.running.handed_in import declines, expect_arguments, expe
 from queue_conformance.running.reaching import UNREACHED, Reach, reach_of
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.smoke import claims_of, smoke_check_of
+from queue_conformance.running.surroundings import refusal
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.specification.kinds import Kind, Profile, kind_named, profile_named
@@ -359,6 +360,8 @@ def _use_once(
         result = observe(smoke_check_of(context.implementation.kind), context, rules)
     unknown = reader.unknown(settings, path) if reader else ""
     last = context.recorder.steps[-1] if context.recorder.steps else None
+    if result.failed and last is not None and last.error is not None and (refused := refusal(last.error)):
+        return result, notes, f"{path} cannot be tested here: {refused}", addresses
     if result.failed and last is not None and isinstance(last.error, ImportError):
         return result, notes, f"{path} cannot be used here: {describe(last.error, 200)}; install what it needs", addresses
     if unknown and result.failed:  # it may not have come so far as to read the setting

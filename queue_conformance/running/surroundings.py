@@ -17,6 +17,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from queue_conformance import isolation
+from queue_conformance.engine.recording import shortened
 from queue_conformance.faults.servers import RunningServer
 
 try:
@@ -56,7 +57,44 @@ def trouble(directory: Path, said: str, server: str = "") -> str:
         return f"the server behind it failed ({lost[1].rstrip(')')}): look at its log, and run again"
     if lost := re.search(r"EngineError\W+(.+?)(?:['\"]\))?(?: raised by .*)?$", said, re.MULTILINE):
         return f"Scrapy can make no engine here ({lost[1]}): look at the settings, and at what is installed beside it"
+    if ":" in server and (found := _REFUSED.search(said)):  # the kit demands no password of it, nor takes connections away
+        return _refused(f"the server at {server}", found[0])
     return _trouble_of_server(server)
+
+
+def refusal(error: BaseException) -> str:
+    """Return why a server lets nobody in, as one line that says what to do, or ``""``: for want of a password, for one.
+
+    Only the class knows by which user, password and database it comes in, so what it raises says what the server made of them.
+
+    Args:
+        error: what the first use of a class raised.
+    """
+    known: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in known:
+        with suppress(Exception):  # whatever its own text does
+            if _REFUSED.search(said := str(cause)):
+                return _refused("its server", shortened(said.strip().rpartition("failed: ")[2], 200))
+        known.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return ""
+
+
+def _refused(server: str, said: str) -> str:
+    advice = (
+        "let it take more connections" if re.search(_FULL, said) else "name a user, a password and a database that are good there"
+    )
+    return f"{server} does not let it in ({said}): {advice}"
+
+
+_FULL = r"(?i)too many (?:clients|connections)|connection slots|max number of clients"
+
+_REFUSED = re.compile(
+    rf"{_FULL}|no password|password (?:authentication|is missing|required)|authentication (?:failed|required)|NOAUTH|WRONGPASS"
+    r"|ACCESS_REFUSED|(?:access|permission) denied for|pg_hba|(?:role|database) .{1,80} does not exist|unknown database"
+)
+"""What servers, and their clients, say to whom they do not let in."""
 
 
 def unsupported(traceback: str) -> str:
