@@ -397,6 +397,28 @@ def test_a_client_in_c_that_goes_past_the_kit_is_named(named, goes_past, postgre
     assert all(f"it is connected to {running.host}:{running.port}, past the kit" in note for note in notes)
 
 
+def test_a_client_in_c_that_finds_a_server_by_itself_is_seen(postgresql, tmp_path):
+    with closing(servers.start("postgresql", tmp_path / "pg")) as server, closing(FaultProxy(server.address)) as running:
+        settings = {"POSTGRESQL_DSN": f"host={running.host} port={running.port} user=postgres dbname=postgres"}
+        report = examine(FIFO, settings=settings, only={"queue.push.accept", "queue.push.transient-error"})
+    (note,) = [note for note in report.notes if "past the kit" in note]
+    assert note.startswith(f"it is connected to {running.host}:{running.port}, past the kit, where no fault meets it: name a")
+    (found,) = [verdict for verdict in report.also.verdicts if verdict.rule.id == "queue.push.transient-error"]
+    assert (found.verdict, found.reason.partition(":")[0]) == (
+        Verdict.NOT_COVERED,
+        "what the queue sends does not pass the kit",
+    )
+    with pytest.raises(LoadError, match=r"no server answers .*Connection refused.*: --queue-server starts one"):
+        examine(FIFO, settings=settings)
+
+
+@pytest.mark.parametrize("path", ["queuelib.queue.FifoSQLiteQueue", "scrapy.core.scheduler.Scheduler"])
+def test_a_class_that_connects_to_nothing_has_no_server(path):
+    report = examine(path, only={"smoke"})
+    assert "server" not in report.offers
+    assert not [note for note in report.notes if "past the kit" in note]
+
+
 @pytest.mark.parametrize(
     ("dsn", "said"),
     [

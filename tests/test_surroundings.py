@@ -66,7 +66,8 @@ class Psycopg(Exception):
         ("ACCESS_REFUSED - Login was refused", "ACCESS_REFUSED - Login was refused", "name a user"),
         ("Authentication failed.", "Authentication failed.", "name a user"),
         ('relation "requests" does not exist', "", ""),
-        ("connection refused", "", ""),
+        ("failed: Connection refused\n\tIs the server running?", "Is the server running?", "--queue-server starts one"),
+        ("no item", "", ""),
     ],
 )
 def test_a_server_that_lets_nobody_in_is_told_by_what_the_class_raises(said, why, advice):

@@ -41,11 +41,17 @@ def connected(address: Address, seconds: float) -> socket.socket:
 
 
 def peers() -> dict[int, Address]:
-    """Return what this process is connected to, by the numbers of its sockets, as far as the system tells."""
+    """Return what this process is connected to, by the numbers of its sockets, as far as the system tells.
+
+    Services of the system, which the C library asks for the names of users and machines, are left out.
+    """
     found: dict[int, Address] = {}
     with contextlib.suppress(OSError):
         for number in map(int, os.listdir("/dev/fd")):
             with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as end:
-                if end.type == socket.SOCK_STREAM and (peer := end.getpeername()):
+                if end.type == socket.SOCK_STREAM and (peer := end.getpeername()) and not str(peer).startswith(_SYSTEM):
                     found[os.fstat(number).st_ino] = peer if isinstance(peer, str) else peer[:2]
     return found
+
+
+_SYSTEM = ("/run/systemd/", "/run/dbus/", "/run/nscd/", "/var/run/dbus/", "/var/run/nscd/", "/var/lib/sss/")

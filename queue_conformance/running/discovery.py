@@ -42,7 +42,7 @@ from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
 from queue_conformance.running.execution import needs_confirmation, observe
 from queue_conformance.running.handed_in import declines, expect_arguments, expect_preparation, expect_settings
-from queue_conformance.running.reaching import UNREACHED, Reach, reach_of
+from queue_conformance.running.reaching import UNREACHED, Reach, connections_of, reach_of
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.running.surroundings import refusal
@@ -224,8 +224,9 @@ def discover(
     implementation = known.implementation(cls)
 
     def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach]:
+        before = connections_of(context)
         found = _probe(context)
-        reach = reach_of(context)  # once the probe has chosen a loop
+        reach = reach_of(context, before)  # once the probe has chosen a loop
         found = replace(found, server=reach.proxied or bool(reach.past))
         if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})

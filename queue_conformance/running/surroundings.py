@@ -63,7 +63,7 @@ def trouble(directory: Path, said: str, server: str = "") -> str:
 
 
 def refusal(error: BaseException) -> str:
-    """Return why a server lets nobody in, as one line that says what to do, or ``""``: for want of a password, for one.
+    """Return why there is no server, or why it lets nobody in, as one line that says what to do, or ``""``.
 
     Only the class knows by which user, password and database it comes in, so what it raises says what the server made of them.
 
@@ -74,8 +74,11 @@ def refusal(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None and id(cause) not in known:
         with suppress(Exception):  # whatever its own text does
-            if _REFUSED.search(said := str(cause)):
-                return _refused("its server", shortened(said.strip().rpartition("failed: ")[2], 200))
+            said = str(cause).strip()
+            if _REFUSED.search(said):
+                return _refused("its server", shortened(said.rpartition("failed: ")[2], 200))
+            if re.search(_ABSENT, said):
+                return f"no server answers ({shortened(said, 200)}): {_START}"
         known.add(id(cause))
         cause = cause.__cause__ or cause.__context__
     return ""
@@ -95,6 +98,10 @@ _REFUSED = re.compile(
     r"|ACCESS_REFUSED|(?:access|permission) denied for|pg_hba|(?:role|database) .{1,80} does not exist|unknown database"
 )
 """What servers, and their clients, say to whom they do not let in."""
+
+_START = "--queue-server starts one, whose address is {host} and {port} in settings"
+
+_ABSENT = r"[Ii]s the server running|Connection refused"
 
 
 def unsupported(traceback: str) -> str:
