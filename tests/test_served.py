@@ -10,7 +10,9 @@ from kit import examine, failed_rules, further
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds.queue.uncertain import State, UncertainQueueModel
+from queue_conformance.running import implementation_run
 from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_reference.redis import FifoRedisQueue
 
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
 ARGUMENTS = ["--queue-setting=REDIS_URL=redis://{host}:{port}/0", "--queue-setting=REDIS_TIMEOUT=0.5"]
@@ -26,6 +28,30 @@ def test_a_reference_keeps_every_rule(path, server):
     untested = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
     assert untested <= {"queue.push.large"}
     assert any("cut_reply" in note for note in report.notes)
+
+
+class CutsShort(FifoRedisQueue):
+    """Keeps the beginning of a large body."""
+
+    def push(self, request):
+        super().push(request.replace(body=request.body[: 1 << 16]))
+
+
+def test_one_run_tells_both_contracts_where_one_asks_for_all_that_the_other_does(monkeypatch, tmp_path):
+    log, execute = tmp_path / "log", implementation_run.execute
+
+    def counted(check, implementation, rules, config):
+        with log.open("a") as file:  # it is another process that runs it
+            file.write(f"{check.name} {implementation.profile}\n")
+        return execute(check, implementation, rules, config)
+
+    monkeypatch.setattr(implementation_run, "execute", counted)
+    large, error = "queue.push.large", "queue.push.serialization-error"
+    report = examine("test_served.CutsShort", settings=SETTINGS, server="fakeredis", only={large, error}, examples=1)
+    assert sorted(log.read_text().splitlines()) == [f"{large} scrapy", f"{error} external-queue", f"{error} scrapy"]
+    assert large not in {verdict.rule.id for verdict in report.verdicts}
+    for one in (report, report.also):
+        assert "queue.pop.exactly-once" in failed_rules(one)
 
 
 @pytest.mark.further

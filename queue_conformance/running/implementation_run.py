@@ -95,6 +95,11 @@ class ImplementationRun:
         asked = self._second.keys() & set(check.rules)
         return bool(asked - self.rules.keys()) or (check.name in asked and check.name in _OTHERWISE)
 
+    def _asks_more(self, check: Check) -> bool:
+        """Whether the second contract asks a check for all that the first one does, and for more: then one run tells both."""
+        first, second = (rules.keys() & set(check.rules) for rules in (self.rules, self._second))
+        return check.name not in _OTHERWISE and bool(first) and first < second
+
     def open_by(self, factory: Callable[..., Any] | None) -> None:
         """Build queues by this function of the author's from now on: what it uses may not outlive the test that made it."""
         self._config = replace(self._config, factory=factory)
@@ -114,9 +119,14 @@ class ImplementationRun:
             run = execute if process.AVAILABLE or self._config.in_process else execute_in_spawned
             start = time.perf_counter()
             result = CheckResult(check.name, ())
-            if self.rules.keys() & set(check.rules):
+            if self._asks_more(check):
+                measured = replace(self._implementation, profile=self.discovery.also or self.discovery.profile)
+                result = run(check, measured, self._second, self._config)
+                observations = tuple(one for one in result.observations if one.rule in self.rules)
+                result = replace(result, observations=observations, second=result.observations)
+            elif self.rules.keys() & set(check.rules):
                 result = run(check, self._implementation, self.rules, self._config)
-            if self.discovery.also and self._differs(check):
+            if self.discovery.also and self._differs(check) and not result.second:
                 measured = replace(self._implementation, profile=self.discovery.also)
                 second = run(check, measured, self._second, self._config)
                 fatal, trouble = result.fatal or second.fatal, result.trouble or second.trouble
