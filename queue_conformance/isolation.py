@@ -30,7 +30,7 @@ from queue_conformance.watchdog import Watchdog as Watchdog
 
 T = TypeVar("T")
 
-_GRACE = 1.0
+_GRACE = 5.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
 
 FIRST = 1.0
@@ -246,13 +246,14 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
         return "error", traceback.format_exc()
 
 
-def twice(attempt: Callable[[], Answer[T] | Abort]) -> Answer[T] | Abort:
+def twice(attempt: Callable[[], Answer[T] | Abort], before: Abort | None = None) -> Answer[T] | Abort:
     """Try once more what took too long: on a machine that does something else, or waits for its disk, that proves nothing.
 
     Args:
         attempt: runs a function in a process of its own; see :func:`run`.
+        before: how it took too long already, if it did.
     """
-    first = attempt()
+    first = before or attempt()
     if isinstance(first, Answer) or not first.hung:
         return first
     second = attempt()
@@ -280,17 +281,10 @@ def _alone() -> Iterator[None]:
 
 def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: _Mailbox, stacks: IO[bytes]) -> None:
     """Run the function, leave what came of it, and end the process without any clean-up of the parent's."""
-    import resource
-
-    global alone, supervises
-    code, alone, supervises = 1, True, None
+    code = 1
     pid = os.getpid()
     try:
-        with contextlib.suppress(OSError):
-            os.setpgid(0, 0)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        become_tested()
         faulthandler.enable(file=stacks, all_threads=True)
         try:
             message = _dumps(("answer", function(watchdog)))
@@ -304,6 +298,19 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: _Ma
         _exit(code)
 
 
+def become_tested() -> None:
+    """Make this process, a child of a supervisor, one that runs what is tested."""
+    import resource
+
+    global alone, supervises
+    alone, supervises = True, None
+    with contextlib.suppress(OSError):
+        os.setpgid(0, 0)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 _getpid = os.getpid
 
 
@@ -314,19 +321,31 @@ def _unseen(_watchdog: Watchdog) -> None:
 def _watch(pid: int, watchdog: Watchdog, time_limit: float) -> tuple[int, bool]:
     """Wait for the end of the child; end it when one operation takes too long."""
     ended = Process(pid)
+    if not hangs(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None):
+        return ended.end(), False
+    os.kill(pid, signal.SIGABRT)
+    ended.within(_GRACE)
+    return ended.end(), True
+
+
+def hangs(pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float], bool]) -> bool:
+    """Wait until a child has done what it is asked for, and return whether one operation takes too long before.
+
+    Args:
+        pid: its number.
+        watchdog: where it notes what it does.
+        time_limit: seconds that one operation may take.
+        done: waits so many seconds for it, and returns whether it is done.
+    """
     parent = os.getppid()
-    clock = Stopwatch(pid, FIRST)
-    while (status := ended.within(TICK)) is None:
+    clock = Stopwatch(pid, watchdog.now)
+    while not done(TICK):
         watchdog.tell(clock.look())
         if os.getppid() != parent:
             end_supervisor(1)
         if overdue(watchdog, time_limit):
-            os.kill(pid, signal.SIGABRT)
-            deadline = clock.look() + _GRACE
-            while (status := ended.within(0.01)) is None and clock.look() < deadline:
-                pass
-            return (ended.end() if status is None else status), True
-    return status, False
+            return True
+    return False
 
 
 def overdue(watchdog: Watchdog, time_limit: float) -> bool:

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.engine.outcomes import RETURNS, SUCCESS, RuleFailed, TooSlow, Violation, failure_class
+from queue_conformance.engine.outcomes import (
+    RETURNS,
+    SUCCESS,
+    FailedAmongOthers,
+    NotAlone,
+    RuleFailed,
+    TooSlow,
+    Violation,
+    failure_class,
+)
 from queue_conformance.engine.recording import (
     NOTHING,
     OperationRaised,
@@ -55,7 +64,8 @@ class CheckContext:
         backend: the server behind the queue and the proxy before that, if there is one.
         timeout: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
-        isolated: whether this process runs nothing but the check, and may be changed for good.
+        isolated: whether this process is there for checks alone.
+        shared: whether it runs other checks after this one.
         moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a sequence.
         earlier: how many sequences were run in this process before the present one.
         first: how the first sequence of this process failed, if it did, with all of its operations.
@@ -75,6 +85,7 @@ class CheckContext:
     timeout: float = 2.0
     time_limit: float = 10.0
     isolated: bool = False
+    shared: bool = False
     moves: bool = False
     specification: Specification = field(default_factory=load)
     covered: Counter[str] = field(default_factory=Counter)
@@ -90,6 +101,21 @@ class CheckContext:
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
         self.restart()
+
+    def owns_process(self) -> bool:
+        """Return whether this process runs nothing but the check, and may be changed for good.
+
+        Raises:
+            NotAlone: if it is shared with other checks.
+        """
+        if self.shared:
+            raise NotAlone
+        return self.isolated
+
+    def stop_if_shared(self) -> None:
+        """End a check that failed in a process which it shares."""
+        if self.shared:
+            raise FailedAmongOthers
 
     def restart(self, sequence: str = "") -> None:
         """Begin again: no steps, an empty directory.
@@ -238,6 +264,7 @@ class CheckContext:
 
     def keep(self, failure: RuleFailed) -> None:
         """Keep the first failure of a rule, and others of that rule beside it."""
+        self.stop_if_shared()
         known = self.failed.setdefault(failure.rule, failure)
         for other in (failure, *failure.others):
             if other is not known:

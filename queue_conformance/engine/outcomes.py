@@ -32,6 +32,14 @@ class NotApplicable(Exception):
     """What a rule is about does not exist in this implementation; the text says why."""
 
 
+class NotAlone(BaseException):
+    """A check that shares its process with others needs one of its own: it is run again there, and says nothing here."""
+
+
+class FailedAmongOthers(NotAlone):
+    """It failed, which what the others have left in the process may be the cause of."""
+
+
 class RuleFailed(Exception):
     """A rule failed.
 

@@ -232,6 +232,7 @@ class Runner:
             attempts: sequences that are run at most.
             meet: gets what fails in another way.
         """
+        self.context.stop_if_shared()
         deadline = self.context.watchdog.now + SHORTENING
 
         def fails(sequence: Commands) -> bool:

@@ -38,6 +38,7 @@ class RunConfig:
         crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run in the calling process, without protection.
+        shared: run where other checks run too.
         known: sequences that failed before, which the machines run again.
         server: the server behind the queues, as ``--queue-server`` names it, or ``""``.
         factory: the author's function that builds a queue, or ``None``.
@@ -54,6 +55,7 @@ class RunConfig:
     crawls: int = 3
     time_limit: float = 10.0
     in_process: bool = False
+    shared: bool = False
     known: Sequence[Commands] = ()
     server: str = ""
     factory: Callable[..., Any] | None = None
@@ -88,6 +90,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     config.examples,
                     backend=backend,
                     isolated=process.AVAILABLE and not config.in_process,
+                    shared=config.shared,
                     crawls=config.crawls,
                     drawing=config.drawing,
                     time_limit=config.time_limit,

@@ -39,7 +39,9 @@ from queue_conformance.specification import Rule
 T = TypeVar("T")
 
 
-def execute(check: Check, implementation: Implementation, rules: Mapping[str, Rule], config: RunConfig) -> CheckResult:
+def execute(
+    check: Check, implementation: Implementation, rules: Mapping[str, Rule], config: RunConfig, before: Abort | None = None
+) -> CheckResult:
     """Run one check; a machine runs each sequence that failed before too, in a process of its own.
 
     So a failure that was found once is found whatever is drawn now, and whatever the other sequences do.
@@ -49,6 +51,7 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
         implementation: what it tests.
         rules: the rules that apply to the implementation, by id; the check says nothing of others.
         config: how it is run.
+        before: how it took too long already, if it did.
 
     Returns:
         What it says of rules.
@@ -63,7 +66,7 @@ def execute(check: Check, implementation: Implementation, rules: Mapping[str, Ru
             return result, first, needs_confirmation(context, result)
 
         def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Abort:
-            return isolation.twice(lambda: in_context(implementation, config, covered))
+            return isolation.twice(lambda: in_context(implementation, config, covered), before)
 
         try:
             ended = tried()

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from queue_conformance.discovery import Implementation
 from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check, checks_of, preload
+from queue_conformance.isolation import Abort
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
 from queue_conformance.running.execution import execute
+from queue_conformance.running.sharing import Sharing
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.running.spawning import execute_in_spawned
 from queue_conformance.secrets import Secrets
@@ -73,6 +76,7 @@ class ImplementationRun:
             asked = self.rules.keys() | self._second.keys()
             self.checks += [check for check in checks_of(discovery.kind) if asked & set(check.rules)]
             preload(self.checks, self._implementation)
+            self._sharing = Sharing(self._implementation, self.rules, self._config)
 
     def _applicable(self, profile: Profile) -> dict[str, Rule]:
         offered = self._implementation.capabilities.names
@@ -116,19 +120,18 @@ class ImplementationRun:
                 return CheckResult(
                     check.name, tuple(blocked(name, check.name, [by]) for name in check.rules if name in self.rules)
                 )
-            run = execute if process.AVAILABLE or self._config.in_process else execute_in_spawned
             start = time.perf_counter()
             result = CheckResult(check.name, ())
             if self._asks_more(check):
                 measured = replace(self._implementation, profile=self.discovery.also or self.discovery.profile)
-                result = run(check, measured, self._second, self._config)
+                result = self._alone(check, measured, self._second)
                 observations = tuple(one for one in result.observations if one.rule in self.rules)
                 result = replace(result, observations=observations, second=result.observations)
             elif self.rules.keys() & set(check.rules):
-                result = run(check, self._implementation, self.rules, self._config)
+                result = self._run(check)
             if self.discovery.also and self._differs(check) and not result.second:
                 measured = replace(self._implementation, profile=self.discovery.also)
-                second = run(check, measured, self._second, self._config)
+                second = self._alone(check, measured, self._second)
                 fatal, trouble = result.fatal or second.fatal, result.trouble or second.trouble
                 result = replace(result, second=second.observations, fatal=fatal, trouble=trouble)
                 if second.internal_error and not result.internal_error:
@@ -138,3 +141,16 @@ class ImplementationRun:
                 self._fatal.append(check.name)
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]
+
+    def _run(self, check: Check) -> CheckResult:
+        config = self._config
+        alone = config.in_process or config.factory or config.prepare  # which may have come after the shared process began
+        shared = None if alone else self._sharing.run(check)
+        return shared if isinstance(shared, CheckResult) else self._alone(check, self._implementation, self.rules, shared)
+
+    def _alone(
+        self, check: Check, implementation: Implementation, rules: Mapping[str, Rule], before: Abort | None = None
+    ) -> CheckResult:
+        if process.AVAILABLE or self._config.in_process:
+            return execute(check, implementation, rules, self._config, before)
+        return execute_in_spawned(check, implementation, rules, self._config)

@@ -99,6 +99,7 @@ def open_as(
         settings: further settings.
     """
     context = case.context
+    context.owns_process()  # crawls are forks of this process, and may find nothing there that a check has left
     # What a server holds is found by the name of the spider.
     name = f"example-{uuid.uuid4().hex[:8]}" if context.implementation.server else "example"
     settings = {**surroundings(context), **settings}

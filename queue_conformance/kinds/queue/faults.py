@@ -39,6 +39,7 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
         raise NotCovered("nothing is known of files that it stores in")
     if not disk.AVAILABLE:
         raise NotCovered("this platform cannot limit the size of files")
+    context.owns_process()  # which a full disk moves to another file system, later
     usual = Sizes(_fresh(context))
     attempt(usual)
     for limit in context.each("places", disk.places(usual.before, usual.after, context.examples // 20, context.seed)):
@@ -84,7 +85,7 @@ def _note(context: CheckContext, what: str, place: str = "disk") -> None:
 def _is_on_a_small_filesystem(context: CheckContext) -> bool:
     """Move the context to a file system of its own, if possible; it vanishes with the process of the check."""
     place = context.directory / "small"
-    if context.directory.name == "small" or place.exists() or not context.isolated:
+    if context.directory.name == "small" or place.exists() or not context.owns_process():
         return context.directory.name == "small"
     place.mkdir()
     try:

@@ -73,7 +73,7 @@ def _modes_can_matter(context: CheckContext) -> bool:
     """Whether this process can be refused what modes forbid; if it has to give something up for that, it does so."""
     if os.getuid():
         return True
-    if not context.isolated:
+    if not context.owns_process():
         return False
     try:
         obey_modes()

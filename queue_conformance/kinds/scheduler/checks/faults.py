@@ -78,7 +78,7 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
         raise NotApplicable("what it stores in are the queues of its settings, which are tested by themselves")
     if not context.offers("filesystem"):
         raise NotApplicable("it uses neither files nor a server")
-    if not disk.AVAILABLE or not context.isolated:
+    if not disk.AVAILABLE or not context.owns_process():
         raise NotCovered("this process cannot limit its files")
     context.restart()
     usual = disk.Sizes(context.driver.directory)

@@ -120,7 +120,7 @@ def what_failed_can_be_enqueued_again(context, open_scheduler, faulty_queues, fr
 
 def failing_disk(context: CheckContext, _attempt: Attempt) -> Iterator[disk.DiskFault]:
     """Yield a disk that takes nothing more, and one on which no more files can be opened."""
-    if not context.offers("configurable", "persistent") or not disk.AVAILABLE or not context.isolated:
+    if not context.offers("configurable", "persistent") or not disk.AVAILABLE or not context.owns_process():
         raise NotApplicable("its disk queue is none of the settings")
     yield disk.SizeLimit(context.driver.directory, 0)
     context.restart()
