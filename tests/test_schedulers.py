@@ -39,6 +39,12 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name, pytestc
     assert report.offers <= {"length"}
 
 
+def test_a_scheduler_may_give_nothing_for_a_while_between_two_requests():
+    report = examine("mutants.controls_schedulers.PoliteScheduler", only=("resume.order", "e2e.all-once"), settings=CRASH_SAFE)
+    assert not failed_rules(report)
+    assert {v.rule.id: v.verdict for v in report.verdicts}["e2e.all-once"] is Verdict.PASSED
+
+
 @pytest.mark.further
 def test_a_scheduler_may_be_meant_to_look_at_no_priority():
     path = "mutants.controls_schedulers.FirstComeScheduler"

@@ -218,6 +218,9 @@ def _crawl(directory: Path, command: list[str], settings: Settings, writer: int)
         os._exit(status)
 
 
+HEARTBEAT = 0.5
+"""Seconds, instead of 5, after which an engine with nothing else to do asks a scheduler again that had no request to give."""
+
 _inherited: list[Any] = []
 """The reactor of the parent; were it forgotten, it would close descriptors whose numbers others have now."""
 
@@ -232,7 +235,10 @@ def _install(settings: Settings) -> None:
 def _executed(command: list[str]) -> int:
     """Run the command to the end of the process, and return its exit status."""
     from scrapy.cmdline import execute
+    from scrapy.core.engine import ExecutionEngine
 
+    if hasattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL"):  # new in Scrapy 2.13
+        ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = HEARTBEAT
     status = 0
     try:
         execute(command)

@@ -8,6 +8,7 @@ import heapq
 import os
 import pickle
 import sqlite3
+import time
 from collections import deque
 from itertools import count
 
@@ -19,6 +20,8 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import fingerprint, request_from_dict
 from twisted.internet.defer import succeed
+
+from queue_reference.scheduler import Scheduler
 
 
 class PlainScheduler:
@@ -202,6 +205,20 @@ class RejectsWhatItCannotStore(SQLiteScheduler):
 
     def keep(self, request, print_):
         return False
+
+
+class PoliteScheduler(Scheduler):
+    """It gives nothing for 20 ms after each request."""
+
+    ready = 0.0
+
+    def next_request(self):
+        if time.monotonic() < self.ready:
+            return None
+        request = super().next_request()
+        if request is not None:
+            self.ready = time.monotonic() + 0.02
+        return request
 
 
 class OpensLater(FilteringScheduler):

@@ -42,6 +42,8 @@ def everything_comes_back_in_order(
     for number in STORED:
         scheduler.enqueue_request(fresh(number))
     popped = [scheduler.next_request() for _ in range(2)]
+    if None in popped:
+        raise NotCovered("it gives nothing although requests wait")
     close(scheduler)
     with about(rule):
         scheduler = open_scheduler("job", **settings)
