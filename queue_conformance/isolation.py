@@ -30,7 +30,7 @@ from queue_conformance.watchdog import Watchdog as Watchdog
 
 T = TypeVar("T")
 
-_GRACE = 5.0
+_GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
 
 FIRST = 1.0
@@ -324,7 +324,9 @@ def _watch(pid: int, watchdog: Watchdog, time_limit: float) -> tuple[int, bool]:
     if not hangs(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None):
         return ended.end(), False
     os.kill(pid, signal.SIGABRT)
-    ended.within(_GRACE)
+    clock = Stopwatch(pid)
+    while ended.within(0.01) is None and clock.look() < _GRACE:
+        pass
     return ended.end(), True
 
 
