@@ -10,7 +10,7 @@ from kit import examine, failed_rules, further
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds.queue.uncertain import State, UncertainQueueModel
-from queue_conformance.running import implementation_run
+from queue_conformance.running import execution, sharing
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.redis import FifoRedisQueue
 
@@ -38,14 +38,15 @@ class CutsShort(FifoRedisQueue):
 
 
 def test_one_run_tells_both_contracts_where_one_asks_for_all_that_the_other_does(monkeypatch, tmp_path):
-    log, execute = tmp_path / "log", implementation_run.execute
+    log, observe = tmp_path / "log", execution.observe
 
-    def counted(check, implementation, rules, config):
+    def counted(check, context, rules):
         with log.open("a") as file:  # it is another process that runs it
-            file.write(f"{check.name} {implementation.profile}\n")
-        return execute(check, implementation, rules, config)
+            file.write(f"{check.name} {context.implementation.profile}\n")
+        return observe(check, context, rules)
 
-    monkeypatch.setattr(implementation_run, "execute", counted)
+    for module in (execution, sharing):
+        monkeypatch.setattr(module, "observe", counted)
     large, error = "queue.push.large", "queue.push.serialization-error"
     report = examine("test_served.CutsShort", settings=SETTINGS, server="fakeredis", only={large, error}, examples=1)
     assert sorted(log.read_text().splitlines()) == [f"{large} scrapy", f"{error} external-queue", f"{error} scrapy"]
