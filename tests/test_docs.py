@@ -8,12 +8,18 @@ from kit import NO_POSTGRESQL, RELEASES, further
 from pages import DOCS, Page, PageError, blocks
 
 from queue_conformance import options
+from queue_conformance.faults import servers
+from queue_conformance.specification.kinds import all_kinds
 
 PAGES = sorted(file for file in DOCS.rglob("*.md") if "_build" not in file.parts)
 NAMES = [str(file.relative_to(DOCS)) for file in PAGES]
 
 WITH_BLOCKS = [name for name in NAMES if any(blocks(name, (DOCS / name).read_text("utf-8")))]
-LONG = [name for name in WITH_BLOCKS if name.startswith(("howto-", "tutorial")) or name in ("index.md", "commands.md")]
+LONG = [
+    name
+    for name in WITH_BLOCKS
+    if name.startswith(("howto-", "tutorial", "kinds/", "servers/")) or name in ("index.md", "commands.md")
+]
 
 SHOWN = json.loads((DOCS / "matrix" / "verdicts.json").read_text("utf-8"))["releases"]
 OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[name]]
@@ -44,7 +50,7 @@ def page(pytester):
 @pytest.mark.skipif(bool(OTHERS), reason=f"the pages show another release of {' and '.join(OTHERS)}")
 @pytest.mark.parametrize("name", [*(name for name in WITH_BLOCKS if name not in LONG), *further(*LONG)])
 def test_what_a_page_shows_happens(page, name):
-    if name == "tutorial-postgresql.md" and NO_POSTGRESQL:
+    if name.endswith("postgresql.md") and NO_POSTGRESQL:
         pytest.skip(NO_POSTGRESQL)
     page.run(name, (DOCS / name).read_text("utf-8"))
     assert [reason for _, reason in page.exempt] == [reason for where, reason in EXEMPT.items() if where == name]
@@ -55,6 +61,14 @@ def test_the_options_in_the_text_exist():
     named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|spider|conformance)[\w-]*)", text))
     assert len(named) > 5
     assert named <= {option.name for option in options.OPTIONS}
+
+
+def test_each_kind_and_each_server_has_a_page():
+    text = "\n".join(file.read_text("utf-8") for file in PAGES)
+    assert {kind for kind in all_kinds() if kind.of_the_kit} == set(re.findall(r"^% generated: kind (\S+)$", text, re.M))
+    shown = {name for line in re.findall(r"^% generated: servers (.+)$", text, re.M) for name in line.split()}
+    assert shown == {"redis-server", "fakeredis", "postgresql", "command", "HOST:PORT"}
+    assert set(servers._OWN) <= shown | {"redis"}, "which is one of two"
 
 
 QUEUE = """```{code-block} python

@@ -13,13 +13,15 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from parts import matrix, options, releases, reports, rules
+from parts import kinds, matrix, options, releases, reports, rules, servers
 from queue_conformance.specification import load
 
 PARTS: Mapping[str, Callable[..., str]] = {
     "rules": rules.family,
     "rule-index": rules.index,
     "rule-counts": rules.counts,
+    "kind": kinds.page,
+    "servers": servers.table,
     "option-table": options.table,
     "options": options.sections,
     "option-keys": options.keys,

@@ -21,6 +21,7 @@ __all__ = [
     "Server",
     "ServerError",
     "check_name",
+    "classes",
     "describe",
     "described",
     "find",
@@ -76,14 +77,19 @@ def find(name: str) -> type[Server]:
     Raises:
         ServerError: if what it needs is not installed; the message says what to install.
     """
-    classes = list(_classes(name))
-    for cls in classes:
+    found = list(classes(name))
+    for cls in found:
         if not cls.missing():
             return cls
-    raise ServerError(classes[0].missing())
+    raise ServerError(found[0].missing())
 
 
-def _classes(name: str) -> Iterator[type[Server]]:
+def classes(name: str) -> Iterator[type[Server]]:
+    """Yield the servers of a name, whether what they need is installed or not.
+
+    Raises:
+        ServerError: if there are none.
+    """
     if name in described:
         yield program.described(described[name], name)
     elif name not in _OWN:

@@ -82,9 +82,10 @@ class Server:
 
     # --- Faults ------------------------------------------------------------------------------------------------------
 
-    def offers(self, fault: str) -> bool:
+    @classmethod
+    def offers(cls, fault: str) -> bool:
         """Whether it offers a fault, by the name of its method."""
-        return self.ours and getattr(type(self), fault) is not getattr(Server, fault)
+        return cls.ours and getattr(cls, fault) is not getattr(Server, fault)
 
     def stopped(self) -> AbstractContextManager[object]:
         """Let it end at once, and start again with all that it acknowledged."""
