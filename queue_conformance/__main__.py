@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from queue_conformance.campaign import add_options
+from queue_conformance.option_values import argument, seconds_of
 from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
 from queue_conformance.specification.selection import UnknownRuleError, matching, select
@@ -139,7 +140,9 @@ def _parser() -> argparse.ArgumentParser:
         "the script fails differently, or does not run.",
     )
     _failed_rule(command)
-    command.add_argument("--time-limit", type=_seconds, default=60.0, metavar="SECONDS", help="for one script (default: 60)")
+    command.add_argument(
+        "--time-limit", type=argument(seconds_of), default=60.0, metavar="SECONDS", help="for one script (default: 60)"
+    )
     command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
     command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
 
@@ -167,7 +170,7 @@ def _parser() -> argparse.ArgumentParser:
         "Each finding is printed once. What is known is kept in a directory; started again, the campaign goes on from there. "
         "The exit status is 1 if something fails that the baseline does not know, 0 if nothing does.",
     )
-    add_options(command, _seconds)
+    add_options(command)
     return parser
 
 
@@ -176,10 +179,10 @@ def _choice(command: argparse.ArgumentParser, name: str, names: Iterable[E], tex
         for member in names:
             if member.lower() == given.lower():
                 return member
-        raise argparse.ArgumentTypeError(f"write one of {', '.join(names)}, not {given!r}")
+        raise ValueError(f"write one of {', '.join(names)}")
 
     command.add_argument(
-        name, type=convert, action="append", default=[], metavar=name.strip("-").upper(), help=f"{text}; repeats"
+        name, type=argument(convert), action="append", default=[], metavar=name.strip("-").upper(), help=f"{text}; repeats"
     )
 
 
@@ -193,15 +196,6 @@ def _failed_rule(command: argparse.ArgumentParser) -> None:
 
 def _reports(command: argparse.ArgumentParser) -> None:
     command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report of JSON lines")
-
-
-def _seconds(text: str) -> float:
-    from queue_conformance.option_values import seconds_of
-
-    try:
-        return seconds_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{error}, not {text!r}") from error
 
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
@@ -351,7 +345,7 @@ def _campaign(asked: argparse.Namespace) -> int:
     try:
         return campaign.run(
             seconds=asked.hours * 3600 if asked.hours else asked.minutes * 60,
-            directory=asked.directory,
+            directory=Path(asked.directory),
             names=tuple(asked.only),
             workers=asked.workers,
             cluster=asked.cluster,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from queue_conformance.options import Option
+
+T = TypeVar("T")
 
 
 class UsageError(ValueError):
@@ -40,6 +43,22 @@ def converted(option: Option, given: Any, where: str) -> Any:
         return option.convert(str(given))
     except ValueError as error:
         raise UsageError(f"{where}: {error}, not {_hidden(given)!r}") from error
+
+
+def argument(convert: Callable[[str], T]) -> Callable[[str], T]:
+    """Return what reads an argument for ``argparse``, whose messages say of an error what those of options do.
+
+    Args:
+        convert: turns the text into a value, or raises ``ValueError``.
+    """
+
+    def read(text: str) -> T:
+        try:
+            return convert(text)
+        except ValueError as error:
+            raise ArgumentTypeError(f"{error}, not {text!r}") from error
+
+    return read
 
 
 def switch(given: object, where: str) -> bool:

@@ -7,9 +7,11 @@ that a campaign can be stopped and resumed.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from queue_conformance.option_values import UsageError, argument, converted, seconds_of
+from queue_conformance.options import OF_A_CAMPAIGN, OPTIONS
 
 if TYPE_CHECKING:
     import pytest
@@ -19,26 +21,21 @@ class CampaignError(Exception):
     """A campaign cannot go on; the message is one line."""
 
 
-def add_options(command: argparse.ArgumentParser, seconds: Callable[[str], float]) -> None:
-    """Add the options of the command that runs one.
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command that runs one: of those that pytest has, too, by shorter names.
 
     Args:
         command: what gets them.
-        seconds: reads a length of time.
     """
     length = command.add_mutually_exclusive_group(required=True)
-    length.add_argument("--hours", type=seconds, help="how long it takes")
-    length.add_argument("--minutes", type=seconds, help="the same, in minutes")
+    length.add_argument("--hours", type=argument(seconds_of), help="how long it takes")
+    length.add_argument("--minutes", type=argument(seconds_of), help="the same, in minutes")
     command.add_argument("--only", action="append", default=[], metavar="NAME", help="only the one of this name; repeats")
-    command.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each processor)")
-    command.add_argument("--cluster", default="", metavar="tcp://HOST:PORT", help="a scheduler of dask.distributed that runs")
-    command.add_argument(
-        "--directory",
-        type=Path,
-        default=Path("queue-conformance-campaign"),
-        metavar="DIR",
-        help="where what is known is kept (default: queue-conformance-campaign)",
-    )
+    for option in OPTIONS:
+        if option.name in OF_A_CAMPAIGN[1:]:
+            name = f"--{option.name.removeprefix('conformance-campaign-')}"
+            read = argument(option.convert)
+            command.add_argument(name, type=read, default=option.default, metavar=option.metavar, help=option.help)
     command.add_argument("--update-baseline", action="store_true", help="add what is found to the baseline")
 
 
@@ -49,9 +46,6 @@ def run_for_pytest(config: pytest.Config) -> int:
         pytest.UsageError: if an option is wrong, or the campaign cannot go on.
     """
     import pytest
-
-    from queue_conformance.option_values import UsageError, converted
-    from queue_conformance.options import OF_A_CAMPAIGN, OPTIONS
 
     understood = ("conformance", "conformance-only", "conformance-update-baseline", *OF_A_CAMPAIGN)
     try:
@@ -90,15 +84,8 @@ def run(**how: Any) -> int:
         raise CampaignError("it needs dask.distributed: pip install 'pytest-queue-conformance[campaign]'") from None
     from queue_conformance.baseline import BaselineError
     from queue_conformance.campaign import running
-    from queue_conformance.option_values import UsageError
 
     try:
         return running.run(**how)
     except (BaselineError, UsageError) as error:
         raise CampaignError(str(error)) from error
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"write a whole number, 1 or more, not {text!r}")
-    return int(text)
