@@ -152,6 +152,16 @@ def test_what_stalls_arrives_after_recovery(backend, client):
         time.sleep(0.01)
 
 
+def test_what_a_client_sends_meanwhile_is_seen_and_not_passed_on(backend, client):
+    backend.stall()
+    assert not backend.proxy.unread
+    before = backend.proxy.requested
+    with pytest.raises(redis.TimeoutError):
+        client.ping()
+    assert backend.proxy.unread
+    assert backend.proxy.requested == before
+
+
 def test_slow_is_not_away(backend, client):
     backend.slow(0.02)
     started = time.monotonic()

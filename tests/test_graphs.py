@@ -6,9 +6,11 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+import redis
 from kit import downloads, examine, failed_rules, further
 
 import queue_conformance
+from mutants.controls import SharedFile
 from mutants.controls_worlds import prepare
 from queue_conformance.environments import crawls
 from queue_conformance.environments.graph import demanded, out_of_order
@@ -16,6 +18,7 @@ from queue_conformance.environments.site import Crawl
 from queue_conformance.environments.together import Crawls, SharedGraph
 from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, killed, pruned, smaller, without_duplicates
 from queue_conformance.verdicts import Verdict
+from queue_reference.disk import FifoDiskQueue
 from queue_reference.scheduler import Scheduler
 
 CRAWLS = {"e2e.all-once", "e2e.no-early-end", "e2e.pause-resume"}
@@ -167,6 +170,86 @@ def test_a_queue_in_memory_alone_costs_no_crawl():
 def test_crawlers_that_download_nothing_are_not_busy():
     runs = [Crawl(hits, [], [], [], 0) for hits in ([0, 1], [])]
     site = SharedGraph.__new__(SharedGraph)
-    site.pages, site.hits, site.runs, site.hung, site.struck, site.accident = {"start": []}, [], runs, False, [], ""
-    site.proxies, site.victim = [], None
+    site.pages, site.hits, site.runs, site.hung, site.accident = {"start": []}, [], runs, False, ""
+    site.struck, site.met, site.victim = [], False, None
     assert Crawls(site, runs).busy == 1
+
+
+# --- Accidents that nothing meets -------------------------------------------------------------------------------------
+
+
+class Greets:
+    """It asks its server whether it is there, once."""
+
+    greeted = False
+
+    def greet(self, crawler):
+        if not self.greeted:
+            self.greeted = True
+            with redis.Redis.from_url(crawler.settings["REDIS_URL"]) as client:
+                client.ping()
+
+
+class StoresInFiles(Greets, FifoDiskQueue):
+    """It stores in files, and greets its server at its first push."""
+
+    def push(self, request):
+        self.greet(self._crawler)
+        super().push(request)
+
+
+class SharesAFile(Greets):
+    """It stores in a file that all crawlers share, and greets its server with its first request."""
+
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def open(self, spider):
+        self.queue = SharedFile(self.crawler, f"{spider.name}.sqlite")
+
+    def close(self, reason):
+        self.queue.close()
+
+    def enqueue_request(self, request):
+        self.greet(self.crawler)
+        self.queue.push(request)
+        return True
+
+    def next_request(self):
+        return self.queue.pop()
+
+    def has_pending_requests(self):
+        return len(self.queue) > 0
+
+
+URL = {"REDIS_URL": "redis://{host}:{port}/0"}
+
+
+@needs_downloads
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("StoresInFiles", "e2e.server-away"),
+        ("StoresInFiles", "e2e.server-refuses"),
+        ("SharesAFile", "e2e.shared.restarted"),
+        ("SharesAFile", "e2e.shared.cut-off"),
+    ],
+)
+def test_an_accident_of_a_server_that_is_asked_nothing_meanwhile_proves_nothing(path, rule, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    claims = {"shared": "yes"} if path == "SharesAFile" else {"profile": "external-queue"}
+    found = verdicts(examine(f"test_graphs.{path}", claims, only=rule, settings=URL, server="redis"))[rule]
+    assert found.verdict is Verdict.NOT_COVERED
+    assert "asked" in found.reason
+
+
+@needs_downloads
+@pytest.mark.parametrize("rule", ["e2e.server-away", "e2e.server-refuses"])
+def test_an_accident_of_a_server_that_is_asked_meanwhile_is_met(rule):
+    settings = URL | {"REDIS_TIMEOUT": "0.5"}
+    report = examine("queue_reference.redis.FifoRedisQueue", only=rule, settings=settings, server="redis")
+    assert verdicts(report)[rule].verdict is Verdict.PASSED

@@ -24,7 +24,8 @@ class SharedGraph(GraphSite):
     """A site that serves a graph, and a project that several processes crawl.
 
     ``by`` are the pages that each crawler asked for, with the time of each, and ``struck`` the page with which the accident
-    began, with the one that its crawler had before.
+    began, with the one that its crawler had before. ``met`` is whether the accident happened, and, if it keeps crawlers from the
+    server, whether one of them asked for that meanwhile.
     """
 
     seconds = 2.0  # that an accident lasts
@@ -38,7 +39,7 @@ class SharedGraph(GraphSite):
         ``out_of_space`` and ``read_only`` it refuses to store.
         """
         self.accident, self.at = next(iter(accident.items()), ("", None))
-        self.by, self.struck, self.victim, self.hung = {}, [], None, False
+        self.by, self.struck, self.victim, self.met, self.hung = {}, [], None, False, False
         self.number, self.backend = number, backend
         self.everybody = threading.Event()  # has asked for a page
         self.due, self.begun = threading.Event(), threading.Event()
@@ -61,8 +62,10 @@ class SharedGraph(GraphSite):
         """A proxy of its own between a crawler and the server."""
         with closing(FaultProxy(self.backend.server.address, self.backend.server.gone)) as proxy:
             DIRECT.add((proxy.host, proxy.port))
-            yield proxy
-            DIRECT.discard((proxy.host, proxy.port))
+            try:
+                yield proxy
+            finally:
+                DIRECT.discard((proxy.host, proxy.port))
 
     def begin(self, name):
         """Start the crawler of a name."""
@@ -129,10 +132,13 @@ class SharedGraph(GraphSite):
             time.sleep(0.1)
             if self.accident == "killed":
                 self.processes[self.victim].kill()
+                self.met = True
             else:
                 with self.happening():
+                    met = self.contacts()
                     self.begun.set()
                     time.sleep(self.seconds)
+                    self.met = met()
         self.begun.set()
 
     def happening(self):
@@ -140,6 +146,14 @@ class SharedGraph(GraphSite):
         if self.accident in OF_THE_SERVER:
             return OF_THE_SERVER[self.accident](self.backend)
         return cut_off(self.proxies[self.victim]) if self.proxies else frozen(self.processes[self.victim])
+
+    def contacts(self):
+        """Return a function that says whether the server was asked for anything since then, where the accident is about that."""
+        if self.accident == "frozen":
+            return lambda: True
+        proxy = self.proxies[self.victim] if self.proxies else self.backend.proxy
+        before = proxy.accepted, proxy.requested
+        return lambda: (proxy.accepted, proxy.requested) != before or proxy.unread
 
     def taken(self):
         """Return the pages that may be lost with a killed crawler: those that only what it had leads to."""
@@ -180,9 +194,7 @@ class Crawls:
     def __init__(self, site, runs):
         self.runs, self.hung = runs, site.hung
         self.pages, self.lost, self.twice = len({*site.hits}), site.missing(), site.repeated()
-        self.struck, self.accident = site.struck, site.accident
-        if site.proxies and self.struck and not site.proxies[site.victim].accepted:
-            self.struck = []  # it reached the server in another way
+        self.struck, self.met, self.accident = site.struck, site.met, site.accident
         self.ended = [run for name, run in enumerate(runs) if self.accident != "killed" or name != site.victim]
         self.busy = sum(bool(run.hits) for run in runs)
         self.error = next((run.error for run in runs if run.error), "")

@@ -158,6 +158,12 @@ class FaultProxy:
         with self._lock:
             return len(self._links)
 
+    @property
+    def unread(self) -> bool:
+        """Whether a client has sent what was not passed on yet."""
+        with self._lock:
+            return any(link.unread() for link in self._links)
+
     def past(self) -> dict[int, Address]:
         """Return what this process is connected to, by the numbers of its sockets, besides this proxy and its server."""
         with self._lock:
@@ -341,6 +347,11 @@ class _Link:
         with contextlib.suppress(BlockingIOError):
             while waiting:
                 del waiting[: end.send(waiting)]
+
+    def unread(self) -> bool:
+        with contextlib.suppress(OSError):
+            return bool(self.client.recv(1, socket.MSG_PEEK))
+        return False
 
     def release(self, selector: selectors.BaseSelector) -> None:
         """Send the client what was held back."""

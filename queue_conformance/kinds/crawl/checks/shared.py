@@ -30,7 +30,7 @@ def several_crawlers_share_the_work(open_shared, plan):
 def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
-    if not crawl.struck:
+    if not crawl.met:
         raise NotCovered("the crawler that was to stand still had nothing to download")
     assert {*crawl.endings} == {"finished"}, "every crawler to finish"
     assert site.missing() == [], "every page downloaded by one of them"
@@ -41,8 +41,8 @@ def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
 def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(backend=backend, **plan.crawlers)
-    if not crawl.struck:
-        raise NotCovered("nothing was out of reach of a crawler that had something to download")
+    if not crawl.met:
+        raise NotCovered("no crawler asked anything of its server while that was out of reach")
     assert {*crawl.endings} == {"finished"}, "every crawler to finish"
     assert site.missing() == [], "every page downloaded by one of them"
 
@@ -51,7 +51,7 @@ def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
 def a_killed_crawler_takes_only_what_it_had(open_shared, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
-    if not crawl.struck:
+    if not crawl.met:
         raise NotCovered("the crawler that was to be killed had nothing to download")
     assert {*crawl.endings} == {"finished"}, "every other crawler to finish"
     taken = site.taken()
@@ -63,7 +63,7 @@ def a_killed_crawler_takes_only_what_it_had(open_shared, plan):
 def what_a_killed_crawler_had_comes_again(open_shared, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
-    if not crawl.struck:
+    if not crawl.met:
         raise NotCovered("the crawler that was to be killed had nothing to download")
     assert {*crawl.endings} == {"finished"}, "every other crawler to finish"
     assert site.unrecovered() == [], "the page that the killed crawler was downloading, once more"
