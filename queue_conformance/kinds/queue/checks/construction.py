@@ -43,7 +43,13 @@ def keys_are_isolated(run):
     run("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop")
 
 
-@check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY, name="keys.neighbours", keys=NEIGHBOURS)
+@check(
+    "queue.ctor.key-isolation",
+    kinds=REQUESTS_ONLY,
+    name="keys.neighbours",
+    presupposes="push:1 push:3 length truth",
+    keys=NEIGHBOURS,
+)
 def neighbours_are_isolated(open_queue, keys, item, about, directory):
     one, two = keys
     for key in keys:  # a key that is refused by itself is no matter of two
