@@ -8,7 +8,7 @@ What a fenced block is follows from its language and its caption:
   ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
 - ``python`` without a caption: a script that must run.
 - ``toml``, ``json`` and ``yaml``: must parse; the kit must understand its own table. So must files that a page includes.
-  A compose file and a Deployment of Kubernetes must fit the published schema.
+  A compose file and a Deployment of Kubernetes must fit their schemas, which know the keys that guides use.
 
 Any other block, or one below ``% not run: REASON``, is an exemption, which the test must list.
 """
@@ -24,19 +24,21 @@ import subprocess
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
+from schemas import COMPOSE, DEPLOYMENT
 
 from queue_conformance import options
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-SCHEMAS = {"services": "compose.json", "apiVersion": "deployment.json"}
-"""The published schemas of YAML documents, by a key that only these have."""
+SCHEMAS = {"services": COMPOSE, "apiVersion": DEPLOYMENT}
+"""The schemas of YAML documents, by a key that only these have."""
 
 COLUMNS = 80
 TIME_LIMIT = 300.0
@@ -271,10 +273,9 @@ def _installable(names: list[str]) -> None:
             raise PageError(f"no such extra: {', '.join(unknown)}")
 
 
-def _fits(schema: str, document: object) -> None:
-    """Compare a document with a published schema."""
-    validator = Draft202012Validator(json.loads((ROOT / "tests" / "schemas" / schema).read_text("utf-8")))
-    if error := best_match(validator.iter_errors(document)):
+def _fits(schema: Mapping[str, Any], document: object) -> None:
+    """Compare a document with a schema."""
+    if error := best_match(Draft202012Validator(schema).iter_errors(document)):
         raise PageError(f"{error.json_path}: {error.message}")
 
 

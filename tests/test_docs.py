@@ -102,8 +102,11 @@ class Queue:
         ("```toml\n[a\n```", "Expected ']'"),
         ("```toml\n[tool.queue_conformance]\nqueue-clas = 1\n```", "has no key 'queue-clas'; did you mean 'queue-class'"),
         ("```json\n{\n```", "Expecting"),
-        ("```yaml\nservices: {a: {image: b, comand: c}}\n```", "'comand' does not match"),
-        ("```yaml\napiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n```", "'selector' is a required property"),
+        ("```yaml\nservices: {a: {image: b, comand: c}}\n```", "'comand' was unexpected"),
+        (
+            "```yaml\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {}}\n```",
+            "'selector' is a required property",
+        ),
         ("```\nx\n```", "nothing is known of a block of no language"),
         ("```text\nx\n```", "nothing is known of a block of text"),
         (":::{code-block} python\n1/0\n:::", "write {code-block} between backticks"),
