@@ -13,15 +13,9 @@ from queue_conformance.specification import load
 
 def condense(report: Report) -> dict[str, Any]:
     """Return where a report comes from, and the rules of each implementation by verdict."""
-    origin = report.origin
+    header = next(jsonl.records(report))
     return {
-        "kit": origin.kit,
-        "python": origin.python,
-        "platform": origin.platform,
-        "releases": dict(origin.releases),
-        "created": origin.created,
-        "seed": origin.seed,
-        "examples": origin.examples,
+        **{name: value for name, value in header.items() if name not in ("type", "schema")},
         "implementations": [_implementation(found) for found in report.implementations],
     }
 

@@ -487,14 +487,10 @@ class KeepsEmptyFiles(NotesItsUse):
 
 
 @mutant(fails="queue.close.twice", control=FIFO)
-class SecondCloseDiscards(FifoDiskQueue):
+class SecondCloseDiscards(NotesItsUse):
     """Its second close removes the file."""
 
     closed = False
-
-    def __init__(self, crawler, key):
-        super().__init__(crawler, key)
-        self.path = Path(key)
 
     def close(self):
         super().close()
@@ -504,14 +500,10 @@ class SecondCloseDiscards(FifoDiskQueue):
 
 
 @mutant(fails="queue.close.use-after", control=FIFO)
-class PopAfterCloseDiscards(FifoDiskQueue):
+class PopAfterCloseDiscards(NotesItsUse):
     """A pop after close removes the file."""
 
     closed = False
-
-    def __init__(self, crawler, key):
-        super().__init__(crawler, key)
-        self.path = Path(key)
 
     def close(self):
         super().close()

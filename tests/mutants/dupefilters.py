@@ -466,7 +466,6 @@ class OpensLater(DupeFilter):
     """A right one, whose open and close take their time."""
 
     def __init__(self, crawler):
-        self._jobdir = job_dir(crawler.settings)
         self._path = None
         super().__init__(crawler)
 
