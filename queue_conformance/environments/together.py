@@ -28,7 +28,8 @@ class SharedGraph(GraphSite):
     server, whether one of them asked for that meanwhile.
     """
 
-    seconds = 2.0  # that an accident lasts
+    seconds = 2.0  # that an accident lasts from when its crawler goes on
+    patience = 3.0  # seconds until it is taken to do so, as it may wait for the server meanwhile
 
     def crawl_together(self, number=2, backend=None, **accident):
         """Run some crawlers to their end.
@@ -42,7 +43,7 @@ class SharedGraph(GraphSite):
         self.by, self.struck, self.victim, self.met, self.hung = {}, [], None, False, False
         self.number, self.backend = number, backend
         self.everybody = threading.Event()  # has asked for a page
-        self.due, self.begun = threading.Event(), threading.Event()
+        self.due, self.begun, self.went_on = threading.Event(), threading.Event(), threading.Event()
         self.latest = time.monotonic()
         watchdog = threading.Timer(self.limit, self.end)
         watchdog.start()
@@ -86,7 +87,10 @@ class SharedGraph(GraphSite):
         lines = {name: [] for name in names}
 
         def read(name, process):
-            lines[name] += [line.rstrip() for line in process.stdout]
+            for line in process.stdout:
+                lines[name].append(line.rstrip())
+                if name == self.victim and line.startswith(f"parsed {self.at} "):
+                    self.went_on.set()
             self.everybody.set()  # nobody waits for what has ended
             self.due.set()
 
@@ -137,6 +141,8 @@ class SharedGraph(GraphSite):
                 with self.happening():
                     met = self.contacts()
                     self.begun.set()
+                    if self.accident != "frozen":
+                        self.went_on.wait(self.patience)
                     time.sleep(self.seconds)
                     self.met = met()
         self.begun.set()
