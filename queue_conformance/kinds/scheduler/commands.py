@@ -127,9 +127,8 @@ class SchedulerLockstep(Comparing):
             number = next((n for n in (number + RETRIED, number - RETRIED) if n in allowed), number)  # dont_filter changed
         if number is None or number not in allowed:
             number = self._wrong(number, value, allowed)
-            allowed = self.model.allowed()
         self._judge_fields(number, value)
-        self._credit(number, allowed)
+        self._credit(number)
         self.model.remove(number)
         self._before.add(number)
         self._last = number, value

@@ -174,7 +174,7 @@ class Comparing(Lockstep):
             left = Counter(self.scheduler.drain())
         return bool(Counter(map(self.context.driver.url, self.model.items)) - left - Counter([self.context.driver.url(came)]))
 
-    def _credit(self, number: int, allowed: list[int]) -> None:
+    def _credit(self, number: int) -> None:
         """Credit the rules that this one showed to be kept."""
         others = [n for n in self.model.items if n != number]
         mine = traits(number)
