@@ -74,7 +74,7 @@ def test_a_report_says_what_a_scheduler_offers():
 @pytest.mark.further
 def test_a_scheduler_that_stores_in_a_server_is_tested_with_it():
     report = examine("mutants.controls_schedulers.RedisScheduler", {"shared": "yes"}, examples=25, **REDIS)
-    assert not failed_rules(report)
+    assert failed_rules(report) == {"e2e.shared.restarted", "e2e.shared.cut-off"}  # what it cannot store at once is gone
     assert not untested(report)
     assert report.offers == {"filters", "length", "persistent", "server"}
     passed = {v.rule.id for v in report.verdicts if v.verdict is Verdict.PASSED}
