@@ -360,6 +360,12 @@ shared = partial(
 )
 
 
+shared_for_longer = partial(
+    shared, settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_LEASE": "10", "REDIS_TIMEOUT": "0.5"}
+)
+"""The page whose links were dropped is lent for longer than an accident lasts, or another crawler would find them again."""
+
+
 @shared(fails="e2e.shared.once")
 class FiltersAlone(SharedRedisScheduler):
     """Each crawler knows only of the requests that it has stored itself."""
@@ -389,7 +395,7 @@ class StoresNothingAfterAPause(SharedRedisScheduler):
         return not self.replaced and super().enqueue_request(request)
 
 
-@shared(fails="e2e.shared.restarted")
+@shared_for_longer(fails="e2e.shared.restarted")
 class DropsWhatFindsNoServer(SharedRedisScheduler):
     """It keeps what a server does not take that says nothing, and forgets what one does not take that is gone."""
 
@@ -404,7 +410,7 @@ class DropsWhatFindsNoServer(SharedRedisScheduler):
             raise
 
 
-@shared(fails="e2e.shared.cut-off")
+@shared_for_longer(fails="e2e.shared.cut-off")
 class DropsWhatComesTooLate(SharedRedisScheduler):
     """It keeps what a server that is gone does not take, and forgets what one does not take that says nothing."""
 
