@@ -31,7 +31,7 @@ def backend(request):
 
 @pytest.fixture
 def client(backend):
-    client = redis.Redis(backend.host, backend.port, socket_timeout=0.3, retry=Retry(NoBackoff(), 0))
+    client = redis.Redis(backend.host, backend.port, socket_timeout=2.0, retry=Retry(NoBackoff(), 0))
     client.ping()
     yield client
     client.close()
