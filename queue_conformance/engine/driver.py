@@ -29,7 +29,6 @@ RULES: Mapping[str, str] = {
     "peek": "queue.peek.equals-pop",
     "len": "queue.len.count",
     "bool": "queue.len.truth",
-    "pop_all": "queue.pop.exactly-once",
     "clear": "queuelib.clear",
     "close": "queue.close.releases",
 }

@@ -12,6 +12,7 @@ from queue_conformance.engine.case import Case, SoftBlock, failure_of, fixture
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, call_of, came_from, describe
+from queue_conformance.engine.scripts import or_exit
 from queue_conformance.engine.writing import INDENT, Block
 
 
@@ -86,7 +87,7 @@ def tolerated(case: Case) -> Callable[..., Block]:
         def written(self, body: str, named: bool) -> str:
             if not self.errors or self.failed:
                 return body
-            return f"with {'suppress(Exception)' if self.raised else 'or_exit()'}:\n{textwrap.indent(body, INDENT)}"
+            return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}" if self.raised else or_exit(body)
 
     return Tolerated
 
@@ -187,7 +188,7 @@ class Uncertain(SoftBlock):
         if not named:
             return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}"
         if not self:
-            return f"with or_exit():\n{textwrap.indent(body, INDENT)}"
+            return or_exit(body)
         ends = "pass\nelse:\n    sys.exit()  # it was done, which is right too"
         return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from queue_conformance.engine.inlining import inline
 from queue_conformance.engine.recording import Step
 from queue_conformance.engine.syntax import global_names
 from queue_conformance.faults import disk, outages, servers
@@ -76,6 +77,7 @@ _IMPORTS: Mapping[str, str] = {
     "logging": "import logging",
     "BaseQueue": "from queuelib.queue import BaseQueue",
     "math": "import math",
+    "mock": "from unittest import mock",
     "multiprocessing": "import multiprocessing",
     "nan": "from math import nan",
     "os": "import os",
@@ -118,6 +120,7 @@ _ONLY_IN_SCRIPTS = frozenset(
         "FifoDiskQueue",
         "FifoMemoryQueue",
         "LifoMemoryQueue",
+        "mock",
         "PickleFifoDiskQueue",
         "PickleLifoDiskQueue",
         "build_from_crawler",
@@ -177,19 +180,30 @@ def assemble(
     available = {name: module for module in definitions for name in defined_in(module) if name not in names}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
-    order = list(available)
-    blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     imports = list(imports)
     if _needs_kit("\n".join(lines), {**_IMPORTS, **_FAULTS, **names}):  # what it imports anyway, it need not quote
         called = _words("\n".join(lines)) & available.keys()
         imports += [f"from {available[name].__name__} import {name}" for name in called]
-        blocks = []
+        quoted = {}
+    lines, quoted = inline(_without_scratch(lines), quoted)
+    order = list(available)
+    blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     used = _words("\n".join([*blocks, *lines])) - {line.split()[-1] for line in imports}
     imported = {line for name, line in {**_IMPORTS, **_FAULTS, **names}.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
         body += ["", "", block]
     return "\n".join([*body, *([""] if blocks else []), "", *lines, ""])
+
+
+def _without_scratch(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines of a script without the scratch directory, if nothing is in it."""
+    rest = [line for line in lines if line not in _SCRATCH]
+    return lines if _DIRECTORY.search("\n".join(rest)) else rest
+
+
+_SCRATCH = ("scratch = tempfile.TemporaryDirectory()", "directory = scratch.name")
+_DIRECTORY = re.compile(r"\b(scratch|directory)\b")
 
 
 def _needs_kit(text: str, known: Mapping[str, str]) -> bool:
@@ -246,6 +260,33 @@ def lines_of(steps: Sequence[Step]) -> list[str]:
     return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps])).splitlines()
 
 
+def or_exit(body: str) -> str:
+    """Return lines such that whoever refuses what they do is right too, and nothing below says anything of it."""
+    block = _block_of(body)
+    asserted = [f"{block}except AssertionError:", f"{block}    raise"] if _ASSERTS.search(body) else []
+    ends = [f"{block}except Exception:", f"{block}    sys.exit()  # refused, which is right too"]
+    return "\n".join([f"{block}try:", textwrap.indent(body, "    "), *asserted, *ends])
+
+
+_ASSERTS = re.compile(r"^ *(assert|raise) ", re.MULTILINE)
+_OR_EXIT = re.compile(
+    r"(?P<block> *)try:\n(?P<body>(?:(?P=block)    .*\n)+)(?P=block)except Exception:\n(?P=block)    sys\.exit\(\)  # refused, .*"
+)
+
+
+def _joined(statements: Sequence[str]) -> list[str]:
+    """Return statements, with those in a row that may each be refused as one."""
+    joined: list[str] = []
+    for statement in statements:
+        before, found = (_OR_EXIT.fullmatch(text) for text in (joined[-1] if joined else "", statement))
+        if before and found and before["block"] == found["block"]:
+            bodies = [before["body"], found["body"]]
+            joined[-1] = or_exit("".join(textwrap.indent(textwrap.dedent(body), found["block"]) for body in bodies).rstrip("\n"))
+        else:
+            joined.append(statement)
+    return joined
+
+
 def with_loops(statements: Sequence[str]) -> list[str]:
     """Return statements, with those that come many times in a row, alone or together, as loops."""
     written: list[str] = []
@@ -258,7 +299,7 @@ def with_loops(statements: Sequence[str]) -> list[str]:
             lines = [f"{_block_of(lines[0])}for _ in range({times}):", *(textwrap.indent(line, "    ") for line in lines)]
         written += lines
         at += size * times
-    return written
+    return _joined(written)
 
 
 def _times(statements: Sequence[str], at: int, size: int) -> int:
@@ -280,8 +321,7 @@ def _wrapped(step: Step) -> list[str]:
     """Return the lines of one step."""
     block = _block_of(step.source)
     if step.refusable:
-        after = [f"{block}except Exception:", f"{block}    sys.exit()  # refused, which is right too"]
-        return [f"{block}try:", f"    {step.source}", *after]
+        return [or_exit(step.source)]
     if step.error is None and not step.tolerated:
         return [step.source]
     return [f"{block}with suppress(Exception):", textwrap.indent(step.source, "    ")]
@@ -319,10 +359,13 @@ def source_of(defined: Any) -> str:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return inspect.getsource(defined).rstrip()
+        return _FOR_LINTERS.sub("", inspect.getsource(defined).rstrip())
     finally:
         if collecting:
             gc.enable()
+
+
+_FOR_LINTERS = re.compile(r"  # (type: ignore|noqa).*")
 
 
 def _words(text: str) -> set[str]:

@@ -116,11 +116,16 @@ def nested(depth):
     return value
 
 
-def give_spider(crawler, cls, prepare=None):
+def give_spider(crawler, cls):
     """Give a crawler another spider, as one that resumes a crawl has."""
     crawler.spider = cls.from_crawler(crawler)
-    if prepare:
-        prepare(crawler.spider)
+    return crawler.spider
+
+
+def give_prepared_spider(crawler, cls, prepare):
+    """Give a crawler another spider, after something was done with it."""
+    crawler.spider = cls.from_crawler(crawler)
+    prepare(crawler.spider)
     return crawler.spider
 
 

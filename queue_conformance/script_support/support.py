@@ -6,19 +6,8 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-
-
-@contextmanager
-def or_exit():
-    """Whoever refuses what is done inside is right too; nothing below says anything of it."""
-    try:
-        yield
-    except AssertionError:
-        raise
-    except Exception:
-        sys.exit()
 
 
 def exit_if(accepted):
@@ -72,18 +61,15 @@ def content(item):
     return getattr(item, "body", item)
 
 
-class Bulk:
-    """A queue through which many items go."""
+def push_often(queue, item, times):
+    """Push an item so many times."""
+    for _ in range(times):
+        queue.push(item)
 
-    def __init__(self, queue):
-        self.queue = queue
 
-    def push(self, item, times):
-        for _ in range(times):
-            self.queue.push(item)
-
-    def pop_all(self):
-        return sum(1 for _ in iter(self.queue.pop, None))
+def count_all(queue):
+    """Pop until nothing comes; return how many came."""
+    return sum(1 for _ in iter(queue.pop, None))
 
 
 def seconds(function):

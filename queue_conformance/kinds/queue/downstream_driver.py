@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.discovery.capabilities import Capabilities
@@ -11,6 +13,7 @@ from queue_conformance.discovery.probing import Probe
 from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import world
 from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.kinds.queue import plain
 
 
 class DownstreamQueueDriver(CrawlerDriver):
@@ -21,6 +24,10 @@ class DownstreamQueueDriver(CrawlerDriver):
 
     def probe(self, room: Callable[[], Path]) -> Capabilities:
         return Probe(self, room).requests()
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        odd = self.implementation.server or re.search(r"\bkey\(|\bbody=|most=|seconds=", "\n".join(lines))
+        return super().script(title, lines, *definitions, *(() if odd else (plain,)))
 
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         world.enter()

@@ -16,10 +16,12 @@ class Difference:
     Attributes:
         name: the attribute, or ``__class__``.
         rare: whether a value that is not ordinary did not survive, and nothing else in that field.
+        plain: whether ``==`` of the attributes tells.
     """
 
     name: str
     rare: bool = False
+    plain: bool = False
 
 
 def difference(pushed: Any, popped: Any) -> Difference | None:
@@ -37,7 +39,8 @@ def difference(pushed: Any, popped: Any) -> Difference | None:
     for name in pushed.attributes:
         before, after = field(pushed, name), field(popped, name)
         if not same(before, after):
-            return Difference(name, _only_rare_values_differ(before, after))
+            plain = name not in ("callback", "errback") and "nan" not in repr(before) and before != after
+            return Difference(name, _only_rare_values_differ(before, after), plain)
     return None
 
 

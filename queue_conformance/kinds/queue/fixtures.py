@@ -24,7 +24,7 @@ from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support import example, processes, support
-from queue_conformance.script_support.support import Bulk, key
+from queue_conformance.script_support.support import key
 
 
 @fixture
@@ -187,14 +187,21 @@ TIMEOUT = 60.0
 
 
 @fixture
-def in_bulk(case: Case) -> Callable[[Subject], Subject]:
-    """``in_bulk(queue)``: a queue through which many items go, each time as one operation."""
+def push_often(case: Case) -> Callable[[Subject, Any, int], None]:
+    """``push_often(queue, item, times)``: push an item so many times, as one operation."""
+    return partial(_in_bulk, case, support.push_often, RULES["push"])
 
-    def opened(queue: Subject) -> Subject:
-        timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
-        return case.record.construct(f"Bulk({queue.name})", "", lambda: Bulk(timed), RULES)
 
-    return opened
+@fixture
+def count_all(case: Case) -> Callable[[Subject], int]:
+    """``count_all(queue)``: pop until nothing comes, as one operation; how many came."""
+    return partial(_in_bulk, case, support.count_all, RULES["pop"])
+
+
+def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
+    timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
+    source = f"{function.__name__}({case.record.written((queue, *arguments), {})})"
+    return case.record.make(source, rule, lambda: function(timed, *arguments))
 
 
 @fixture
@@ -232,9 +239,11 @@ def use_spider(case: Case) -> Callable[[type[Spider]], Any]:
 
     def used(cls: type[Spider]) -> Any:
         driver = case.context.driver
-        prepare = f", {driver.prepare_name}" if driver.prepare_name else ""
-        source = f"give_spider(crawler, {cls.__name__}{prepare})"
-        give = partial(example.give_spider, driver.crawler, cls, driver.implementation.prepare)
+        arguments, give = f"crawler, {cls.__name__}", partial(example.give_spider, driver.crawler, cls)
+        source = f"give_spider({arguments})"
+        if driver.prepare_name:
+            source = f"give_prepared_spider({arguments}, {driver.prepare_name})"
+            give = partial(example.give_prepared_spider, driver.crawler, cls, driver.implementation.prepare)
         spider = case.record.make(source, driver.constructor_rule, give, "spider")
         driver.use_spider(spider)
         return case.sources.give(spider, "spider")

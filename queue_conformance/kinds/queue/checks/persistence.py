@@ -16,15 +16,14 @@ MANY = 300
 
 
 @check("queue.persist.reopen", name="reopen.many", presupposes="push:0 push:1 push:0 reopen pop pop pop")
-def many_items_survive_reopening(open_queue, item, in_bulk, about, rule):
+def many_items_survive_reopening(open_queue, item, push_often, count_all, about, rule):
     with about(rule):
         queue = open_queue()
-        bulk = in_bulk(queue)
-        bulk.push(item(1), MANY)
+        push_often(queue, item(1), MANY)
         queue.close()
         queue = open_queue()
-        bulk = in_bulk(queue)
-        assert bulk.pop_all() == MANY
+        came = count_all(queue)
+        assert came == MANY, f"all {MANY} that were pushed"
 
 
 @check("queue.persist.partial")

@@ -85,7 +85,7 @@ LARGE, ONCE = "queue.push.large", "queue.pop.exactly-once"
 
 
 @check(LARGE, ONCE, presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length")
-def large_items_and_queues_work(context, queue, item, sized, in_bulk, note, about, rule):
+def large_items_and_queues_work(context, queue, item, sized, push_often, count_all, note, about, rule):
     with about(rule):
         if context.offers("server"):
             note("items through a server", "up to 1 MiB; more may take longer than its client waits")
@@ -95,12 +95,11 @@ def large_items_and_queues_work(context, queue, item, sized, in_bulk, note, abou
                 assert content(queue.pop()) == b"x" * size
         each = SENT_PER_EXAMPLE if context.offers("server") else ITEMS_PER_EXAMPLE
         count = min(MANY, each * context.examples) if context.offers("persistent") else MANY
-        bulk = in_bulk(queue)
-        bulk.push(item(1), count)
-        length, popped = len(queue), bulk.pop_all()
+        push_often(queue, item(1), count)
+        length, popped = len(queue), count_all(queue)
         with about(ONCE):
-            assert popped == count
-        assert length == count
+            assert popped == count, f"{count} items"
+        assert length == count, f"a length of {count}"
     if count < MANY:
         examples = MANY // each
         raise NotCovered(f"works with {count} items; --conformance-examples={examples} tries {MANY}")

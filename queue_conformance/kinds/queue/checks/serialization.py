@@ -195,6 +195,8 @@ def comes_back_as_it_was(queue, made, new, pop_rule, tolerated, about, rule):
     if found := difference(pushed, popped):
         with about(RARE if found.rare else rule):
             name = found.name
+            if found.plain:
+                assert getattr(popped, name) == getattr(pushed, name), f"{name} {describe(getattr(pushed, name))}"
             assert Exactly(field(popped, name)) == field(pushed, name), f"{name} {describe(field(pushed, name))}"
 
 

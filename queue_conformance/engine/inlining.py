@@ -1,0 +1,236 @@
+"""Shorter scripts: what a quoted function does is written where it is called, if that is one place."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+from queue_conformance.engine.syntax import names_in, parse
+
+WIDTH = 100
+"""Characters at most of a line that is written instead of a call."""
+
+_ODD = (
+    ast.If,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Await,
+    ast.Global,
+    ast.Nonlocal,
+)
+_CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.ListComp)
+_PURE = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
+_REPEATED = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.For, ast.While)
+
+
+def inline(lines: Sequence[str], blocks: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Write what functions do in the places of their only calls, and leave out what nothing uses of classes.
+
+    Args:
+        lines: the body of a script.
+        blocks: the source of the classes and functions that it uses, by name.
+
+    Returns:
+        The body, and what still has to be defined.
+    """
+    body, left = "\n".join(lines), dict(blocks)
+    try:
+        while found := _inlined({"": body, **left}):
+            name, where, text = found
+            body, left = (body, left | {where: text}) if where else (text, left)
+            del left[name]
+    except SyntaxError:  # a value of the implementation may be shown by what is no Python
+        return list(lines), dict(blocks)
+    everything = "\n".join([body, *left.values()])
+    return body.splitlines(), {name: _without_idle_methods(source, everything) for name, source in left.items()}
+
+
+def _inlined(texts: Mapping[str, str]) -> tuple[str, str, str] | None:
+    """Return the name of a function that can be written where it is called, where that is, and the text there then.
+
+    Args:
+        texts: the definitions of the script by their names, and its body without one.
+    """
+    trees = {where: parse(text) for where, text in texts.items()}
+    read = [name for tree in trees.values() for name in _read(tree)]
+    for where, tree in trees.items():
+        taken = names_in(tree, ast.Store) | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        for statement in (node for node in ast.walk(tree) if isinstance(node, ast.stmt)):
+            for call in _calls(statement):
+                name = call.func.id
+                if read.count(name) != 1 or name not in trees:
+                    continue
+                made = _Call(statement, call, trees[name].body[0]).written(taken)
+                text = None if made is None else _with(texts[where].splitlines(), statement, call, made)
+                if text is not None:
+                    return name, where, text
+    return None
+
+
+def _calls(statement: ast.stmt) -> Iterator[Any]:
+    """Yield the calls of functions by their names that are in a statement, but not in one of those below it."""
+    for node in ast.iter_child_nodes(statement):
+        if not isinstance(node, ast.stmt):
+            yield from (each for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
+
+
+def _with(lines: list[str], statement: ast.stmt, call: ast.Call, made: Sequence[ast.stmt] | ast.expr) -> str | None:
+    """Return the lines with an expression in the place of a call, or statements in that of the statement, if they fit."""
+    if call.lineno != call.end_lineno or (not isinstance(made, ast.expr) and statement.lineno != statement.end_lineno):
+        return None
+    place = call.lineno - 1
+    line = lines[place]
+    if isinstance(made, ast.expr):
+        start, end = (len(line.encode()[:offset].decode()) for offset in (call.col_offset, call.end_col_offset or 0))
+        written = ast.unparse(made)
+        new = [f"{line[:start]}{written if isinstance(made, _CLOSED) else f'({written})'}{line[end:]}"]
+    else:
+        block = line[: statement.col_offset]
+        new = [block + each for one in made for each in ast.unparse(ast.fix_missing_locations(one)).splitlines()]
+    fits = max(map(len, new), default=0) <= max(WIDTH, len(line))
+    return "\n".join([*lines[:place], *new, *lines[place + 1 :]]) if fits else None
+
+
+class _Call:
+    """A call of a quoted function in a statement.
+
+    Args:
+        statement: the statement.
+        call: the call.
+        function: the definition of the function.
+    """
+
+    def __init__(self, statement: ast.stmt, call: ast.Call, function: ast.stmt) -> None:
+        self._statement = statement
+        self._call = call
+        self._function = function
+
+    def written(self, taken: set[str]) -> list[ast.stmt] | ast.expr | None:
+        """Return what does the same without the function: an expression in its place, or statements for the whole one.
+
+        Args:
+            taken: the names that are assigned where it is called.
+        """
+        if not isinstance(self._function, ast.FunctionDef) or self._function.decorator_list:
+            return None
+        body = self._function.body[_is_docstring(self._function.body[0]) :]
+        inside = [node for each in body for node in ast.walk(each)]
+        if any(isinstance(node, _ODD) or (isinstance(node, ast.Return) and node is not body[-1]) for node in inside):
+            return None
+        given = self._given(self._function.args)
+        if given is None:
+            return None
+        assigned = {name for each in body for name in names_in(each, ast.Store)}
+        read = {name for each in body for name in names_in(each)} - given.keys()
+        used = {name for value in given.values() for name in names_in(value)}
+        if assigned & (given.keys() | used) or not all(_fits(body, *pair) for pair in given.items()):
+            return None
+        leaks = not isinstance(body[0], ast.Return) or any(isinstance(node, ast.NamedExpr) for node in inside)
+        clashes = assigned & (taken - names_in(self._statement, ast.Store)) if leaks else set()
+        if clashes or (read - assigned) & taken:
+            return None
+        return self._replaced([_Put(given).visit(deepcopy(each)) for each in body])
+
+    def _given(self, parameters: ast.arguments) -> dict[str, ast.expr] | None:
+        """Return the arguments by the names of the parameters."""
+        names = [each.arg for each in parameters.args]
+        odd = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or parameters.posonlyargs
+        if odd or any(isinstance(each, ast.Starred) for each in self._call.args) or len(self._call.args) > len(names):
+            return None
+        defaults = parameters.defaults
+        given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        given |= dict(zip(names, self._call.args, strict=False))
+        given |= {keyword.arg: keyword.value for keyword in self._call.keywords if keyword.arg}
+        return given if given.keys() == {*names} and all(keyword.arg for keyword in self._call.keywords) else None
+
+    def _replaced(self, body: list[ast.stmt]) -> list[ast.stmt] | ast.expr | None:
+        """Return the body of the function and what is left of the statement."""
+        *before, last = body
+        statement, call = self._statement, self._call
+        if isinstance(last, ast.Return) and last.value is not None and not before:
+            return last.value
+        is_whole = isinstance(statement, (ast.Assign, ast.Expr)) and statement.value is call
+        if not isinstance(last, ast.Return) or last.value is None:
+            return body if isinstance(statement, ast.Expr) and is_whole else None
+        result = last.value
+        match statement:
+            case ast.Expr() if is_whole:
+                return before if isinstance(result, (ast.Name, ast.Tuple, ast.Attribute)) else [*before, ast.Expr(result)]
+            case ast.Assign([ast.Tuple(left)]) if is_whole and isinstance(result, ast.Tuple) and len(left) == len(result.elts):
+                return [*before, *_assignments(zip(left, result.elts, strict=True))]
+            case ast.Assign([target]) if is_whole:
+                return [*before, *_assignments([(target, result)])]
+            case ast.Assign([target], ast.Subscript(value, ast.Constant(int(place)))) if value is call:
+                return [*before, *_assignments([(target, result.elts[place])])] if isinstance(result, ast.Tuple) else None
+        return None
+
+
+def _assignments(pairs: Iterable[tuple[ast.expr, ast.expr]]) -> list[ast.stmt]:
+    """Return assignments, without those of names to themselves."""
+    return [ast.Assign([left], right) for left, right in pairs if ast.unparse(left) != ast.unparse(right)]
+
+
+def _read(tree: ast.AST) -> list[str]:
+    """Return the names that a tree reads, each as often as it does."""
+    return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _fits(body: Sequence[ast.stmt], name: str, value: ast.expr) -> bool:
+    """Whether an argument may stand wherever a parameter does: it is evaluated once, or of names and constants."""
+    if all(isinstance(node, _PURE) for node in ast.walk(value)):
+        return True
+    times = sum(_read(each).count(name) for each in body)
+    again = [node for each in body for node in ast.walk(each) if isinstance(node, _REPEATED)]
+    return times == 1 and not any(name in names_in(node) for node in again)
+
+
+class _Put(ast.NodeTransformer):
+    """Puts arguments in the places of parameters."""
+
+    def __init__(self, given: Mapping[str, ast.expr]) -> None:
+        self._given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return deepcopy(self._given.get(node.id, node))
+
+    def visit_Dict(self, node: ast.Dict) -> ast.Dict:
+        """Write what a literal unpacks as a part of it."""
+        self.generic_visit(node)
+        pairs: list[tuple[ast.expr | None, ast.expr]] = []
+        for name, value in zip(node.keys, node.values, strict=True):
+            if name is None and isinstance(value, ast.Dict):
+                pairs += zip(value.keys, value.values, strict=True)
+            else:
+                pairs.append((name, value))
+        return ast.Dict([name for name, _ in pairs], [value for _, value in pairs])
+
+
+def _without_idle_methods(source: str, everything: str) -> str:
+    """Return the source of a class without methods that do nothing and that the script does not name."""
+    (defined,) = parse(source).body
+    if not isinstance(defined, ast.ClassDef):
+        return source
+    idle = [
+        node
+        for node in defined.body
+        if isinstance(node, ast.FunctionDef)
+        and ast.unparse(node.body[0]) == "..."
+        and len(re.findall(rf"{node.name}\b", everything)) == 1
+    ]
+    lines = source.splitlines()
+    for node in reversed(idle):
+        first = node.lineno - 1
+        del lines[first - (not lines[first - 1]) : node.end_lineno]
+    if len(idle) == len(defined.body):
+        lines.append("    pass")
+    return "\n".join(lines)
