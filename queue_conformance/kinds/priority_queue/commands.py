@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar, NoReturn
 
@@ -12,10 +12,11 @@ from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.environments.engine import occupy
 from queue_conformance.kinds.priority_queue.attribution import ABLATIONS
+from queue_conformance.kinds.priority_queue.disturbing import Disturbance
 from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES, SLOTS, PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueModel
 from queue_conformance.kinds.priority_queue.saving import Used, close, save
-from queue_conformance.kinds.priority_queue.script_support import discard, disturbed
+from queue_conformance.kinds.priority_queue.script_support import discard
 from queue_conformance.kinds.queue.commands import QueueLockstep
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import installed_releases, why_not_applicable
@@ -120,7 +121,8 @@ class PriorityQueueLockstep(QueueLockstep):
         """Pop while the next downstream queue says ``None``; any other request may come instead."""
         if not len(self.model) or self.driver.store is None:
             return self.pop()
-        with self._disturbed("pop", None) as waiting:
+        disturbance = self._disturbed("pop", None)
+        with disturbance as waiting:
             value = self.queue.pop(rule="pq.pop.transient")
         self._peeked = NOTHING
         said_none = not waiting
@@ -130,7 +132,8 @@ class PriorityQueueLockstep(QueueLockstep):
                 self._nothing_is_given_up()
         if value is None and said_none:
             return None
-        number = self.compare(value, self.model.heads(), unless="not waiting and popped is None")
+        unless = " and ".join(filter(None, [disturbance.was_hit, "popped is None"]))
+        number = self.compare(value, self.model.heads(), unless)
         if number is not None:
             self.take(value, number)
         return number
@@ -176,11 +179,8 @@ class PriorityQueueLockstep(QueueLockstep):
         place: Place = self.driver.place(number)
         return place if self.driver.separates_start_requests else place._replace(start=False)
 
-    @contextmanager
-    def _disturbed(self, operation: str, fault: Exception | None) -> Iterator[list[Any]]:
-        head = f"with disturbed(store, {operation!r}, {fault!r}) as waiting:"
-        with self.context.recorder.block(head), disturbed(self.driver.store, operation, fault) as waiting:
-            yield waiting
+    def _disturbed(self, operation: str, fault: Exception | None) -> Disturbance:
+        return Disturbance(self.context.recorder, self.driver.store, operation, fault, sources=repr(fault))
 
     def _error_is_lost(self, actual: str) -> NoReturn:
         """Report that something else came of the last push than the error of the downstream queue."""

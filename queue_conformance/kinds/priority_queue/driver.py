@@ -24,6 +24,7 @@ from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorde
 from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.kinds.priority_queue import plain
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.model import Place
 from queue_conformance.script_support import example
@@ -59,21 +60,52 @@ MARKED = 1_000_000
 _STORE = re.compile(r"^store = Store\((\w+)(?:, (\w+))?(, keeps=False)?\)$", re.MULTILINE)
 """How scripts make a store."""
 
-_LOOKS_INSIDE = re.compile(r"\bstore\b(?!\.(normal|start)\b)|\.push\(\w+\)")
-"""What only a store of the kit can do: show what it holds, be disturbed, and hold the very request that the caller changes."""
+_LOOKS_INSIDE = re.compile(r"\bstore\b(?!\.(normal|start)\b)")
+"""What only queues of the kit can do: show what they hold, and be disturbed."""
+
+_HURTS = re.compile(r"\bdisturbed\(")
+"""What only the store of the kit can do."""
+
+_SAME_OBJECT = re.compile(r"\.push\([a-z]\w*\)")
+"""A push of a request that the caller may change; only a queue in memory holds this very one."""
+
+_OWN = re.compile(r"\bpop_hosts\([^()]*,[^()]*,|\bStore\(")
+"""What of the kit scripts quote as it is: pops with peeks between them, and the store."""
+
+_OF_SCRAPY = {
+    "LifoQueue": ("PickleLifoDiskQueue", "LifoMemoryQueue"),
+    "FifoQueue": ("PickleFifoDiskQueue", "FifoMemoryQueue"),
+    "UnpeekableQueue": ("", "QueueWithoutPeek"),
+}
+"""Queues of Scrapy, on disk and in memory, that do the same as those of the kit."""
 
 
-def over_queues_of_scrapy(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a script with queues of Scrapy below, unless it looks into those of the kit, or disturbs them."""
+def over_other_queues(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a script with queues of Scrapy below, or watched ones, where it needs no store of the kit."""
     body = "\n".join(lines)
     made = _STORE.findall(body) or [("LifoQueue", "FifoQueue", "")]
     normal, start, forgets = made[0]
-    known = {"LifoQueue": ("PickleLifoDiskQueue", "LifoMemoryQueue"), "FifoQueue": ("PickleFifoDiskQueue", "FifoMemoryQueue")}
-    rest = _STORE.sub("", body)
-    if len(made) > 1 or not {normal, start} <= known.keys() | {""} or _LOOKS_INSIDE.search(rest):
+    rest = _STORE.sub("", body).strip("\n")
+    same_object = _SAME_OBJECT.search(rest) is not None
+    if len(made) > 1 or not {normal, start} <= {*_OF_SCRAPY, ""} or _HURTS.search(rest):
         return list(lines)
-    rest = rest.replace("store.normal", known[normal][bool(forgets)])
-    return rest.replace("store.start", known[start][bool(forgets)] if start else "None").strip("\n").splitlines()
+    if not _LOOKS_INSIDE.search(rest) and not (same_object and "startprios=state" in rest):
+        in_memory = bool(forgets) or same_object
+        below, started = _OF_SCRAPY[normal][in_memory], _OF_SCRAPY[start][in_memory] if start else "None"
+    elif normal == "LifoQueue":
+        below, rest = _watched(rest, keeps=not forgets)
+        started = ("WatchedStartQueue" if "isinstance(found, store.start)" in rest else below) if start else "None"
+    else:
+        return list(lines)
+    return rest.replace("store.normal", below).replace("store.start", started).splitlines()
+
+
+def _watched(body: str, *, keeps: bool) -> tuple[str, str]:
+    """Return the class of queues that show what a script looks at, and the script with them."""
+    below = "KeepingQueue" if keeps else "WatchedQueue"
+    body = body.replace("store.built", f"{below}.built").replace("store.items", f"{below}.held")
+    body = body.replace("(store, ", f"({below}, ").replace("[queue.key for queue in", "[queue for queue in")
+    return below, re.sub(r"\b(found|queue)\.items\b", r"\1.q", body)
 
 
 class PriorityQueueDriver(CrawlerDriver):
@@ -196,7 +228,8 @@ class PriorityQueueDriver(CrawlerDriver):
         ]
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        return super().script(title, over_queues_of_scrapy(lines), *definitions)
+        body = over_other_queues(lines)
+        return super().script(title, body, *definitions, *(() if _OWN.search("\n".join(body)) else (plain,)))
 
     # --- Items -------------------------------------------------------------------------------------------------------
 

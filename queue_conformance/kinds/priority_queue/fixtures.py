@@ -10,6 +10,7 @@ from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments import fixtures as components  # noqa: F401  registers those of components
 from queue_conformance.kinds.priority_queue import script_support as downstreams
+from queue_conformance.kinds.priority_queue.disturbing import Disturbance
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
 
 START = {"is_start_request": True}
@@ -18,7 +19,6 @@ START = {"is_start_request": True}
 NAMES = ("", ".", "..", "/", "a/b", "../../a", "with space", "a:80", "exämple.com", "日本語", "a\0b")
 """Slots that the downloader can produce, from hosts and from ``download_slot``."""
 
-block(downstreams.disturbed)
 block(downstreams.few_files)
 operation(downstreams.contains, "pq.slot.contains", timed=False)
 operation(downstreams.discard, "pq.resume.stale")
@@ -44,6 +44,17 @@ def use_queues(case: Case) -> Callable[..., downstreams.Store | None]:
         return store
 
     return used
+
+
+@fixture
+def disturbed(case: Case) -> Callable[..., Disturbance]:
+    """``with disturbed(store, "push", error) as waiting``: meanwhile, the next push of a downstream queue raises that."""
+
+    def made(store: downstreams.Store, operation: str, *faults: Any) -> Disturbance:
+        sources = case.record.written(faults, {})
+        return Disturbance(case.record.recorder, store, operation, *faults, sources=sources)
+
+    return made
 
 
 @fixture
