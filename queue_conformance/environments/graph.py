@@ -24,7 +24,7 @@ from scrapy.settings import Settings
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from queue_conformance.environments.site import Crawl, PreparedSpider, Site, path_of, say
+from queue_conformance.environments.site import Crawl, Pages, PreparedSpider, Site, path_of, say
 from queue_conformance.faults.disk import SizeLimit
 
 
@@ -214,11 +214,11 @@ class GraphSite(Site):
     def missing(self):
         """Return the pages that were asked for less often than the graph demands of what was not refused."""
         dropped = {int(line.split()[2]) for run in self.runs for line in run.log if line.startswith("noted dropped ")}
-        return sorted(demanded(self.pages, dropped) - Counter(self.hits))
+        return Pages(sorted(demanded(self.pages, dropped) - Counter(self.hits)))
 
     def repeated(self):
         """Return the pages that were asked for more often than the graph demands."""
-        return sorted(Counter(self.hits) - demanded(self.pages))
+        return Pages(sorted(Counter(self.hits) - demanded(self.pages)))
 
     def below(self, pages):
         """Return these pages, and those that they lead to."""

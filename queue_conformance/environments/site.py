@@ -22,6 +22,13 @@ OF_A_PROJECT = ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT")
 """Variables of the environment that would name the settings of another project."""
 
 
+class Pages(list):  # type: ignore[type-arg]
+    """The numbers of pages."""
+
+    def __repr__(self):
+        return f"page{'s' * (len(self) != 1)} {', '.join(map(str, self))}" if self else "none"
+
+
 class PreparedSpider(Spider):
     """The setting PREPARE names (``module:name``) a function that gives it what the class under test looks for in spiders."""
 
@@ -178,11 +185,11 @@ class Site(ThreadingHTTPServer):
 
     def missing(self):
         """Return the pages that no crawl asked for."""
-        return sorted(set(self.pages) - set(self.hits))
+        return Pages(sorted(set(self.pages) - set(self.hits)))
 
     def repeated(self):
         """Return the pages that were asked for more than once."""
-        return sorted(page for page in self.pages if self.hits.count(page) > 1)
+        return Pages(sorted(page for page in self.pages if self.hits.count(page) > 1))
 
     def counts(self):
         """Return what callbacks left in the state of the spider each time."""

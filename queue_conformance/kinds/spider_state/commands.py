@@ -137,7 +137,9 @@ class StateLockstep(Lockstep):
             return
         expected = self.sources.give(self.model.current, repr(self.model.current))
         rule = KEEPS if "put_unpicklable" in self.events else RESTORED
-        self.expect(rule, lambda left: same(left, expected), state, expected=repr(expected))
+        said = f"spider.state {expected!r}"
+        self.expect(rule, lambda left: left == expected, state, expected=said)
+        self.expect(rule, lambda left: same(left, expected), state, expected=said)
 
 
 LOCKSTEP = StateLockstep

@@ -45,18 +45,21 @@ URGENT: Graph = {
 def the_crawl_goes_into_depth(open_graph):
     site = open_graph(TREE, CONCURRENT_REQUESTS=1, **DEPTH)
     crawl = site.crawl(recorded=True)
-    assert out_of_order(site.pages, crawl.notes) is None, "the deepest request that waits each time"
+    page_too_early = out_of_order(site.pages, crawl.notes)
+    assert page_too_early is None, "the deepest request that waits each time"
 
 
 @check(BFO)
 def the_crawl_goes_in_breadth(open_graph):
     site = open_graph(TREE, CONCURRENT_REQUESTS=1, **BREADTH)
     crawl = site.crawl(recorded=True)
-    assert out_of_order(site.pages, crawl.notes, breadth=True) is None, "the oldest request that waits each time"
+    page_too_early = out_of_order(site.pages, crawl.notes, breadth=True)
+    assert page_too_early is None, "the oldest request that waits each time"
 
 
 @check(PRIORITY)
 def what_is_urgent_comes_first(open_graph):
     site = open_graph(URGENT, CONCURRENT_REQUESTS=1, DEPTH_PRIORITY=0)
     crawl = site.crawl(recorded=True)
-    assert out_of_order(site.pages, crawl.notes) is None, "the most urgent request that waits each time"
+    page_too_early = out_of_order(site.pages, crawl.notes)
+    assert page_too_early is None, "the most urgent request that waits each time"

@@ -145,7 +145,8 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
             raise Missed("it refuses files that are cut")
         dupefilter.close("finished")
         dupefilter = open_filter()
-        assert count_seen(dupefilter, LATER) == len(LATER), "all 4 seen that a clean close has stored"
+        seen = count_seen(dupefilter, LATER)
+        assert seen == len(LATER), "all 4 requests seen that a clean close has stored"
 
 
 # --- The run after a full disk ---------------------------------------------------------------------------------------
@@ -177,5 +178,6 @@ def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, 
         if gives_up:
             raise Missed("it gives up, and says so")
         dupefilter = open_filter()
-        assert count_seen(dupefilter, LATER) == len(LATER), "all 4 seen that came after the disk was full"
+        seen = count_seen(dupefilter, LATER)
+        assert seen == len(LATER), "all 4 requests seen that came after the disk was full"
     fault.must_hit()

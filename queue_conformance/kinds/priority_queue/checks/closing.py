@@ -12,7 +12,8 @@ def close_closes_every_queue(use_queues, open_queue, item, keeps):
     for _ in range(3):
         queue.pop()
     queue.close()
-    assert [found.closed for found in store.built if found.closed != 1] == [], "every downstream queue closed once"
+    times_closed = [found.closed for found in store.built]
+    assert {*times_closed} <= {1}, "every downstream queue closed once"
 
 
 @check(

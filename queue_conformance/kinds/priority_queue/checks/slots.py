@@ -84,7 +84,8 @@ def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy
                 queue.push(request(host="a.example", priority=priority))
             assert pop_hosts(queue, len(priorities)) == ["a.example"] * len(priorities)
             empty = [found for found in store.built if not found.items]
-            assert [found.closed for found in empty if not found.closed] == [], "the queues of the drained slot closed"
+            left_open = sum(not found.closed for found in empty)
+            assert left_open == 0, "the queues of the drained slot closed"
 
 
 @check("pq.slot.directory")
@@ -136,7 +137,8 @@ def slots_of_similar_names_stay_apart(use_queues, open_queue, request, slots):
     queue = open_queue()
     for slot in slots:
         queue.push(request(meta={"download_slot": slot}))
-    assert [len(held) for held in store.items.values() if held] == [1, 1], "keys of their own for two slots"
+    keys_in_use = sum(bool(held) for held in store.items.values())
+    assert keys_in_use == 2, "two keys for the queues of two slots"
 
 
 @check("pq.slot.per-ip")

@@ -144,8 +144,8 @@ def every_field_comes_back(context, open_scheduler, child, close, made_here, num
     came = {number_of(request): request for request in left}
     for one in requests:
         if numbered(one) in came:
-            names = changed(made_here(one), came[numbered(one)])
-            assert names == [], f"a request as it was, {way}"
+            changed_fields = changed(made_here(one), came[numbered(one)])
+            assert changed_fields == [], f"a request as it was, {way}"
         elif way is not Way.PROCESS and (way is not Way.PAUSE or one not in TYPES):
             # What is lost among many, or has no field set, is not lost for a field.
             with about("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else TRUE):

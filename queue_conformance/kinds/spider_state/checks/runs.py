@@ -34,7 +34,8 @@ RICH: tuple[Callable[[], dict[Any, Any]], ...] = (
 def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
     for job in jobs:
         spider = start(job)
-        assert state_of(spider) == {}
+        state = state_of(spider)
+        assert state == {}
         change(spider, {"count": 1})
         finish(spider)
 
@@ -54,7 +55,8 @@ def the_state_is_restored_in_another_process(child, start, change, finish, state
 
     with about(rule):
         spider = start()
-        assert state_of(spider) == {"count": 1}
+        state = state_of(spider)
+        assert state == {"count": 1}
 
 
 @check("state.restored", name="state.restored.types", values=RICH)
@@ -76,7 +78,8 @@ def every_clean_close_saves(start_fresh, start, change, finish, state_of, about,
     finish(spider, reason)
     with about(rule):
         spider = start()
-        assert state_of(spider) == {"count": 1}
+        state = state_of(spider)
+        assert state == {"count": 1}
 
 
 @check("state.saved", name="state.saved.crash")
@@ -86,7 +89,8 @@ def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, stat
     finish(spider)
     with about(rule):
         spider = start()
-        assert state_of(spider) == {"count": 1}
+        state = state_of(spider)
+        assert state == {"count": 1}
     finish(spider)
 
     @child
@@ -113,7 +117,8 @@ def nested_changes_are_saved(start_fresh, start, change, count_page, finish, sta
     with about(rule):
         for count in range(3):
             spider = start()
-            assert state_of(spider) == {"pages": {"count": count}, "last": [count]}
+            state = state_of(spider)
+            assert state == {"pages": {"count": count}, "last": [count]}
             count_page(spider)
             finish(spider, "shutdown")
 
