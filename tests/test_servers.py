@@ -408,7 +408,7 @@ def test_a_client_in_c_that_finds_a_server_by_itself_is_seen(postgresql, tmp_pat
         Verdict.NOT_COVERED,
         "what the queue sends does not pass the kit",
     )
-    with pytest.raises(LoadError, match=r"no server answers .*Connection refused.*: --queue-server starts one"):
+    with pytest.raises(LoadError, match=r"no server answers .*Connection refused.*: name or start one by --queue-server"):
         examine(FIFO, settings=settings)
 
 

@@ -66,7 +66,7 @@ class Psycopg(Exception):
         ("ACCESS_REFUSED - Login was refused", "ACCESS_REFUSED - Login was refused", "name a user"),
         ("Authentication failed.", "Authentication failed.", "name a user"),
         ('relation "requests" does not exist', "", ""),
-        ("failed: Connection refused\n\tIs the server running?", "Is the server running?", "--queue-server starts one"),
+        ("failed: Connection refused\n\tIs the server running?", "Is the server running?", "name or start one by --queue-server"),
         ("no item", "", ""),
     ],
 )

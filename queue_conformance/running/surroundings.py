@@ -99,7 +99,7 @@ _REFUSED = re.compile(
 )
 """What servers, and their clients, say to whom they do not let in."""
 
-_START = "--queue-server starts one, whose address is {host} and {port} in settings"
+_START = "name or start one by --queue-server, and write {host} and {port} for its address in settings"
 
 _ABSENT = r"[Ii]s the server running|Connection refused"
 
