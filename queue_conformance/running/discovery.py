@@ -32,7 +32,6 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Outcome
 from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.registry import checks_of, make_driver, part_of
-from queue_conformance.environments import crawls
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
 from queue_conformance.faults.redirection import redirected
@@ -213,6 +212,8 @@ def discover(
         smoke = confirmed(smoke, None, config.directory)
     notes += left_note(ended_use)
     if needs_engine:
+        from queue_conformance.environments import crawls  # with Scrapy, which takes a quarter of a second
+
         crawls.preload()  # as the first engine of each process would
     if unknown:
         raise LoadError(unknown)

@@ -17,9 +17,7 @@ from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
-from queue_conformance.environments.faulty import DocumentedScheduler
 from queue_conformance.environments.graph import GraphSite
-from queue_conformance.environments.site import path_of
 from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, without_duplicates
 from queue_conformance.kinds.queue.fallback import transient_names
@@ -27,6 +25,9 @@ from queue_conformance.kinds.queue.fallback import transient_names
 SHOWN = 20
 """Pages of a graph that is shown at most."""
 
+
+DOCUMENTED = "queue_conformance.environments.documented.DocumentedScheduler"
+"""A path, for who imports it imports Scrapy's scheduler."""
 
 LEASED = ("killed", "cut_off", "restarted")
 """Accidents after which a request may be lent to a crawler that never got it, for longer than a crawl may take."""
@@ -175,7 +176,7 @@ def open_shared(case: Case) -> Iterator[Callable[..., CrawledSite]]:
 @fixture
 def documented(case: Case) -> dict[str, Any]:
     """Settings with a scheduler that does what the documents say of errors of queues."""
-    return {"SCHEDULER": path_of(DocumentedScheduler), "TRANSIENT": ",".join(transient_names(case.context))}
+    return {"SCHEDULER": DOCUMENTED, "TRANSIENT": ",".join(transient_names(case.context))}
 
 
 def part_of(context: CheckContext) -> dict[str, Any]:

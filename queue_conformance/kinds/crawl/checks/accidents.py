@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scrapy.dupefilters import BaseDupeFilter
-
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.environments.faulty import DocumentedScheduler
-from queue_conformance.environments.site import path_of
 from queue_conformance.environments.together import OF_THE_SERVER
 from queue_conformance.faults.disk import AVAILABLE
 from queue_conformance.faults.outages import OutOfSpace, ReadOnly, Stopped
+from queue_conformance.kinds.crawl.fixtures import DOCUMENTED
 from queue_conformance.kinds.crawl.plans import Graph
 from queue_conformance.kinds.queue.faults import conditions
 
@@ -31,8 +28,8 @@ WIDE: Graph = {
 MIDDLE = 4
 
 FULL_DISK = {
-    "SCHEDULER": path_of(DocumentedScheduler),
-    "DUPEFILTER_CLASS": path_of(BaseDupeFilter),  # the usual one stores, too; the graph has no duplicates
+    "SCHEDULER": DOCUMENTED,
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",  # the usual one stores, too; the graph has no duplicates
     "FULL_DISK": MIDDLE,
 }
 
