@@ -427,5 +427,13 @@ def _get_warm(modules: Iterable[str], without: str) -> None:
         except ImportError:
             for name in sys.modules.keys() - before:
                 if name.partition(".")[0] not in ONCE:
-                    del sys.modules[name]
+                    _forget(name)
     sys.meta_path.remove(missing)  # type: ignore[arg-type]
+
+
+def _forget(name: str) -> None:
+    """Forget a module, also in its package, where ``from package import module`` would find it."""
+    module = sys.modules.pop(name)
+    package, _, last = name.rpartition(".")
+    if getattr(sys.modules.get(package), last, None) is module:
+        delattr(sys.modules[package], last)
