@@ -15,12 +15,13 @@ import queue_conformance.engine.refusals  # noqa: F401  these register the fixtu
 from queue_conformance.engine import registry
 from queue_conformance.engine.case import REGISTERED, Case, Fixture, failure_of
 from queue_conformance.engine.cases import FaultMissed, run_cases
-from queue_conformance.engine.context import CheckContext, raising
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.steps import raising
 from queue_conformance.faults.fault import Fault, Missed
 from queue_conformance.specification.kinds import Kind
 

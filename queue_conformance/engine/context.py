@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,10 +24,8 @@ from queue_conformance.engine.outcomes import (
     failure_class,
 )
 from queue_conformance.engine.recording import (
-    NOTHING,
     OperationRaised,
     Recorder,
-    Remark,
     Step,
     call_of,
     came_from,
@@ -38,6 +35,7 @@ from queue_conformance.engine.recording import (
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.scripts import lines_of, with_loops
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
+from queue_conformance.engine.steps import last_line, must_raise, show
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
@@ -360,57 +358,3 @@ def _operations(steps: list[Step], failure: RuleFailed) -> list[str]:
         if names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store):
             return list(failure.body or [])
     return with_loops([show(step, failure.actual) for step in steps])
-
-
-def must_raise(source: str, names: str) -> list[str]:
-    """Return lines of a script which fail unless a step raises one of the named exceptions."""
-    caught = f"({names.replace(' or ', ', ')})" if " or " in names else names
-    return [
-        "try:",
-        f"    {source}",
-        f"except {caught}:",
-        "    pass  # right",
-        "else:",
-        f'    raise AssertionError("{names} expected, but the call returned")',
-    ]
-
-
-def last_line(step: Step) -> list[str]:
-    """Return the line of a script whose exception is the failure; an exit of the interpreter is made to look like one."""
-    if step.refusable:
-        return lines_of([step])
-    return raising([step.source], step.error)
-
-
-def raising(lines: list[str], error: BaseException | None) -> list[str]:
-    """Return the lines of a script whose last one raises; one that would end the interpreter in peace fails instead."""
-    if not isinstance(error, (SystemExit, KeyboardInterrupt)):
-        return lines
-    *before, last = lines
-    return [
-        *before,
-        "try:",
-        textwrap.indent(last, "    "),
-        "except BaseException as error:",
-        "    raise AssertionError(repr(error))",
-    ]
-
-
-def show(step: Step, said: str = "") -> str:
-    """Return a step as it is shown among the operations of a counterexample.
-
-    Args:
-        step: the step.
-        said: what is said of the failure; an exception that it tells of is only named.
-    """
-    if step.error is not None:
-        name = type(step.error).__name__
-        is_known = said.startswith(name) and " raised" in said
-        return f"{step.source}  # raised {name if is_known else describe(step.error, 60)}"
-    target = step.source.partition(" = ")[0].strip()
-    if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
-        return step.source
-    return f"{step.source}  # {step.result if isinstance(step.result, Remark) else describe(step.result, 60)}"
-
-
-_OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed", "store", "spider")
