@@ -128,8 +128,10 @@ def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]
         return re.search(rf"\b{re.escape(name)}\b", violation.actual) is not None
     lines = violation.script.split("\n")
     called = [lines[number - 1] for number in _in_script(frames) if number <= len(lines)]
-    written_out = operation == "the check" or f"{operation}(" not in violation.script  # what it does stands in its place
-    return name == reported and (written_out or any(f"{operation}(" in line for line in called))
+    call = f"{operation}("
+    # A function of the kit may be written out where it is called.
+    anywhere = operation == "the check" or (f"raised by {call}" in violation.actual and call not in violation.script)
+    return name == reported and (anywhere or any(call in line for line in called))
 
 
 def _compares(violation: Violation, frames: Sequence[tuple[str, int]]) -> bool:

@@ -226,8 +226,10 @@ def discover(
 
     def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach]:
         before = connections_of(context)
-        found = _probe(context)
-        reach = reach_of(context, before)  # once the probe has chosen a loop
+        with quietly():
+            found = _probe(context)
+            # Once the probe has chosen a loop.
+            reach = reach_of(context, before) if context.backend or loaded.kind.stores else Reach()
         found = replace(found, server=reach.proxied or bool(reach.past))
         if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
@@ -378,9 +380,8 @@ def _probe(context: CheckContext) -> Capabilities:
     def workdir() -> Path:
         return context.enter(f"probe{next(workdirs)}")
 
-    with quietly():
-        found: Capabilities = context.driver.probe(workdir)
-        return found
+    found: Capabilities = context.driver.probe(workdir)
+    return found
 
 
 def _literal(text: str) -> Any:
