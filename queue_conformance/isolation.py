@@ -186,6 +186,10 @@ supervises: Watchdog | None = None
 """In a process that does nothing but watch others: where these note what they are doing."""
 
 
+waits_for_work: set[int] = set()
+"""The numbers of children that do nothing unless this process asks them, and need no time to end."""
+
+
 def supervise(parent: int, watchdog: Watchdog) -> None:
     """Make this process one that watches others, gets their orphans, and ends with them when its parent ends.
 
@@ -212,6 +216,9 @@ def _stop(_signal: int, _frame: object) -> None:
 
 def end_supervisor(status: int = 0) -> NoReturn:
     """End this process, and all below it."""
+    for pid in waits_for_work:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     end_descendants()
     _exit(status)
 

@@ -6,7 +6,9 @@ import time
 
 import pytest
 from kit import examine, failed_rules
+from test_isolation import alive
 
+from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.running.sharing import MOST
 from queue_reference.memory import FifoMemoryQueue
 
@@ -39,9 +41,11 @@ class Threaded(Noted):
 class Forking(Noted):
     def __init__(self):
         super().__init__()
-        if os.fork() == 0:
+        if (pid := os.fork()) == 0:
             time.sleep(60)
             os._exit(0)
+        with open(f"{os.environ[FILE]}-left", "a") as file:
+            print(pid, file=file)
 
 
 class WearsOut(Noted):
@@ -91,6 +95,20 @@ def test_what_leaves_threads_or_processes_behind_runs_in_a_process_of_its_own(us
     assert failed == set()
     assert processes == 2 + MOST + len(CHECKS)  # in the shared one, and again
     assert any("leaves processes behind" in note for note in report.notes) == (name == "Forking")
+
+
+def test_what_a_shared_process_leaves_behind_ends_before_the_check_runs_again(used, tmp_path, monkeypatch):
+    alone, seen = ImplementationRun._alone, tmp_path / "seen"
+
+    def looks(*arguments):
+        left = (tmp_path / "processes-left").read_text().split()
+        with seen.open("a") as file:
+            print(*(pid for pid in left if alive(int(pid))), "end", file=file)
+        return alone(*arguments)
+
+    monkeypatch.setattr(ImplementationRun, "_alone", looks)
+    assert used("Forking")[0] == set()
+    assert {*seen.read_text().splitlines()} == {"end"}
 
 
 def test_nothing_is_blamed_for_what_other_checks_have_left(used):

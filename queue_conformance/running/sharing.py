@@ -14,7 +14,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
 from queue_conformance import isolation
-from queue_conformance.descendants import children
+from queue_conformance.descendants import children, end_descendants
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import CheckResult, FailedAmongOthers, NotAlone
 from queue_conformance.engine.process import Process, fork
@@ -70,14 +70,17 @@ class Sharing:
         return None
 
     def end(self) -> None:
-        """End the process."""
+        """End the process, and what it leaves behind."""
         if self._running:
             pid, channel = self._running
             self._running = None
             channel.close()
             Process(pid).end()
+            isolation.waits_for_work.discard(pid)
+            end_descendants(self._before)
 
     def _started(self, watchdog: Watchdog) -> tuple[int, Connection]:
+        self._before = children()
         ours, theirs = Pipe()
         pid = fork()
         if pid == 0:
@@ -90,6 +93,7 @@ class Sharing:
             finally:
                 os._exit(0)
         theirs.close()
+        isolation.waits_for_work.add(pid)
         return pid, ours
 
     def _serve(self, channel: Connection) -> bool:
