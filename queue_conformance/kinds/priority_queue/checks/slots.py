@@ -137,8 +137,8 @@ def slots_of_similar_names_stay_apart(use_queues, open_queue, request, slots):
     queue = open_queue()
     for slot in slots:
         queue.push(request(meta={"download_slot": slot}))
-    keys_in_use = sum(bool(held) for held in store.items.values())
-    assert keys_in_use == 2, "two keys for the queues of two slots"
+    requests_at_each_key = [len(held) for held in store.items.values() if held]
+    assert requests_at_each_key == [1, 1], "one request at each of two keys, for two slots"
 
 
 @check("pq.slot.per-ip")
