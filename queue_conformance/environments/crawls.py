@@ -237,7 +237,7 @@ def _executed(command: list[str]) -> int:
     from scrapy.cmdline import execute
     from scrapy.core.engine import ExecutionEngine
 
-    if hasattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL"):  # new in Scrapy 2.13
+    if hasattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL"):  # a private name, which other releases need not have
         ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = HEARTBEAT
     status = 0
     try:

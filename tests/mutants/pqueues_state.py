@@ -286,7 +286,7 @@ class LooksAgain(PriorityQueue):
 
     def _rank_now(self, place):
         queue = self._open.get(place)
-        first = queue.peek() if hasattr(queue, "first") and hasattr(queue, "peek") else None
+        first = queue.peek() if hasattr(queue, "peek") else None
         return (place.rank if first is None else -first.priority, place.start)
 
 
