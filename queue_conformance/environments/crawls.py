@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import IO, Any, NoReturn
 
 from scrapy.settings import Settings
@@ -262,15 +263,18 @@ def _executed(command: list[str]) -> int:
 
 def preload() -> None:
     """Import what every crawl imports, except the reactor, so that no crawl has to."""
+    from scrapy import commands
     from scrapy.settings import default_settings
 
     known = (
         default_settings.EXTENSIONS_BASE,
         default_settings.SPIDER_MIDDLEWARES_BASE,
         default_settings.DOWNLOADER_MIDDLEWARES_BASE,
+        default_settings.DOWNLOAD_HANDLERS_BASE.values(),
     )
-    names = ["scrapy.cmdline", "scrapy.crawler", "scrapy.commands.crawl", "scrapy.core.downloader.handlers.http11"]
+    names = ["scrapy.cmdline", "scrapy.crawler", "scrapy.contracts", "itemadapter"]
+    names += [f"scrapy.commands.{found.name}" for found in iter_modules(commands.__path__)]
     names += [path.rpartition(".")[0] for paths in known for path in paths if "telnet" not in path]
-    for name in names:
+    for name in dict.fromkeys(names):
         with suppress(ImportError):
             import_module(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Generator
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from queue_conformance import options
+from queue_conformance import options, specification
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.discovery.loading import LoadError
@@ -63,6 +64,8 @@ def start(config: pytest.Config) -> None:
         session_of(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    specification.load()  # once, and not in the process of each class
+    gc.freeze()  # what is there by now stays to the end, where pytest looks for garbage ten times
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []  # with no other argument, only the kit runs
     here = str(config.invocation_params.dir)

@@ -174,7 +174,7 @@ def sized(case: Case) -> Callable[[int], Any]:
     """``sized(number)``: an item with so many bytes of content."""
 
     def made(size: int) -> Any:
-        body = b"x" * size
+        body = case.sources.give(b"x" * size, f"b'x' * {size}")
         if case.context.implementation.kind is BYTE_QUEUE:
             return body
         return request(case)(method="POST", body=body)
