@@ -2,7 +2,7 @@
 
 import pytest
 
-from queue_conformance.engine.inlining import inline
+from queue_conformance.engine.inlining import inline, without_unread
 
 OPENED = """\
 def opened(cls, settings, name="example"):
@@ -37,6 +37,11 @@ def test_an_expression_takes_the_place_of_a_call_anywhere_also_in_what_is_quoted
     assert inline(lines, {"names_below": NAMES, "files_below": FILES}) == ([written, lines[1]], {})
 
 
+def test_an_expression_takes_the_place_of_a_few_calls():
+    text = "x = files_below(1), files_below(2)"
+    assert inline([text], {"files_below": FILES}) == (["x = Path(1).rglob('*'), Path(2).rglob('*')"], {})
+
+
 BRANCHES = "def opened(a):\n    if a:\n        b()\n    return a"
 LOOPS = "def opened(a):\n    return [a for _ in range(3)]"
 CAPTURES = "def opened(a):\n    return [a + path for path in (1, 2)]"
@@ -48,7 +53,9 @@ DECORATED = "@contextmanager\ndef opened(a):\n    yield a"
 @pytest.mark.parametrize(
     ("line", "source"),
     [
-        ("x = opened(1), opened(2)", FILES.replace("files_below", "opened")),
+        ("opened(1); opened(2)", OPENED),
+        (f"x = {'opened(1), ' * 6}", "def opened(a):\n    return a"),
+        (f"x = [opened({'x' * 90!r})]\ny = opened(2)", FILES.replace("files_below", "opened")),
         ("x = [opened(Mine, {})]", OPENED),
         ("thing, spider = opened(Mine, {}); crawler = thing.crawler", OPENED),
         ("x = opened(1)", BRANCHES),
@@ -61,7 +68,7 @@ DECORATED = "@contextmanager\ndef opened(a):\n    yield a"
     ],
 )
 def test_what_would_not_do_the_same_is_quoted(line, source):
-    assert inline([line], {"opened": source}) == ([line], {"opened": source})
+    assert inline(line.splitlines(), {"opened": source}) == (line.splitlines(), {"opened": source})
 
 
 def test_what_is_no_python_stays_as_it_is():
@@ -87,3 +94,42 @@ def test_methods_that_do_nothing_and_are_not_named_are_left_out():
     idle = ("    def parse(self, response): ...\n\n", "    def __mangled(self, response): ...\n\n")
     assert source == SPIDERS.replace(idle[0], "").replace(idle[1], "")
     assert "__mangled" in inline(["spider._ExampleSpider__mangled"], {"ExampleSpider": SPIDERS})[1]["ExampleSpider"]
+
+
+WATCHED = """\
+class WatchedQueue(Queue):
+    built = []
+    closed = 0
+
+    def close(self):
+        self.closed += 1"""
+
+
+@pytest.mark.parametrize(("line", "kept"), [("WatchedQueue.built", False), ("WatchedQueue.built[0].closed", True)])
+def test_what_is_counted_is_left_out_where_nothing_asks_for_it(line, kept):
+    (source,) = inline([line], {"WatchedQueue": WATCHED})[1].values()
+    assert source == (WATCHED if kept else WATCHED.partition("\n    closed")[0])
+
+
+BLOCK = """\
+with logged(30) as texts:
+    for n in range(3):
+        with logged() as more:
+            push(n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "left"),
+    [
+        ("print(texts)", ["with logged(30) as texts:", "    for n in range(3):", "        push(n)"]),
+        ("print(more)", ["for n in range(3):", "    with logged() as more:", "        push(n)"]),
+        ("print(n)", ["for n in range(3):", "    push(n)"]),
+    ],
+)
+def test_a_block_that_watches_is_left_out_where_nothing_looks_at_it(last, left):
+    assert without_unread(BLOCK + last, "logged") == [*left, last]
+
+
+def test_what_is_no_python_is_left_as_it_is_watched():
+    assert without_unread("with logged() as texts:\n    x = <Item>", "logged") == ["with logged() as texts:", "    x = <Item>"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,7 @@ from queue_conformance.engine.killpoints import Operation
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.process import Ended, Say
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step
+from queue_conformance.engine.scripts import with_loops
 from queue_conformance.engine.writing import INDENT
 from queue_conformance.watchdog import Watchdog
 
@@ -95,9 +97,15 @@ def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
     context = case.context
     context.recorder.steps += [Step(line.strip()) for line in lines if not line.startswith("with ")]
     context.recorder.steps[-1].source += f"  # {remark}" if remark else ""
-    script = ["if (child := os.fork()) == 0:", *(INDENT + line for line in (*lines, end)), "os.waitpid(child, 0)"]
-    case.record.insert("\n".join(script))
-    for line in script:
+    statements: list[str] = []
+    for line in lines:
+        if line.startswith(INDENT):
+            line = f"{statements.pop()}\n{line}"
+        statements.append(line)
+    ran = textwrap.indent("\n".join([*with_loops(statements, alike=True), end]), INDENT)
+    script = f"if (child := os.fork()) == 0:\n{ran}\nos.waitpid(child, 0)"
+    case.record.insert(script)
+    for line in script.splitlines():
         context.watchdog.note(line)
 
 

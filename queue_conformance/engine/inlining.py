@@ -1,10 +1,11 @@
-"""Shorter scripts: what a quoted function does is written where it is called, if that is one place."""
+"""Shorter scripts: what a quoted function does is written where it is called, if that is one place, or it is one expression."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -12,6 +13,9 @@ from queue_conformance.engine.syntax import names_in, parse
 
 WIDTH = 100
 """Characters at most of a line that is written instead of a call."""
+
+OFTEN = 5
+"""Calls at most of a function that is one expression, and is written in the place of each."""
 
 _ODD = (
     ast.If,
@@ -39,37 +43,70 @@ def inline(lines: Sequence[str], blocks: Mapping[str, str]) -> tuple[list[str], 
     Returns:
         The body, and what still has to be defined.
     """
-    body, left = "\n".join(lines), dict(blocks)
+    texts = {"": "\n".join(lines), **blocks}
     try:
-        while found := _inlined({"": body, **left}):
-            name, where, text = found
-            body, left = (body, left | {where: text}) if where else (text, left)
-            del left[name]
+        while found := next(filter(None, (_inlined(texts, name) for name in texts if name)), None):
+            texts = found
     except SyntaxError:  # a value of the implementation may be shown by what is no Python
         return list(lines), dict(blocks)
-    everything = "\n".join([body, *left.values()])
-    return body.splitlines(), {name: _without_idle_methods(source, everything) for name, source in left.items()}
+    everything = "\n".join(texts.values())
+    body = texts.pop("")
+    return body.splitlines(), {name: _without_idle_methods(source, everything) for name, source in texts.items()}
 
 
-def _inlined(texts: Mapping[str, str]) -> tuple[str, str, str] | None:
-    """Return the name of a function that can be written where it is called, where that is, and the text there then.
+def without_unread(body: str, watches: str) -> list[str]:
+    """Return the lines of a script, without blocks that watch something which it never looks at.
+
+    Args:
+        body: the script.
+        watches: the name of the context manager that only watches.
+    """
+    lines: list[str | None] = [*body.splitlines()]
+    with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
+        tree = parse(body)
+        read = {*_read(tree)}
+        for node in (each for each in ast.walk(tree) if isinstance(each, ast.With)):
+            item, inside = node.items[0], slice(node.lineno, node.end_lineno)
+            names = names_in(item.optional_vars, ast.Store) if item.optional_vars else set()
+            if ast.unparse(item.context_expr).startswith(f"{watches}(") and read.isdisjoint(names):
+                lines[inside] = [line and line[4:] for line in lines[inside]]
+                lines[node.lineno - 1] = None
+    return [line for line in lines if line is not None]
+
+
+def _inlined(texts: Mapping[str, str], name: str) -> dict[str, str] | None:
+    """Return the texts with a function written wherever it is called; ``None`` where that cannot be, or is often.
 
     Args:
         texts: the definitions of the script by their names, and its body without one.
+        name: the name of the function.
     """
-    trees = {where: parse(text) for where, text in texts.items()}
-    read = [name for tree in trees.values() for name in _read(tree)]
-    for where, tree in trees.items():
+    (function,) = parse(texts[name]).body
+    times = sum(_read(parse(text)).count(name) for text in texts.values())
+    if not isinstance(function, ast.FunctionDef) or name in _read(function):
+        return None
+    if not 0 < times <= (OFTEN if isinstance(_body(function)[0], ast.Return) else 1):
+        return None
+    written = dict(texts)
+    for _ in range(times):
+        found = _once(written, name, function)
+        if found is None:
+            return None
+        written |= found
+    return {where: text for where, text in written.items() if where != name}
+
+
+def _once(texts: Mapping[str, str], name: str, function: ast.FunctionDef) -> dict[str, str] | None:
+    """Return the text in which a function is called, with the function in the place of one call."""
+    for where, text in texts.items():
+        tree = parse(text)
         taken = names_in(tree, ast.Store) | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
         for statement in (node for node in ast.walk(tree) if isinstance(node, ast.stmt)):
-            for call in _calls(statement):
-                name = call.func.id
-                if read.count(name) != 1 or name not in trees:
-                    continue
-                made = _Call(statement, call, trees[name].body[0]).written(taken)
-                text = None if made is None else _with(texts[where].splitlines(), statement, call, made)
-                if text is not None:
-                    return name, where, text
+            for call in (each for each in _calls(statement) if each.func.id == name):
+                made = _Call(statement, call, function).written(taken)
+                new = None if made is None else _with(text.splitlines(), statement, call, made)
+                if new is not None:
+                    return {where: new}
     return None
 
 
@@ -106,7 +143,7 @@ class _Call:
         function: the definition of the function.
     """
 
-    def __init__(self, statement: ast.stmt, call: ast.Call, function: ast.stmt) -> None:
+    def __init__(self, statement: ast.stmt, call: ast.Call, function: ast.FunctionDef) -> None:
         self._statement = statement
         self._call = call
         self._function = function
@@ -117,9 +154,9 @@ class _Call:
         Args:
             taken: the names that are assigned where it is called.
         """
-        if not isinstance(self._function, ast.FunctionDef) or self._function.decorator_list:
+        if self._function.decorator_list:
             return None
-        body = self._function.body[_is_docstring(self._function.body[0]) :]
+        body = _body(self._function)
         inside = [node for each in body for node in ast.walk(each)]
         if any(isinstance(node, _ODD) or (isinstance(node, ast.Return) and node is not body[-1]) for node in inside):
             return None
@@ -181,8 +218,9 @@ def _read(tree: ast.AST) -> list[str]:
     return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
 
 
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def _body(function: ast.FunctionDef) -> list[ast.stmt]:
+    """Return the statements of a function without its docstring."""
+    return function.body[ast.get_docstring(function) is not None :]
 
 
 def _fits(body: Sequence[ast.stmt], name: str, value: ast.expr) -> bool:
@@ -216,17 +254,22 @@ class _Put(ast.NodeTransformer):
 
 
 def _without_idle_methods(source: str, everything: str) -> str:
-    """Return the source of a class without methods that do nothing and that the script does not name."""
+    """Return the source of a class without methods that do nothing and that the script does not name, and without idle counts."""
     (defined,) = parse(source).body
     if not isinstance(defined, ast.ClassDef):
         return source
-    idle = [
-        node
-        for node in defined.body
-        if isinstance(node, ast.FunctionDef)
-        and ast.unparse(node.body[0]) == "..."
-        and len(re.findall(rf"{node.name}\b", everything)) == 1
-    ]
+
+    def times(name: str) -> int:
+        return len(re.findall(rf"{name}\b", everything))
+
+    methods = [node for node in defined.body if isinstance(node, ast.FunctionDef)]
+    idle: list[ast.stmt] = [node for node in methods if ast.unparse(node.body[0]) == "..." and times(node.name) == 1]
+    for node in defined.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and defined.bases:
+            name = node.targets[0].id
+            counting = [each for each in methods if [*map(ast.unparse, each.body)] == [f"self.{name} += 1"]]
+            idle += [node, *counting] if counting and times(name) == len(counting) + 1 else []
+    idle.sort(key=lambda node: node.lineno)
     lines = source.splitlines()
     for node in reversed(idle):
         first = node.lineno - 1

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from queue_conformance.engine.inlining import inline
+from queue_conformance.engine.inlining import inline, without_unread
+from queue_conformance.engine.looping import repeated
 from queue_conformance.engine.recording import Step
 from queue_conformance.engine.syntax import global_names
 from queue_conformance.faults import disk, outages, servers
@@ -57,6 +58,7 @@ _IMPORTS: Mapping[str, str] = {
     "contextmanager": "from contextlib import contextmanager",
     "ctypes": "import ctypes",
     "datetime": "import datetime",
+    "deque": "from collections import deque",
     "deepcopy": "from copy import deepcopy",
     "deferred_from_coro": "from scrapy.utils.defer import deferred_from_coro",
     "errno": "import errno",
@@ -177,11 +179,13 @@ def assemble(
     Returns:
         The text of the script.
     """
+    lines = without_unread("\n".join(lines), "logged")
     available = {name: module for module in definitions for name in defined_in(module) if name not in names}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
     imports = list(imports)
-    if _needs_kit("\n".join(lines), {**_IMPORTS, **_FAULTS, **names}):  # what it imports anyway, it need not quote
+    # What it imports anyway, it need not quote; and a running event loop is none of its matter.
+    if "start_reactor" in quoted or _needs_kit("\n".join(lines), {**_IMPORTS, **_FAULTS, **names}):
         called = _words("\n".join(lines)) & available.keys()
         imports += [f"from {available[name].__name__} import {name}" for name in called]
         quoted = {}
@@ -214,7 +218,7 @@ def _needs_kit(text: str, known: Mapping[str, str]) -> bool:
 def _docstring(title: str) -> str:
     if len(title) <= 100:
         return f'"""{title}"""'
-    return '"""' + "\n".join(textwrap.wrap(title, 100)) + '\n"""'
+    return '"""' + "\n".join(textwrap.wrap(title, 97)) + '"""'
 
 
 def _import_block(lines: Iterable[str]) -> list[str]:
@@ -257,7 +261,7 @@ def source_of_backend(server: str) -> list[str]:
 
 def lines_of(steps: Sequence[Step]) -> list[str]:
     """Turn recorded steps into lines of a script; those that raised are wrapped so that the script goes on."""
-    return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps])).splitlines()
+    return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps], alike=True)).splitlines()
 
 
 def or_exit(body: str) -> str:
@@ -287,34 +291,20 @@ def _joined(statements: Sequence[str]) -> list[str]:
     return joined
 
 
-def with_loops(statements: Sequence[str]) -> list[str]:
-    """Return statements, with those that come many times in a row, alone or together, as loops."""
+def with_loops(statements: Sequence[str], *, alike: bool = False) -> list[str]:
+    """Return statements, with those that come many times in a row, alone or together, as loops.
+
+    Args:
+        statements: the statements.
+        alike: whether literals may differ from one time to the next.
+    """
     written: list[str] = []
     at = 0
     while at < len(statements):
-        sizes = ((size, _times(statements, at, size)) for size in range(1, _LONGEST + 1))
-        size, times = next((found for found in sizes if found[1] >= _MANY), (1, 1))
-        lines = statements[at : at + size]
-        if times > 1:
-            lines = [f"{_block_of(lines[0])}for _ in range({times}):", *(textwrap.indent(line, "    ") for line in lines)]
-        written += lines
-        at += size * times
+        count, loop = repeated(statements, at, alike=alike)
+        written += loop or [statements[at]]
+        at += count or 1
     return _joined(written)
-
-
-def _times(statements: Sequence[str], at: int, size: int) -> int:
-    """Return how many times in a row so many statements come."""
-    times = 1
-    while statements[at : at + size] == statements[at + times * size : at + (times + 1) * size]:
-        times += 1
-    return times
-
-
-_MANY = 4
-"""How often lines have to come in a row to be written as a loop."""
-
-_LONGEST = 20
-"""Lines of a loop at most."""
 
 
 def _wrapped(step: Step) -> list[str]:

@@ -159,7 +159,7 @@ class Writer:
             if line.needed or not read.isdisjoint(line.defines):
                 read |= line.reads
                 kept.append(line.text)
-        return with_loops(kept[::-1])
+        return with_loops(kept[::-1], alike=True)
 
     def _entry(self, entry: Entry) -> list[Line]:
         if isinstance(entry, Line):
