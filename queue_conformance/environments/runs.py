@@ -3,7 +3,6 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
-import logging
 import os
 from pathlib import Path
 
@@ -51,11 +50,14 @@ def opened_later(cls, settings, name="example", prepare=None, build=build_from_c
     return dupefilter, crawler.spider
 
 
-def foreign_content(fingerprints, binary):
-    """Return the file of Scrapy 2.19 with these fingerprints, which is binary, or that of the releases before: lines of text."""
-    if binary:
-        return b"".join(len(one).to_bytes(2, "big") + one for one in fingerprints)
-    return b"".join(one.hex().encode() + b"\n" for one in fingerprints)
+def fingerprints_in_binary(listed):
+    """Return the file of Scrapy 2.19 with these fingerprints."""
+    return b"".join(len(one).to_bytes(2, "big") + one for one in listed)
+
+
+def fingerprints_in_lines(listed):
+    """Return the file of the releases before with these fingerprints."""
+    return b"".join(one.hex().encode() + b"\n" for one in listed)
 
 
 class FingerprintFromMeta:
@@ -116,28 +118,6 @@ def count_page(spider):
 
 
 # --- What is logged, and files ---------------------------------------------------------------------------------------
-
-
-class Records(logging.Handler):
-    """Collects what is logged from a level on; as a block, until its end."""
-
-    def __init__(self, level=logging.DEBUG):
-        super().__init__(level)
-        self.texts = []
-        self.root = logging.getLogger()
-        self.before = self.root.level
-        self.root.addHandler(self)
-        self.root.setLevel(min(level, self.before or level))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.root.removeHandler(self)
-        self.root.setLevel(self.before)
-
-    def emit(self, record):
-        self.texts.append(record.getMessage())
 
 
 def files_below(directory):

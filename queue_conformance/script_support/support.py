@@ -1,13 +1,13 @@
 """What checks call besides the subject; scripts quote it. It has no annotations, because scripts have none."""
 
-import gc
 import itertools
+import logging
 import os
 import sys
-import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from unittest import mock
 
 
 def exit_if(accepted):
@@ -79,44 +79,31 @@ def seconds(function):
     return time.monotonic() - started
 
 
-class StoppedClock:
-    """Meanwhile the clock shows one moment, in seconds since the epoch, until it is set to another one."""
+@contextmanager
+def clock_at(moment):
+    """Meanwhile the clock shows one moment, in seconds since the epoch."""
+    with mock.patch("time.time", return_value=float(moment)), mock.patch("time.time_ns", return_value=moment * 10**9):
+        yield
 
-    def __init__(self, moment):
-        self.moment = moment
 
-    def __enter__(self):
-        self.clocks = time.time, time.time_ns
-        time.time, time.time_ns = lambda: float(self.moment), lambda: self.moment * 10**9
-        return self
-
-    def __exit__(self, *_):
-        time.time, time.time_ns = self.clocks
+@contextmanager
+def logged(level=0):
+    """Collect the texts of what is logged meanwhile, from a level on."""
+    texts, handler, root = [], logging.Handler(level), logging.getLogger()
+    handler.emit = lambda record: texts.append(record.getMessage())
+    usual = root.level
+    root.addHandler(handler)
+    root.setLevel(min(level, usual))
+    try:
+        yield texts
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(usual)
 
 
 def open_files():
     """Return how many files this process has open; 0 where nothing tells."""
     return next((len(os.listdir(path)) for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), 0)
-
-
-class Held:
-    """What this process holds more than when it was counted last; what is kept releases nothing by being forgotten."""
-
-    def __init__(self):
-        self.kept = []
-
-    def count(self):
-        gc.collect()
-        self.before = open_files(), threading.active_count()
-
-    def keep(self, thing):
-        self.kept.append(thing)
-
-    def files(self):
-        return open_files() - self.before[0]
-
-    def threads(self):
-        return threading.active_count() - self.before[1]
 
 
 def key(item):

@@ -35,8 +35,7 @@ class Disturbance(Block):
     def is_patch(self) -> bool:
         """Whether all calls got the same fault, or there was none, so that a patch does the same."""
         hit = len(self._faults) - len(self._waiting)
-        is_told = bool(self._called) or self._patched == ["normal"]
-        return is_told and len(self._called) == hit and len({*self._faults}) == 1
+        return len(self._called) == hit and len({*self._faults}) == 1
 
     @property
     def _patched(self) -> list[str]:
@@ -50,7 +49,8 @@ class Disturbance(Block):
         """An expression of scripts that says whether a call got a fault; nothing if that is so."""
         if not self.is_patch:
             return "not waiting"
-        return "" if self._called else f"{self._operation}.called"
+        hit = " or ".join(f"{self._mock(name)}.called" for name in self._patched)
+        return "" if self._called else f"({hit})" if len(self._patched) > 1 else hit
 
     @property
     def head(self) -> str:
@@ -58,8 +58,15 @@ class Disturbance(Block):
         if not self.is_patch:
             return f"with disturbed(store, {self._operation!r}, {self._sources}) as waiting:"
         fault = "return_value=None" if self._faults[0] is None else f"side_effect={self._sources.split(', ')[0]}"
-        patches = ", ".join(f"mock.patch.object(store.{name}, {self._operation!r}, {fault})" for name in self._patched)
-        return f"with {patches}{'' if self._called else f' as {self._operation}'}:"
+        patches = (
+            f"mock.patch.object(store.{name}, {self._operation!r}, {fault}){'' if self._called else f' as {self._mock(name)}'}"
+            for name in self._patched
+        )
+        return f"with {', '.join(patches)}:"
+
+    def _mock(self, name: str) -> str:
+        """Return how scripts call what replaces the method of one of the classes."""
+        return self._operation if name == "normal" else f"{name}_{self._operation}"
 
     def __enter__(self) -> list[Any]:
         self._stack.enter_context(self._recorder.block(self.head))

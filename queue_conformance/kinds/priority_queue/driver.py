@@ -76,6 +76,7 @@ _OF_SCRAPY = {
     "LifoQueue": ("PickleLifoDiskQueue", "LifoMemoryQueue"),
     "FifoQueue": ("PickleFifoDiskQueue", "FifoMemoryQueue"),
     "UnpeekableQueue": ("", "QueueWithoutPeek"),
+    "BareQueue": ("", "BareQueue"),
 }
 """Queues of Scrapy, on disk and in memory, that do the same as those of the kit."""
 

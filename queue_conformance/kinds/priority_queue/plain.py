@@ -28,7 +28,8 @@ class WatchedStartQueue(WatchedQueue):
 class KeepingQueue(LifoMemoryQueue):  # type: ignore[misc, valid-type]
     """Remembers what was built of it, and keeps under its key what it holds."""
 
-    built, closed, held = [], 0, {}
+    built, held = [], {}
+    closed = 0
 
     @classmethod
     def from_crawler(cls, crawler, key):
@@ -39,6 +40,29 @@ class KeepingQueue(LifoMemoryQueue):  # type: ignore[misc, valid-type]
 
     def close(self):
         self.closed += 1
+
+
+class BareQueue:
+    """First in, first out, with no method but the four that are required."""
+
+    def __init__(self):
+        self.items = []
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls()
+
+    def push(self, request):
+        self.items.append(request)
+
+    def pop(self):
+        return self.items.pop(0) if self.items else None
+
+    def close(self):
+        self.items.clear()
+
+    def __len__(self):
+        return len(self.items)
 
 
 class QueueWithoutPeek(LifoMemoryQueue):  # type: ignore[misc, valid-type]

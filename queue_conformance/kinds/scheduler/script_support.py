@@ -276,18 +276,6 @@ def damage_file(path, size=None):
         Path(path).write_bytes(content.replace(b"://example.com/3", b"://" + b"\xff" * 7 + b".com/3"))
 
 
-class Records(logging.Handler):
-    """The texts of what is logged from now on, from warnings upwards."""
-
-    def __init__(self):
-        super().__init__(logging.WARNING)
-        self.texts = []
-        logging.getLogger().addHandler(self)
-
-    def emit(self, record):
-        self.texts.append(record.getMessage())
-
-
 class LastingFilter(BaseDupeFilter):
     """It writes what it has seen to a file of the job directory at once."""
 

@@ -19,7 +19,7 @@ from queue_conformance.engine.samples import CLOCKS
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.script_support.example import Exactly
-from queue_conformance.script_support.support import StoppedClock
+from queue_conformance.script_support.support import clock_at
 from queue_conformance.strategies import TEXT
 
 
@@ -31,10 +31,10 @@ def put_stores(run):
 @check("aqueue.put.accept", name="put.clock", moments=CLOCKS)
 def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, about, rule, moments):
     with about(rule):
-        with StoppedClock(moments[0]) as clock:
+        with clock_at(moments[0]):
             queue = open_async_queue()
-            for number, moment in enumerate(moments):
-                clock.moment = moment
+        for number, moment in enumerate(moments):
+            with clock_at(moment):
                 put(queue, number)
         left = drained(loop, queue, 4)
         assert sorted(one.url for one in left) == urls_of(range(4))

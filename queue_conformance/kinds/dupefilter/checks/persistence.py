@@ -7,7 +7,8 @@ from scrapy import Request
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.samples import REASONS
-from queue_conformance.environments.runs import Records, foreign_content
+from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
+from queue_conformance.script_support.support import logged
 
 RESUME = "dupefilter.persist.resume"
 
@@ -28,7 +29,7 @@ def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reas
     dupefilter.close(reason)
     dupefilter = open_filter()
     known = count_seen(dupefilter, range(4))
-    assert known == 4
+    assert known == 4, "all 4 requests seen in the next run"
 
 
 @check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
@@ -65,12 +66,15 @@ def foreign_files_are_not_misread(
     listed = [fingerprint(Request(site + f"/{n}")) for n in range(LISTED)]
     count_seen(dupefilter, range(LISTED))
     dupefilter.close("finished")
-    overwrite_files(job, foreign_content(listed, binary))
-    with about(rule), Records(logging.WARNING) as records:
+    foreign = fingerprints_in_lines(listed)
+    if binary:
+        foreign = fingerprints_in_binary(listed)
+    overwrite_files(job, foreign)
+    with about(rule), logged(logging.WARNING) as texts:
         with tolerated() as refused:
             dupefilter = open_filter()
             known = count_seen(dupefilter, range(LISTED))
             mistaken = count_seen(dupefilter, range(LISTED, 2 * LISTED))
-        if not refused and not records.texts:
+        if not refused and not texts:
             assert known == LISTED, "an exception, a warning, or the 4 fingerprints of the file known"
             assert mistaken == 0, "an exception, a warning, or nothing seen that is not in the file"

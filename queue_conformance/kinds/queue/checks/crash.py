@@ -91,15 +91,17 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
         if not refused:
             assert length <= most, f"a length of at most {most}"
         assert len(left) < most, "None from pop in the end"
-        came = [key(one) for one in left]
+        if not isinstance(item(NEW), bytes):
+            left = [key(one) for one in left]
         stored, new, gone = keys_of(died.stored), keys_of([NEW]), keys_of(died.gone)
         pushed = keys_of([*died.put, NEW])
-        lost = [one for one in stored if one not in came]
-        lost = lost[died.spared :]
-        copies = [one for one in came if came.count(one) > 1]
-        doubled = [one for one in came if one in gone]
-        phantoms = [one for one in came if one not in pushed]
-        missing = [one for one in new if one not in came]
+        lost = [one for one in stored if one not in left]
+        if died.spared:
+            lost = lost[died.spared :]
+        copies = [one for one in left if left.count(one) > 1]
+        doubled = [one for one in left if one in gone]
+        phantoms = [one for one in left if one not in pushed]
+        missing = [one for one in new if one not in left]
         crash.tally(refused.raised, lost=len(lost), copies=len(copies), doubled=len(doubled), phantom=len(phantoms))
         with about(NO_PHANTOM if honest else TORN):
             assert phantoms == [], "no item that was never pushed"
@@ -110,5 +112,5 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
             with about(NO_PHANTOM if honest else usable):
                 assert missing == [], "the item that is pushed after SIGKILL"
         if rule == TORN and context.offers("ordered"):
-            survivors = [one for one in came if one in stored]
+            survivors = [one for one in left if one in stored]
             assert survivors == (stored if context.offers("fifo") else stored[::-1])

@@ -12,7 +12,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import CLOCKS
 from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
-from queue_conformance.script_support.support import StoppedClock, contents, seconds
+from queue_conformance.script_support.support import clock_at, contents, seconds
 
 SEVERAL = "push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"
 
@@ -47,10 +47,10 @@ def order_survives_reopening(run):
 @check("queue.pop.fifo", name="pop.fifo.clock", presupposes=SEVERAL, moments=CLOCKS)
 def order_does_not_depend_on_the_clock(open_queue, item, moments, about, rule):
     with about(rule):
-        with StoppedClock(moments[0]) as clock:
+        with clock_at(moments[0]):
             queue = open_queue()
-            for number, moment in enumerate(moments):
-                clock.moment = moment
+        for number, moment in enumerate(moments):
+            with clock_at(moment):
                 queue.push(item(number))
         for number in range(4) if rule == "queue.pop.fifo" else (3, 2, 1, 0):
             assert queue.pop() == item(number)
@@ -62,10 +62,10 @@ def no_item_is_lost_by_the_clock(context, open_queue, item, drain, moments, abou
     if context.implementation.capabilities.order is not Order.NONE:
         raise NotCovered("its order shows it")
     with about(rule):
-        with StoppedClock(moments[0]) as clock:
+        with clock_at(moments[0]):
             queue = open_queue()
-            for number, moment in enumerate(moments):
-                clock.moment = moment
+        for number, moment in enumerate(moments):
+            with clock_at(moment):
                 queue.push(item(number))
         assert drain(queue) == contents([item(number) for number in range(4)])
 

@@ -14,7 +14,7 @@ from queue_conformance.engine.samples import CLOCKS, REASONS
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
-from queue_conformance.script_support.support import StoppedClock, seconds
+from queue_conformance.script_support.support import clock_at, seconds
 
 DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 """What open and close may return."""
@@ -38,10 +38,10 @@ def what_is_accepted_comes_once(run_everywhere):
 @check(TRUE, name="enqueue.clock", moments=CLOCKS)
 def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, rule, moments):
     with about(rule):
-        with StoppedClock(moments[0]) as clock:
+        with clock_at(moments[0]):
             scheduler = open_scheduler("job")
-            for number, moment in enumerate(moments):
-                clock.moment = moment
+        for number, moment in enumerate(moments):
+            with clock_at(moment):
                 scheduler.enqueue_request(fresh(number))
         left = remaining(scheduler)
         assert sorted(left) == urls(range(4))

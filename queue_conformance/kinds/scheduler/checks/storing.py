@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 from scrapy import Request
@@ -13,7 +14,7 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
 from queue_conformance.kinds.scheduler.faulty import PushRaises, refusals, stored
 from queue_conformance.kinds.scheduler.fixtures import FALLBACK
-from queue_conformance.kinds.scheduler.script_support import Records
+from queue_conformance.script_support.support import logged
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 TRANSIENT = "scheduler.enqueue.fallback-transient"
@@ -152,9 +153,9 @@ def fallbacks_are_counted(open_scheduler, faulty_queues, fresh, stat):
 @check("scheduler.enqueue.debug-log", debug=(True, False))
 def the_first_fallback_is_logged(open_scheduler, faulty_queues, fresh, debug):
     scheduler = open_scheduler("job", SCHEDULER_DEBUG=debug, **faulty_queues)
-    records = Records()
-    for number in (0, 15, 16, 18):
-        scheduler.enqueue_request(fresh(number))
-    logged = [text for text in records.texts if "https://example.com/1" in text]
-    assert len(logged) == int(debug), "one record, of the first fallback" if debug else "no record"
-    assert all("https://example.com/15" in text for text in logged)
+    with logged(logging.WARNING) as texts:
+        for number in (0, 15, 16, 18):
+            scheduler.enqueue_request(fresh(number))
+    found = [text for text in texts if "https://example.com/1" in text]
+    assert len(found) == int(debug), "one record, of the first fallback" if debug else "no record"
+    assert all("https://example.com/15" in text for text in found)

@@ -10,7 +10,8 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments.component import files_in
-from queue_conformance.environments.runs import Records, contents_below
+from queue_conformance.environments.runs import contents_below
+from queue_conformance.script_support.support import logged
 
 UNSTORABLE = (
     lambda: lambda: None,
@@ -33,7 +34,7 @@ def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, ma
     if state_of(spider) != {"count": 1}:
         raise NotCovered("the state is not restored even where nothing fails")
     change(spider, {"count": 2, "value": made(value)})
-    with about("state.pickle-only"), Records(logging.ERROR) as records:
+    with about("state.pickle-only"), logged(logging.ERROR) as texts:
         finish(spider)
     with about("state.failed-save-keeps"):
         spider = start()
@@ -43,7 +44,7 @@ def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, ma
     if rule == "state.failed-save-keeps":
         assert state == {"count": 1}, "{'count': 1}, as saved before"
     else:
-        assert records.texts != [], "an error in the log"
+        assert texts != [], "an error in the log"
 
 
 # --- Files that cannot be read ---------------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ def an_unreadable_file_is_survived_and_kept(start, change, finish, state_of, job
     if refused:
         return  # the spider never runs without a state, and the file is untouched
     state = state_of(spider)
-    assert type(state) is dict, "a dictionary after spider_opened"
+    assert isinstance(state, dict), "a dictionary after spider_opened"
     if not state:  # otherwise it could be read in spite of the damage
         change(spider, {"new": 1})
         finish(spider)
