@@ -352,9 +352,21 @@ _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
 
 
 def _operations(steps: list[Step], failure: RuleFailed) -> list[str]:
-    """Return what was done as it is shown: lines of the script where the operations alone leave open what a name means."""
+    """Return what was done as it is shown, after lines of the script that say what a name means."""
+    shown = [show(step, failure.actual) for step in steps]
     with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
         script, operations = parse("\n".join(failure.body or [])), parse("\n".join(step.source for step in steps))
-        if names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store):
+        unknown = names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store)
+        assigned = {
+            ast.unparse(node): names_in(node, ast.Store) & unknown for node in script.body if isinstance(node, ast.Assign)
+        }
+        defined = {line: names for line, names in assigned.items() if names}
+        told = {*defined, *(ast.unparse(node) for node in operations.body)}
+        others = [node for node in ast.walk(script) if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Delete))]
+        changed = {name for node in others if ast.unparse(node) not in told for name in names_in(node)}
+        if unknown & changed or unknown - set().union(*defined.values()):
             return list(failure.body or [])
-    return with_loops([show(step, failure.actual) for step in steps])
+        for line, names in reversed([*defined.items()]):
+            places = [at for at, text in enumerate(shown) if any(re.search(rf"\b{name}\b", text) for name in names)]
+            shown.insert(min(places, default=0), line)
+    return with_loops(shown)

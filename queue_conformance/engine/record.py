@@ -327,14 +327,14 @@ class Record:
         """Return what the value of an assertion looks like, and the call or the variable that it came from."""
         key = self.key(value)
         known = (self.sources.of(one) for one, _ in self.sources.given if key and self.key(one) == key)
-        text = next((source for source in known if source and source != expected), None) or describe(value)
+        text = next((source for source in known if source and source != expected), None) or _described(value)
         frame = self._frames[-1]
         test = cast(ast.Assert, frame.node).test
         node = test.left if isinstance(test, ast.Compare) else getattr(test, "operand", test)
         name = node.id if isinstance(node, ast.Name) else ""
         steps = (step for step in reversed(self.recorder.steps) if name and step.source.strip().startswith(f"{name} = "))
         given = next(map(call_of, steps), "") if name else self._expression(node)
-        if given and len(given) <= LONGEST_ORIGIN:
+        if given and len(given) <= LONGEST_ORIGIN and " for " not in given:
             return text if given in expected else f"{text} from {given}"
         return f"{name.replace('_', ' ')}: {text}" if name else text
 
@@ -355,6 +355,10 @@ class Record:
 def _differing(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
     """Return the part of one dictionary that is not the same in another one."""
     return {name: value for name, value in one.items() if name not in other or other[name] != value}
+
+
+def _described(value: Any) -> str:
+    return "nothing" if type(value) is list and not value else describe(value)
 
 
 def _difference(left: Any, right: Any) -> str:

@@ -235,10 +235,17 @@ def describe(value: object, limit: int = 100) -> str:
 
 
 def _listed(value: object, limit: int) -> str:
-    """Return a list of texts or bytes with each of them short."""
-    if type(value) is not list or not any(type(each) in (str, bytes) for each in value):
+    """Return a list with each member short, and with the number of those for which there is no room."""
+    if type(value) is not list:
         return ""
-    return f"[{', '.join(describe(each, limit) for each in value[:limit])}]"
+    shown = [describe(each, limit) for each in value[:limit]]
+    while len(text := ", ".join([*shown, *_more(len(value) - len(shown))])) > limit - 2 and len(shown) > 1:
+        shown.pop()
+    return f"[{text}]"
+
+
+def _more(count: int) -> list[str]:
+    return [f"... {count} more"] if count else []
 
 
 def _repeated(value: object, limit: int) -> str:

@@ -10,7 +10,7 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.script_support.support import StoppedClock
+from queue_conformance.script_support.support import clock_at
 
 FIRST = "dupefilter.seen.first"
 EQUIVALENCE = "dupefilter.seen.equivalence"
@@ -56,9 +56,9 @@ def unless_meant(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
 def what_another_spider_has_seen_is_new(context, open_filter, request_of, later):
     if not context.offers("server"):
         raise NotCovered("filters that are open side by side are compared with their models")
-    with StoppedClock(NOON) as clock:
+    with clock_at(NOON):
         dupefilter = open_filter()
-        clock.moment += later
+    with clock_at(NOON + later):
         other = open_filter("job1")
     dupefilter.request_seen(request_of(1))
     assert not other.request_seen(request_of(1)), "False for a spider that never saw it"
@@ -111,7 +111,9 @@ def urls_are_compared_in_their_canonical_form(open_filter, site, urls, order):
     first, second = urls[::order]
     dupefilter.request_seen(Request(f"{site}/{first}"))
     seen = dupefilter.request_seen(Request(f"{site}/{second}"))
-    assert bool(seen) == (urls in SAME_URL)
+    assert bool(seen) == (urls in SAME_URL), (
+        f"{urls in SAME_URL} for {second or 'the URL alone'} after {first or 'the URL alone'}"
+    )
 
 
 @check(
@@ -126,7 +128,7 @@ def method_and_body_count_and_nothing_else(open_filter, site, arguments, order):
     first, second = arguments[::order]
     dupefilter.request_seen(Request(site, **first))
     seen = dupefilter.request_seen(Request(site, **second))
-    assert bool(seen) == (arguments in SAME_ARGUMENTS)
+    assert bool(seen) == (arguments in SAME_ARGUMENTS), f"{arguments in SAME_ARGUMENTS} for {second} after {first}"
 
 
 @check(EQUIVALENCE, name="seen.callback", presupposes=USUAL)

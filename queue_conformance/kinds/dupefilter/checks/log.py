@@ -2,7 +2,7 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.environments.runs import Records
+from queue_conformance.script_support.support import logged
 
 FILTERED = (1, 1, 2)
 """The duplicates."""
@@ -18,15 +18,16 @@ ALL: tuple[dict[str, object], ...] = (
 @check("dupefilter.log.first", settings=FEW + ALL)
 def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, settings):
     dupefilter, spider = begin_crawl(**settings)
-    logged = []
-    with Records() as records:
+    told = []
+    with logged() as texts:
         for request in map(request_of, FILTERED):
             if not dupefilter.request_seen(request) and not dupefilter.request_seen(request):
                 raise NotCovered("it did not filter an equal request")
-            before = len(records.texts)  # what it logs while it looks, such as each query of a database, is no log of this
+            before = len(texts)  # what it logs while it looks, such as each query of a database, is no log of this
             dupefilter.log(request, spider)
-            logged = [*logged, len(records.texts) > before]
-        assert logged == [True, settings in ALL, settings in ALL]
+            told = [*told, len(texts) > before]
+        only = "each of three duplicates" if settings in ALL else "the first of three duplicates, and no other,"
+        assert told == [True, settings in ALL, settings in ALL], f"{only} logged: {[True, settings in ALL, settings in ALL]}"
 
 
 @check("dupefilter.log.stat", settings=({}, {"DUPEFILTER_DEBUG": True}))
@@ -37,4 +38,4 @@ def each_duplicate_is_counted(logs_itself, begin_crawl, request_of, settings):
             raise NotCovered("it did not filter an equal request")
         dupefilter.log(request, spider)
     filtered = spider.crawler.stats.get_value("dupefilter/filtered")
-    assert filtered == len(FILTERED)
+    assert filtered == len(FILTERED), f"{len(FILTERED)} duplicates in the stats, as dupefilter/filtered"
