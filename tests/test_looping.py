@@ -12,7 +12,12 @@ def pushes(template, values):
 CASES = {
     "numbers": (pushes("push({})", range(0, 21, 3)), ["for n in range(0, 21, 3):", "    push(n)"]),
     "texts": (pushes("push('item {0}{{}}', {0})", range(9)), ["for n in range(9):", "    push(f'item {n}{{}}', n)"]),
-    "bytes": (pushes("push(b'{}% ' * 9)", range(5, 9)), ["for n in range(5, 9):", "    push(b'%d%% ' % n * 9)"]),
+    "bytes": (pushes("push(b'{}% ' * 9)", range(5, 9)), ["for n in range(5, 9):", "    push((b'%d%% ' % n) * 9)"]),
+    "powers": (
+        pushes("push('{}' * {})", [(n, n + 3) for n in range(4)]),
+        ["for n in range(4):", "    push(f'{n}' * (n + 3))"],
+    ),
+    "methods": (pushes("push(b'{}'.decode())", range(4)), ["for n in range(4):", "    push((b'%d' % n).decode())"]),
     "downwards": (pushes("push({})", range(4, 0, -1)), ["for n in range(4, 0, -1):", "    push(n)"]),
     "beside": (
         pushes("push('{}', priority={})", enumerate([3, -5, 3, 3, 0, 7], 2)),
@@ -48,6 +53,7 @@ def test_statements_that_are_alike_become_a_loop(name):
         pushes("push({}, {})", [(1, 7), (5, 3), (2, 2), (9, 1)]),
         pushes("push(lambda: {})", range(9)),
         pushes("push(n, {})", range(9)),
+        pushes("push({{'class': '{}'}})", "abab"),
         pushes("push(<Item {}>)", range(9)),
         ["push(1)", "pop()", "push('1')", "pop()", "push(b'1')", "push(2)"],
     ],

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from queue_conformance.engine.syntax import parse
@@ -147,14 +148,19 @@ def _loop(statements: Sequence[str], times: int) -> list[str]:
     taken = {word for each in patterns[:size] for text in each.between for word in re.findall(r"\w+", text)} - {name}
     if any(repr(other) != repr(values) for other in lists.values()) or (lists and first.step not in (0, 1)):
         return []
-    if "n" in taken or (name and not name.isidentifier()):
+    if "n" in taken or (name and (not name.isidentifier() or iskeyword(name))):
         return []
     written = {at: name if at in lists else counts[at].written(counts[at].first - first.first) for at in odd}
     body, at = "", 0
     for statement, each in zip(statements, patterns[:size], strict=False):
-        texts = [written.get(at + number, statement[one.start : one.end]) for number, one in enumerate(each.literals)]
-        body += "".join(text for pair in zip(each.between, [*texts, "\n"], strict=True) for text in pair)
-        at += len(texts)
+        for number, one in enumerate(each.literals):
+            before, after = each.between[number : number + 2]
+            text = written.get(at + number, statement[one.start : one.end])
+            stands_alone = before.rstrip()[-1:] in "([{,=:" and after.lstrip()[:1] in ")]},:"
+            is_one = stands_alone or at + number not in counts or text == "n" or text.startswith("f")
+            body += before + (text if is_one else f"({text})")
+        body += each.between[-1] + "\n"
+        at += len(each.literals)
     return [
         *(patterns[0].indent + line for line in _head(times, first, name, values)),
         *(f"    {line}" for line in body.splitlines()),
