@@ -37,9 +37,11 @@ def test_an_expression_takes_the_place_of_a_call_anywhere_also_in_what_is_quoted
     assert inline(lines, {"names_below": NAMES, "files_below": FILES}) == ([written, lines[1]], {})
 
 
-def test_an_expression_takes_the_place_of_a_few_calls():
+def test_one_line_takes_the_place_of_a_few_calls():
     text = "x = files_below(1), files_below(2)"
     assert inline([text], {"files_below": FILES}) == (["x = Path(1).rglob('*'), Path(2).rglob('*')"], {})
+    give = "def give(crawler, spider):\n    crawler.spider = spider\n    return crawler.spider"
+    assert inline(["give(c, s)", "give(c, t)"], {"give": give}) == (["c.spider = s", "c.spider = t"], {})
 
 
 BRANCHES = "def opened(a):\n    if a:\n        b()\n    return a"

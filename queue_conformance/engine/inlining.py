@@ -15,7 +15,7 @@ WIDTH = 100
 """Characters at most of a line that is written instead of a call."""
 
 OFTEN = 5
-"""Calls at most of a function that is one expression, and is written in the place of each."""
+"""Calls at most of a function that is one line, and is written in the place of each."""
 
 _ODD = (
     ast.If,
@@ -85,7 +85,7 @@ def _inlined(texts: Mapping[str, str], name: str) -> dict[str, str] | None:
     times = sum(_read(parse(text)).count(name) for text in texts.values())
     if not isinstance(function, ast.FunctionDef) or name in _read(function):
         return None
-    if not 0 < times <= (OFTEN if isinstance(_body(function)[0], ast.Return) else 1):
+    if not 0 < times <= (OFTEN if _is_short(function) else 1):
         return None
     written = dict(texts)
     for _ in range(times):
@@ -216,6 +216,12 @@ def _assignments(pairs: Iterable[tuple[ast.expr, ast.expr]]) -> list[ast.stmt]:
 def _read(tree: ast.AST) -> list[str]:
     """Return the names that a tree reads, each as often as it does."""
     return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+
+
+def _is_short(function: ast.FunctionDef) -> bool:
+    """Whether a function does nothing but one line, and perhaps return something."""
+    lines = [each for each in _body(function) if not isinstance(each, ast.Return)]
+    return len(lines) <= 1 and all(isinstance(each, (ast.Assign, ast.Expr)) for each in lines)
 
 
 def _body(function: ast.FunctionDef) -> list[ast.stmt]:
