@@ -18,16 +18,18 @@ ALL: tuple[dict[str, object], ...] = (
 @check("dupefilter.log.first", settings=FEW + ALL)
 def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, settings):
     dupefilter, spider = begin_crawl(**settings)
-    told = []
+    was_logged = []
     with logged() as texts:
         for request in map(request_of, FILTERED):
             if not dupefilter.request_seen(request) and not dupefilter.request_seen(request):
                 raise NotCovered("it did not filter an equal request")
             before = len(texts)  # what it logs while it looks, such as each query of a database, is no log of this
             dupefilter.log(request, spider)
-            told = [*told, len(texts) > before]
+            was_logged = [*was_logged, len(texts) > before]
         only = "each of three duplicates" if settings in ALL else "the first of three duplicates, and no other,"
-        assert told == [True, settings in ALL, settings in ALL], f"{only} logged: {[True, settings in ALL, settings in ALL]}"
+        assert was_logged == [True, settings in ALL, settings in ALL], (
+            f"{only} logged: {[True, settings in ALL, settings in ALL]}"
+        )
 
 
 @check("dupefilter.log.stat", settings=({}, {"DUPEFILTER_DEBUG": True}))
