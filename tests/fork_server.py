@@ -13,7 +13,6 @@ import random
 import runpy
 import socket
 import sys
-from contextlib import suppress
 
 status = 0
 
@@ -29,38 +28,7 @@ atexit.register(end_at_once)  # first, so that it runs after those that imports 
 AssertionRewritingHook = importlib.import_module("_pytest.assertion.rewrite").AssertionRewritingHook
 AssertionRewritingHook._warn_already_imported = lambda *_: None
 
-# What crawlers, engines, servers and runs of pytest import when they are first used, none of which chooses a reactor.
-for name in (
-    "_hypothesis_pytestplugin",
-    "aiohttp.web",
-    "encodings.idna",
-    "ftplib",
-    "hypothesis.stateful",
-    "platformdirs",
-    "pytest",
-    "qcrawl.core.crawler",
-    "queue_conformance.frontends.session",
-    "queuelib",
-    "redis.asyncio",
-    "scrapy.core.downloader.handlers.http11",
-    "scrapy.core.engine",
-    "scrapy.dupefilters",
-    "scrapy.extensions.telnet",
-    "scrapy.logformatter",
-    "scrapy.pqueues",
-    "scrapy.resolver",
-    "scrapy.responsetypes",
-    "scrapy.squeues",
-    "scrapy.statscollectors",
-    "scrapy.utils.test",
-    "stringprep",
-    "tldextract",
-    "twisted.internet.asyncioreactor",
-    "xdist.plugin",
-):
-    with suppress(ImportError):
-        importlib.import_module(name)
-assert "twisted.internet.reactor" not in sys.modules
+importlib.import_module("preloading").preload()
 
 ASKED = socket.socket(fileno=0)
 INSTALLED = sys.path[1:]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import pytest
+from preloading import preload
 
 from mutants import PSYCOPG, QCRAWL
 from queue_conformance import isolation
@@ -35,7 +36,7 @@ from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.verdicts import Verdict
 
-crawls.preload()  # once, and not in each process that a run forks
+preload()  # once, and not in each process that a run forks
 
 T = TypeVar("T")
 
@@ -102,15 +103,21 @@ def examine(
     settings: Mapping[str, str] | None = None,
     server: str = "",
     meets: Callable[[int, Check], bool] = lambda number, check: True,
+    shows: frozenset[str] = frozenset(),
     factory: Callable[..., Any] | None = None,
 ) -> ImplementationReport:
-    """Run the checks of a class, or only those of some names, and which ``meets`` says of their numbers and of themselves."""
+    """Run the checks of a class, or only those of some names, and which ``meets`` says of their numbers and of themselves.
+
+    If these do not find that the rules of ``shows`` fail, run the machines too.
+    """
     names = {only} if isinstance(only, str) else only
     given = SETTINGS.get(path, {}) if settings is None else settings
 
-    def choose(implementation_run: ImplementationRun) -> list[Check]:
+    def choose(implementation_run: ImplementationRun) -> Iterator[Check]:
         checks = [check for number, check in enumerate(implementation_run.checks) if meets(number, check)]
-        return [check for check in checks if names is None or check.name in names]
+        yield from (check for check in checks if names is None or check.name in names)
+        if not shows <= failed_rules(run.report().implementations[0]):
+            yield from (check for check in implementation_run.checks if check.is_machine)
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
         run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples, crawls=crawls), Path(directory), hosting=True)

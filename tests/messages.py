@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from kit import ENVIRONMENT, downloads
-from test_mutants import JOBS, MUTANTS, reports_of
+from test_mutants import JOBS, MUTANTS, report_on
 
 from queue_conformance.reports.failure import brief
 from queue_conformance.specification import load
@@ -33,9 +33,9 @@ def run(path: str) -> None:
     (mutant,) = (one for one in MUTANTS if one.path == path)
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)  # some leave files where they are
-        reports = reports_of(mutant)
+        report = report_on(mutant)
         os.chdir(ROOT)
-    failed = [(report.kind, v.rule.id, v.violation) for report in reports for v in report.verdicts if v.violation]
+    failed = [(report.kind, v.rule.id, v.violation) for v in report.verdicts if v.violation]
     (BUILD / path).write_bytes(pickle.dumps(failed))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from functools import partial
 
 import pytest
-from kit import ENVIRONMENT, NO_POSTGRESQL, downloads, examine, failed_rules, mounts, run_script, without_crawls
+from kit import ENVIRONMENT, NO_POSTGRESQL, downloads, examine, mounts, run_script, without_crawls
 
 from mutants import QCRAWL, Mutant, all_mutants
 from queue_conformance.engine.outcomes import Violation
@@ -75,28 +75,20 @@ def test_the_asynchronous_part_of_the_mutants_is_there():
 def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, pytestconfig):
     monkeypatch.chdir(tmp_path)  # some leave files where they are
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
-    reports = reports_of(mutant, everything=pytestconfig.getoption("--everything"))
-    verdicts = [v for report in reports for v in report.verdicts if v.verdict is Verdict.FAILED]
+    report = report_on(mutant, everything=pytestconfig.getoption("--everything"))
+    verdicts = [v for v in report.verdicts if v.verdict is Verdict.FAILED]
     found = {v.rule.id: v.violation for v in verdicts}
     beyond = [violation for rule, violation in found.items() if rule not in mutant.fails]
     assert set(found) == mutant.fails, beyond
     must = any(v.rule.level is Level.MUST for v in verdicts)
-    assert any(report.verdict is RunVerdict.NON_CONFORMANT for report in reports) == must
+    assert (report.verdict is RunVerdict.NON_CONFORMANT) == must
     for violation in (one for first in found.values() for one in (first, *first.others)):
         the_message_names_expected_and_actual(violation)
         the_script_fails_on_it_and_passes_on_a_right_one(mutant, violation, tmp_path)
 
 
-def reports_of(mutant: Mutant, *, everything: bool = False):
-    """Return the reports that together say what there is to say of a mutant."""
-    if everything:
-        return [examined(mutant, partial(may_meet, mutant))]
-    own = examined(mutant, partial(must_meet, mutant))
-    return [own] if mutant.fails <= failed_rules(own) else [own, examined(mutant, lambda number, check: check.is_machine)]
-
-
-def examined(mutant: Mutant, meets):
-    """Return the report of the checks that ``meets`` chooses by their numbers and by what they are."""
+def report_on(mutant: Mutant, *, everything: bool = False):
+    """Return what there is to say of a mutant."""
     return examine(
         mutant.path,
         mutant.claims,
@@ -104,7 +96,8 @@ def examined(mutant: Mutant, meets):
         time_limit=1.0 if mutant.path.endswith(WAITS) else 10.0,
         settings=mutant.settings,
         server=mutant.server,
-        meets=meets,
+        meets=partial(may_meet if everything else must_meet, mutant),
+        shows=frozenset() if everything else mutant.fails,
     )
 
 
