@@ -84,11 +84,14 @@ def kinds_at(module: str) -> frozenset[Kind]:
 
 
 def checks_of(kind: Kind) -> list[Check]:
-    """Return the checks that can drive a kind, in the order in which they are run: the machines last."""
-    for folder in kind.folders:
-        for module in import_module(folder).MODULES:
-            import_module(f"{folder}.{module}")
-    return sorted((found for found in _registered.values() if kind in found.kinds), key=lambda check: check.is_machine)
+    """Return the checks that can drive a kind, in the order in which they are run.
+
+    That is the order of the modules of the kind, after what it takes from another; the machines come last.
+    """
+    names = [f"{folder}.{module}" for folder in kind.folders for module in import_module(folder).MODULES]
+    places = {import_module(name).__name__: place for place, name in enumerate(names)}
+    found = (check for check in _registered.values() if kind in check.kinds)
+    return sorted(found, key=lambda check: (check.is_machine, places.get(check.module, -1)))
 
 
 def preload(checks: Iterable[Check], implementation: Implementation) -> None:
