@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 import pytest
 from preloading import preload
 
-from mutants import PSYCOPG, QCRAWL
+from mutants import PSYCOPG, QCRAWL, Mutant
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.context import CheckContext
@@ -27,6 +27,7 @@ from queue_conformance.environments import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.frontends.runs import Run
+from queue_conformance.host import Host
 from queue_conformance.isolation import Watchdog
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import ImplementationReport
@@ -128,6 +129,26 @@ def examine(
         return report
 
 
+class Lean:
+    """A process that has imported little: each fork of it, and each run makes several, costs half as much as one of a worker."""
+
+    def __init__(self) -> None:
+        self._host = Host(_examine_there, AssertionError, timeout=600.0)
+
+    def examine(self, *arguments: Any, **how: Any) -> ImplementationReport:
+        """Do what :func:`examine` does, with what can be pickled; what a test has replaced is not replaced there."""
+        report: ImplementationReport = self._host.ask((os.getcwd(), dict(os.environ), arguments, how))
+        return report
+
+
+def _examine_there(request: tuple[str, Mapping[str, str], Sequence[Any], Mapping[str, Any]]) -> ImplementationReport:
+    directory, environment, arguments, how = request
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+    return examine(*arguments, **how)
+
+
 def further(*values: object) -> list[Any]:
     """Return parameters for which those before them stand: ``make test-all`` tries them."""
     return [pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.further) for value in values]
@@ -141,6 +162,21 @@ def without_jobs(_number: int, check: Check) -> bool:
 def without_crawls(number: int, check: Check) -> bool:
     """Whether a check makes no whole crawls, those of jobs included."""
     return without_jobs(number, check) and not check.module.startswith("queue_conformance.kinds.crawl.")
+
+
+def must_meet(mutant: Mutant, number: int, check: Check) -> bool:
+    """Whether a check is one of those for the rules that a mutant breaks.
+
+    The machines, which can see most mistakes, are run if these did not show all that fails; ``--everything`` runs all
+    checks, most of which should say nothing.
+    """
+    own = check.name in ("smoke", "claims.true") or not (check.is_machine or mutant.fails.isdisjoint(check.rules))
+    return own and may_meet(mutant, number, check)
+
+
+def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
+    """Whether a check is for this mutant: whole crawls are for the mistakes that only they show."""
+    return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.module.split('.')[2]}s.")
 
 
 def failed_rules(report: ImplementationReport) -> set[str]:
@@ -247,3 +283,5 @@ class ForkServer:
 
 FORK_SERVER = ForkServer()
 run_script = FORK_SERVER.run_script
+
+LEAN = Lean()  # last: what is not there yet is not there either

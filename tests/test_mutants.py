@@ -4,11 +4,10 @@ from collections.abc import Collection, Iterable
 from functools import partial
 
 import pytest
-from kit import ENVIRONMENT, NO_POSTGRESQL, downloads, examine, mounts, run_script, without_crawls
+from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, may_meet, mounts, must_meet, run_script
 
 from mutants import QCRAWL, Mutant, all_mutants
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.registry import Check
 from queue_conformance.replay import State, judge, replay
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -89,7 +88,7 @@ def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, 
 
 def report_on(mutant: Mutant, *, everything: bool = False):
     """Return what there is to say of a mutant."""
-    return examine(
+    return LEAN.examine(
         mutant.path,
         mutant.claims,
         examples=100 if mutant.path.endswith(RARE) else 15 if mutant.server else 25,
@@ -99,21 +98,6 @@ def report_on(mutant: Mutant, *, everything: bool = False):
         meets=partial(may_meet if everything else must_meet, mutant),
         shows=frozenset() if everything else mutant.fails,
     )
-
-
-def must_meet(mutant: Mutant, number: int, check: Check) -> bool:
-    """Whether a check is one of those for the rules that a mutant breaks.
-
-    The machines, which can see most mistakes, are run if these did not show all that fails; ``--everything`` runs all
-    checks, most of which should say nothing.
-    """
-    own = check.name in ("smoke", "claims.true") or not (check.is_machine or mutant.fails.isdisjoint(check.rules))
-    return own and may_meet(mutant, number, check)
-
-
-def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
-    """Whether a check is for this mutant: whole crawls are for the mistakes that only they show."""
-    return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.module.split('.')[2]}s.")
 
 
 def the_message_names_expected_and_actual(violation):

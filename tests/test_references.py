@@ -1,7 +1,7 @@
 """The reference implementations keep every rule, whatever is drawn."""
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, LIFO_DISK, REFERENCES, SCHEDULER, examine, failed_rules, further
+from kit import FIFO_BYTES, FIFO_DISK, LEAN, LIFO_DISK, REFERENCES, SCHEDULER, examine, failed_rules, further
 from scrapy.http import request
 
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -18,7 +18,7 @@ CRASH_SAFE = (FIFO_DISK, FIFO_BYTES, LOG, LIFO_DISK, "queue_reference.bytequeues
 
 @pytest.mark.parametrize("path", [*(path for path in REFERENCES if path not in STOOD_FOR), *further(*STOOD_FOR, *OTHERS)])
 def test_a_reference_keeps_every_rule(path):
-    report = examine(path, {"crash-safe": "yes"} if path == FIFO_DISK else {})
+    report = LEAN.examine(path, {"crash-safe": "yes"} if path == FIFO_DISK else {})
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     untested = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
@@ -30,7 +30,7 @@ def test_a_reference_keeps_every_rule(path):
 @pytest.mark.parametrize("path", CRASH_SAFE)
 def test_a_reference_that_keeps_its_items_is_safe_against_crashes(path, seed):
     crashes = {"queue.persist.crash-push", "queue.persist.torn"}
-    report = examine(path, {"crash-safe": "yes"}, seed=seed, only=crashes)
+    report = LEAN.examine(path, {"crash-safe": "yes"}, seed=seed, only=crashes)
     assert not failed_rules(report)
     passed = {v.rule.id for v in report.verdicts if v.verdict is Verdict.PASSED}
     assert crashes | {"queue.persist.crash-pop"} <= passed
@@ -38,12 +38,12 @@ def test_a_reference_that_keeps_its_items_is_safe_against_crashes(path, seed):
 
 @pytest.mark.parametrize("path", OTHERS)
 def test_another_right_one_keeps_every_rule_on_another_seed(path):
-    assert not failed_rules(examine(path, seed=1, only="machine"))
+    assert not failed_rules(LEAN.examine(path, seed=1, only="machine"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_request_survives_on_other_seeds(seed):
-    assert not failed_rules(examine("queue_reference.disk.FifoDiskQueue", seed=seed, only="queue.pop.roundtrip"))
+    assert not failed_rules(LEAN.examine("queue_reference.disk.FifoDiskQueue", seed=seed, only="queue.pop.roundtrip"))
 
 
 def test_requests_that_scrapy_cannot_make_twice_are_not_drawn(monkeypatch):
@@ -54,7 +54,7 @@ def test_requests_that_scrapy_cannot_make_twice_are_not_drawn(monkeypatch):
 
 @pytest.mark.further
 def test_a_longer_run_also_tries_a_hundred_thousand_items():
-    report = examine("queue_reference.bytequeues.FifoByteQueue", examples=2000, only="queue.push.large")
+    report = LEAN.examine("queue_reference.bytequeues.FifoByteQueue", examples=2000, only="queue.push.large")
     (large,) = [v for v in report.verdicts if v.rule.id == "queue.push.large"]
     assert large.verdict is Verdict.PASSED
 
@@ -62,7 +62,7 @@ def test_a_longer_run_also_tries_a_hundred_thousand_items():
 @pytest.mark.further
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_byte_queue_that_refuses_nothing_has_no_refused_push_to_leave_a_trace(seed):
-    report = examine("mutants.bytequeues.TakesAnything", seed=seed, examples=20)
+    report = LEAN.examine("mutants.bytequeues.TakesAnything", seed=seed, examples=20)
     assert failed_rules(report) == {"queue.push.bytes-only"}
     silent = {"queue.push.failed-no-trace", "queue.close.keeps"}
     assert silent <= {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.NOT_APPLICABLE}
@@ -71,7 +71,7 @@ def test_a_byte_queue_that_refuses_nothing_has_no_refused_push_to_leave_a_trace(
 
 @pytest.mark.further
 def test_another_exception_than_a_type_error_hides_nothing_of_refused_pushes():
-    report = examine("mutants.bytequeues.RaisesItsOwnError", examples=20)
+    report = LEAN.examine("mutants.bytequeues.RaisesItsOwnError", examples=20)
     assert failed_rules(report) == {"queue.push.bytes-only"}
     assert report.verdict is RunVerdict.CONFORMANT
 
@@ -80,31 +80,33 @@ def test_another_exception_than_a_type_error_hides_nothing_of_refused_pushes():
 def test_claims_that_are_true_break_nothing(path):
     persistent = "disk" in path
     claims = {"persistent": "yes" if persistent else "no", "order": "LIFO" if persistent else "FIFO", "peek": "yes"}
-    report = examine(path, claims, only="queue.peek.equals-pop")
+    report = LEAN.examine(path, claims, only="queue.peek.equals-pop")
     (rule,) = [v for v in report.verdicts if v.rule.id == "claims.true"]
     assert rule.verdict is Verdict.PASSED
 
 
 def test_what_is_there_and_disclaimed_is_noted():
-    report = examine("queue_reference.memory.FifoMemoryQueue", {"peek": "no"}, only="queue.peek.equals-pop")
+    report = LEAN.examine("queue_reference.memory.FifoMemoryQueue", {"peek": "no"}, only="queue.peek.equals-pop")
     assert "peek is disclaimed, but there" in report.notes
     assert not failed_rules(report)
 
 
 def test_a_queue_may_say_once_it_is_closed_that_there_is_nothing():
-    report = examine("mutants.controls.EmptyOnceClosed", only="queue.close.use-after")
+    report = LEAN.examine("mutants.controls.EmptyOnceClosed", only="queue.close.use-after")
     (rule,) = [v for v in report.verdicts if v.rule.id == "queue.close.use-after"]
     assert rule.verdict is Verdict.PASSED
 
 
 def test_a_queue_may_store_callbacks_of_a_spider_that_is_false():
-    report = examine("mutants.controls.FindsMethodsItself", only="queue.push.callback-method")
+    report = LEAN.examine("mutants.controls.FindsMethodsItself", only="queue.push.callback-method")
     (rule,) = [v for v in report.verdicts if v.rule.id == "queue.push.callback-method"]
     assert rule.verdict is Verdict.PASSED
 
 
 def test_a_queue_may_be_keyed_by_the_name_of_its_spider():
-    report = examine("mutants.controls.KeyedByName", only=("queue.pop.missing-callback", "queue.pop.spider-binding", "machine"))
+    report = LEAN.examine(
+        "mutants.controls.KeyedByName", only=("queue.pop.missing-callback", "queue.pop.spider-binding", "machine")
+    )
     assert not failed_rules(report)
     (rule,) = [v for v in report.verdicts if v.rule.id == "queue.pop.missing-callback"]
     assert rule.verdict is Verdict.PASSED

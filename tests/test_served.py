@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import examine, failed_rules, further
+from kit import LEAN, examine, failed_rules, further
 
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.frontends.stateful import state_machine
@@ -21,7 +21,7 @@ FIFO, LIFO = PATHS = ("queue_reference.redis.FifoRedisQueue", "queue_reference.r
 
 @pytest.mark.parametrize(("path", "server"), [(LIFO, "redis"), *further((FIFO, "fakeredis"))])
 def test_a_reference_keeps_every_rule(path, server):
-    report = examine(path, settings=SETTINGS, server=server)
+    report = LEAN.examine(path, settings=SETTINGS, server=server)
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert report.profile == "external-queue"
