@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from queue_conformance.engine.ablation import Ablation, drop, returned
 from queue_conformance.engine.context import CheckContext
@@ -119,6 +119,11 @@ class RoundRobinLockstep(CollectionLockstep):
     after: ClassVar[Mapping[str, str]] = {**_AFTER, "clear": QueueLockstep.clear_rule, "reopen": start_rule}
     ablations = _ablations(QueueLockstep.clear_rule, start_rule)
     model_class = RoundRobinModel
+
+    def take(self, value: Any, number: int) -> None:
+        if len(self.model.allowed()) > 1:
+            self.context.recorder.note(f"if popped != {value!r}: sys.exit()  # another key came first, which is right, too")
+        super().take(value, number)
 
 
 LOCKSTEP = CollectionLockstep
