@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -70,7 +71,11 @@ class _Literals(ast.NodeTransformer):
         return any(self._sources.has(self._value(each)) for each in ast.walk(node) if _has_value(each) and each is not node)
 
     def _value(self, node: ast.AST) -> Any:
-        return eval(compile(ast.Expression(node), "<assertion>", "eval"), self._names)  # type: ignore[arg-type]
+        """Return the value of a part of an expression, or one that has no expression where the whole never asks for it."""
+        try:
+            return eval(compile(ast.Expression(node), "<assertion>", "eval"), self._names)  # type: ignore[arg-type]
+        except (Exception, CancelledError):
+            return object()
 
 
 def _has_value(node: ast.AST) -> bool:
