@@ -61,12 +61,13 @@ class TrustsStartprios(PriorityQueue):
         self.started = True
 
 
-@mutant(fails="queuelib.pq.startprios", control=PRIORITY)
+@mutant(fails=("queuelib.pq.startprios", "queuelib.pq.startprios-empty"), control=PRIORITY)
 class ForgetsTheHighest(PriorityQueue):
     """It opens all priorities in startprios but the highest, if there are several."""
 
     def __init__(self, qfactory, startprios=()):
-        super().__init__(qfactory, sorted(startprios)[: max(1, len(list(startprios)) - 1)])
+        priorities = sorted(startprios)
+        super().__init__(qfactory, priorities[: max(1, len(priorities) - 1)])
 
 
 @mutant(fails="queuelib.pq.startprios-empty", control=PRIORITY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import pickle
 from collections import deque
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -195,18 +196,26 @@ class InMemory:
         return bool(self.requests)
 
 
-@mutant(fails="scheduler.resume.all", control="queue_reference.scheduler.Scheduler")
+@mutant(
+    fails=("scheduler.close.memory-unseen", "scheduler.persist.evidence", "scheduler.resume.all"),
+    control="queue_reference.scheduler.Scheduler",
+)
 class KeepsOnlyWhatWasSeen(InMemory):
     """Its filter remembers in the job directory what was seen, and its requests are gone."""
 
 
-@mutant(fails="scheduler.resume.all", control="queue_reference.scheduler.Scheduler")
+@mutant(
+    fails=("scheduler.close.memory-unseen", "scheduler.persist.evidence", "scheduler.resume.all"),
+    control="queue_reference.scheduler.Scheduler",
+)
 class WritesTooLate(InMemory):
     """It writes its requests to the job directory, and never reads them."""
 
     def close(self, reason):
         directory = self.crawler.settings["JOBDIR"]
         if directory:
-            data = [request.to_dict(spider=self.crawler.spider) for *_, request in self.requests]
-            Path(directory, "requests.pickle").write_bytes(pickle.dumps(data))
+            with Path(directory, "requests.pickle").open("wb") as file:
+                for *_, request in self.requests:
+                    with suppress(Exception):
+                        file.write(pickle.dumps(request.to_dict(spider=self.crawler.spider)))
         return super().close(reason)

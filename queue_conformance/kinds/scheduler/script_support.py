@@ -82,7 +82,7 @@ class AnswersByLength:
 class AnswersAsExpected:
     """A scheduler whose answers do not say what it stored; None stands for what may be stored or not."""
 
-    seen = {}  # by job, the fingerprints of what was enqueued
+    seen = {}  # by job, the fingerprints of what was enqueued, and whether with dont_filter
 
     def __init__(self, scheduler, crawler, filters):
         self.scheduler, self.spider, self.filters = scheduler, crawler.spider, filters
@@ -98,9 +98,11 @@ class AnswersAsExpected:
             pickle.dumps(request.to_dict(spider=self.spider))
         except Exception:
             return None
-        again = self.filters and not request.dont_filter and fingerprint(request) in self.seen
-        self.seen.add(fingerprint(request))
-        return not again
+        known = [how for how in (False, True) if (fingerprint(request), how) in self.seen]
+        self.seen.add((fingerprint(request), request.dont_filter))
+        if not self.filters or request.dont_filter or not known:
+            return True
+        return None if known == [True] else False  # one with dont_filter may be recorded or not
 
 
 def drained_at_once(open_scheduler, count):

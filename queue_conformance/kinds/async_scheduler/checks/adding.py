@@ -6,7 +6,7 @@ from queue_conformance.kinds.async_scheduler.common import LOST, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
-@check("ascheduler.ctor.none", part=("queue", "fingerprinter"))
+@check("ascheduler.ctor.none", presupposes="add:0 get", part=("queue", "fingerprinter"))
 def both_parts_are_required(construct, raises, part):
     with raises(ValueError):
         construct(**{part: None})

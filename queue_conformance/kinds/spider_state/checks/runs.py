@@ -109,7 +109,7 @@ def changes_in_place_are_saved(run):
     run("grow:0 reopen grow:1 reopen grow:2 reopen")
 
 
-@check("state.mutation", name="state.mutation.nested")
+@check("state.mutation", name="state.mutation.nested", presupposes="grow:0 reopen")
 def nested_changes_are_saved(start_fresh, start, change, count_page, finish, state_of, about, rule):
     spider = start_fresh()
     change(spider, {"pages": {"count": 0}, "last": [0]})
