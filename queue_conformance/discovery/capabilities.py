@@ -32,6 +32,7 @@ class Capabilities:
         persistent: items survive close and reopen.
         filesystem: it keeps them in files below its key.
         serializes: it stores a copy of a request, not the object.
+        keeps_objects: it serializes, but until it is closed it may return the very object that was pushed.
         peek: it has a ``peek`` that answers.
         peek_stub: it has a ``peek`` that only raises.
         clear: it has a ``clear``.
@@ -60,6 +61,7 @@ class Capabilities:
     persistent: bool = False
     filesystem: bool = False
     serializes: bool = False
+    keeps_objects: bool = False
     peek: bool = False
     peek_stub: bool = False
     clear: bool = False
@@ -98,7 +100,7 @@ class Capabilities:
         return ", ".join(["persistent" if self.persistent else "not persistent", *where])
 
 
-_NO_FLAGS = ("peek_stub", "unprioritized")
+_NO_FLAGS = ("peek_stub", "keeps_objects", "unprioritized")
 
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""

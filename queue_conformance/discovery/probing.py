@@ -56,9 +56,13 @@ class Probe:
 
     def requests(self) -> Capabilities:
         """Find out what a queue of requests offers."""
-        serializes = self.serializes()
-        found = replace(self._queue(), priority=self.priority(), serializes=serializes)
-        return self._held(replace(found, stores=self.stores() if serializes else {}))
+        found, copies = self._queue(), self.copies()
+        serializes = copies or found.persistent  # what is there after a close has been written
+        keeps_objects = serializes and not copies
+        stores = self.stores(reopened=found.persistent) if serializes else {}
+        return self._held(
+            replace(found, priority=self.priority(), serializes=serializes, keeps_objects=keeps_objects, stores=stores)
+        )
 
     def bytes(self) -> Capabilities:
         """Find out what a queue of bytes offers."""
@@ -179,7 +183,7 @@ class Probe:
         works = self._attempt(peeked, default=True)
         return works, not works
 
-    def serializes(self) -> bool:
+    def copies(self) -> bool:
         """Tell whether another object comes out than went in."""
 
         def another() -> bool:
@@ -191,17 +195,20 @@ class Probe:
 
         return bool(self._attempt(another, default=False))
 
-    def stores(self) -> dict[str, str]:
-        """Tell what becomes of values of each type in the meta of a request."""
-        return {name: self._attempt(partial(self._stored, source), default="lost") for name, source in _SAMPLES.items()}
+    def stores(self, *, reopened: bool) -> dict[str, str]:
+        """Tell what becomes of values of each type in the meta of a request, in a queue that may be opened again."""
+        return {name: self._attempt(partial(self._stored, source, reopened), default="lost") for name, source in _SAMPLES.items()}
 
-    def _stored(self, source: str) -> str:
+    def _stored(self, source: str, reopened: bool) -> str:
         item = self._driver.evaluate(f"Request('https://example.com/1', meta={{'value': {source}}})")
         queue = self._driver.open()
         try:
             queue.push(item)
         except OperationRaised as raised:
             return "refused" if isinstance(raised.error, ValueError) else "lost"
+        if reopened:
+            queue.close()
+            queue = self._driver.open()
         popped = queue.pop()
         queue.close()
         return "kept" if same(item.value.meta, popped.meta) else "changed"

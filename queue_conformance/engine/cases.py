@@ -11,6 +11,8 @@ from typing import Any
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault
 
 Case = dict[str, Any]
@@ -24,6 +26,26 @@ Raises:
 
 class FaultMissed(NotCovered):
     """The fault of a case did not hit."""
+
+
+def ways_to_read(sequence: str) -> Callable[[CheckContext, Attempt], Iterator[bool]]:
+    """Return the values of a keyword ``reopen``: whether a queue is opened again before it gives back what it stored.
+
+    It may do both; one that keeps the objects until it is closed stores only then.
+
+    Args:
+        sequence: puts, opens again and takes; where that fails, it is another rule that is broken.
+    """
+
+    def ways(context: CheckContext, attempt: Attempt) -> Iterator[bool]:
+        if not context.offers("keeps-objects"):
+            yield False
+        if context.offers("persistent"):
+            runner_of(context).show(commands(sequence))
+            context.restart()
+            yield True
+
+    return ways
 
 
 def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Case], None]) -> None:

@@ -40,6 +40,27 @@ class ForgetsHeaders(DiskQueue):
         return request
 
 
+@mutant(fails=("aqueue.put.rebuildable", "aqueue.put.rebuildable-rare"), control=DISK)
+class StoresNoHeaders(DiskQueue):
+    """It returns the very object that was put, until it is closed; what it has stored has no headers."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        self._objects = []
+
+    async def put(self, request, priority=0):
+        stored = replace(request, headers={})
+        await super().put(stored, priority)
+        self._objects.append((stored, request))
+
+    async def get(self):
+        got = await super().get()
+        for number, (stored, _) in enumerate(self._objects):
+            if stored == got:
+                return self._objects.pop(number)[1]
+        return got
+
+
 @mutant(fails="aqueue.put.rebuildable-rare", control=DISK)
 class LeavesTuplesAsLists(DiskQueue):
     """It accepts a tuple, and returns a list."""

@@ -189,6 +189,61 @@ class RefusesJson(FifoDiskQueue):
         super().push(request)
 
 
+@mutant(
+    fails=(
+        "queue.close.keeps-fault",
+        "queue.push.callback-foreign",
+        "queue.push.rebuildable",
+        "queue.push.serialization-all-causes",
+        "queue.push.serialization-error",
+        "queue.push.snapshot",
+    ),
+    control=FIFO,
+)
+class StoresInClose(FifoDiskQueue):
+    """It keeps requests in memory, and stores them in its order when it is closed."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._pushed = []
+
+    def push(self, request):
+        self._pushed.append(request)
+
+    def pop(self):
+        return super().pop() if super().__len__() or not self._pushed else self._pushed.pop(0)
+
+    def peek(self):
+        return super().peek() if super().__len__() or not self._pushed else self._pushed[0]
+
+    def close(self):
+        while self._pushed:
+            super().push(self._pushed.pop(0))
+        super().close()
+
+    def __len__(self):
+        return super().__len__() + len(self._pushed)
+
+
+@mutant(fails=("queue.close.keeps-fault", "queue.pop.roundtrip"), control=FIFO)
+class ForgetsEmptyValuesInClose(StoresInClose):
+    """It refuses what it could not store, and keeps the rest in memory; when it is closed, values of None in meta get lost."""
+
+    def push(self, request):
+        try:
+            copied = self._rebuild(pickle.dumps(request.to_dict(spider=self._crawler.spider)))
+        except Exception as error:
+            raise ValueError(repr(error)) from error
+        super().push(copied)
+
+    def close(self):
+        self._pushed = [request.replace(meta=self._without_none(request.meta)) for request in self._pushed]
+        super().close()
+
+    def _without_none(self, meta):
+        return {name: value for name, value in meta.items() if value is not None}
+
+
 @mutant(fails="queue.push.serialization-error", control=FIFO)
 class LetsTypeErrorThrough(FifoDiskQueue):
     """It lets the TypeError of pickle through."""
@@ -373,7 +428,7 @@ class DecimalsBecomeFloats(WithSerializer):
         return super().serialize(request.replace(meta=meta))
 
 
-@mutant(fails="queue.pop.spider-binding", control=FIFO)
+@mutant(fails=("queue.peek.equals-pop", "queue.pop.spider-binding"), control=FIFO)
 class MakesASpider(FifoDiskQueue):
     """It binds callbacks to a spider of its own making."""
 
@@ -416,7 +471,7 @@ class SwallowsFullDisks(FifoDiskQueue):
             super().push(request)
 
 
-@mutant(fails="queue.push.failed-no-trace", control=FIFO)
+@mutant(fails=("queue.push.failed-no-trace", "queue.push.failed-no-trace-fault"), control=FIFO)
 class CountsFirst(FifoDiskQueue):
     """It counts a request before it has stored it."""
 
@@ -431,7 +486,7 @@ class CountsFirst(FifoDiskQueue):
         return super().__len__() + self.failed
 
 
-@mutant(fails=("queue.push.failed-no-trace", "queue.push.serialization-error"), control=FIFO)
+@mutant(fails=("queue.push.failed-no-trace", "queue.push.failed-no-trace-fault", "queue.push.serialization-error"), control=FIFO)
 class CountsFirstAndLetsTypeErrorThrough(CountsFirst, LetsTypeErrorThrough):
     """It lets the TypeError of pickle through, and counts the request nevertheless."""
 

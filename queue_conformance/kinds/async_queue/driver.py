@@ -244,10 +244,12 @@ class AsyncQueueDriver(AsyncDriver):
         filesystem = self.attempt(self._filesystem, workdir())
         stored = "it writes files in its place" if stored_files(self.directory) else ""
         placed = f"it takes a {self.place}" if self.place in PATHS and not says_memory(cls) else ""
+        persistent, copies = self.attempt(self._persistent, workdir()), self.attempt(self._copies, workdir())
         found = Capabilities(
-            persistent=self.attempt(self._persistent, workdir()),
+            persistent=persistent,
             filesystem=filesystem,
-            serializes=self.attempt(self._serializes, workdir()),
+            serializes=copies or persistent,  # what is there after a close has been written
+            keeps_objects=persistent and not copies,
             clear=callable(getattr(self.implementation.cls, "clear", None)),
             bounded="maxsize" in self.parameters,
             dedupe="dedupe" in self.parameters,
@@ -268,7 +270,7 @@ class AsyncQueueDriver(AsyncDriver):
         queue.put(self.item(1))
         return any(path.is_file() for path in self.directory.rglob("*"))
 
-    def _serializes(self) -> bool:
+    def _copies(self) -> bool:
         queue = self.open()
         queue.put(self.item(1))
         return queue.get() is not self.item(1).value

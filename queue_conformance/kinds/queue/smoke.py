@@ -40,7 +40,7 @@ def _it_can_be_used(context, open_queue, item, place, missing_methods, about):
     queue.close()
 
 
-def it_is_there(open_queue, item, place, directory, name, about, rule):
+def it_is_there(open_queue, item, place, directory, name, about, rule, context):
     claimed = f"{name}, as claimed"
     with about(rule):
         if name == "chunked":
@@ -50,6 +50,9 @@ def it_is_there(open_queue, item, place, directory, name, about, rule):
         pushed = Request("https://example.com/1")
         if name == "serializes":
             queue.push(pushed)
+            if context.offers("keeps-objects"):
+                queue.close()
+                queue = open_queue()
         elif place is None:
             queue.push(item(1))
         else:

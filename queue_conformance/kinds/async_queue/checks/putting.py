@@ -10,6 +10,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from queue_conformance.engine import registry
+from queue_conformance.engine.cases import ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -217,11 +218,12 @@ ODD: tuple[dict[str, object], ...] = (
 """Fields beyond the declared types, and beyond MessagePack; a queue may refuse them."""
 
 REBUILDABLE = "aqueue.put.rebuildable"
+READ = ways_to_read("put:0 reopen get")
 
 
-@check("aqueue.put.rebuildable-rare", fields=ODD)
-@check(REBUILDABLE, fields=BARE)
-def requests_come_back_as_they_were(context, open_async_queue, loop, requested, tolerated, about, rule, fields):
+@check("aqueue.put.rebuildable-rare", reopen=(READ,), fields=ODD)
+@check(REBUILDABLE, reopen=(READ,), fields=BARE)
+def requests_come_back_as_they_were(context, open_async_queue, loop, requested, tolerated, about, rule, fields, reopen):
     request = requested(**fields)
     queue = open_async_queue()
     with tolerated(when=bool(fields)) as refused:
@@ -229,6 +231,9 @@ def requests_come_back_as_they_were(context, open_async_queue, loop, requested, 
     if refused:
         raise NotCovered("every request was refused")
     with about(rule):
+        if reopen:
+            loop.run(queue.close())
+            queue = open_async_queue()
         got = loop.run(queue.get())
         assert type(got) is type(request)
         for name in context.driver.differences(got, request):
@@ -240,15 +245,16 @@ def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
     known = inspect.signature(context.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
     instrumented = instrument(requests_come_back_as_they_were)
+    ways = list(READ(context, lambda usual: None))
     examples = min(context.examples, 60)
 
     @seed(context.seed)
     @our_settings(examples)
-    @given(st.fixed_dictionaries({}, optional=strategies))
-    def drawn(fields: dict[str, object]) -> None:
+    @given(st.fixed_dictionaries({}, optional=strategies), st.sampled_from(ways))
+    def drawn(fields: dict[str, object], reopen: bool) -> None:
         context.watchdog.count()
         with suppress(NotCovered):
-            run_case(context, REBUILDABLE, instrumented, {"fields": fields})
+            run_case(context, REBUILDABLE, instrumented, {"fields": fields, "reopen": reopen})
 
     context.watchdog.aim("requests", examples)
     with repeatable():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import product
 from operator import itemgetter
 
 from hypothesis import given, reject, seed
+from hypothesis.strategies import sampled_from
 from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest, XmlRpcRequest
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance.engine import registry
+from queue_conformance.engine.cases import ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import Instrumented, instrument
@@ -42,16 +45,24 @@ URL = "https://example.com/1"
 ARGUMENTS = ("callback", "errback")
 
 
+READ = ways_to_read("push:0 reopen pop")
+
+
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
-def unserializable_requests_are_refused(queue, made, field, cause, uncertain, tolerated, serialization, fate, about, rule):
+def unserializable_requests_are_refused(
+    open_queue, made, field, cause, uncertain, tolerated, serialization, fate, about, rule, context
+):
     expected = f"ValueError for {cause.name} in {field}"
-    popped = None
+    popped, queue = None, open_queue()
     with about(rule):
         with uncertain(only=serialization, expected=expected, consequence=fate) as refused:
             queue.push(Request(URL, **{field: {"value": made(cause)}}))
         if not refused:
             with tolerated():
+                if context.offers("persistent"):  # it may store later than it says
+                    queue.close()
+                    queue = open_queue()
                 popped = queue.pop()
             assert types_in(popped) == {"value": type(made(cause)).__name__}, expected
             raise NotCovered("the queue could serialize everything that it was given")
@@ -66,10 +77,14 @@ def foreign_callbacks_are_refused(queue, made, spider, cause, argument, serializ
 METHODS = ("parse_item", "parse_inherited", "_parse_private", "_ExampleSpider__parse_mangled")
 
 
-@check("queue.push.callback-method", kinds=REQUESTS_ONLY, method=METHODS, argument=ARGUMENTS)
-def methods_of_the_spider_survive(queue, spider, method, argument, about, rule):
+@check("queue.push.callback-method", kinds=REQUESTS_ONLY, reopen=(READ,), method=METHODS, argument=ARGUMENTS)
+def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen, about, rule):
     with about(rule):
+        queue = open_queue()
         queue.push(Request(URL, **{argument: getattr(spider, method)}))
+        if reopen:
+            queue.close()
+            queue = open_queue()
         assert name_of(queue.pop(), argument) == getattr(spider, method).__name__
 
 
@@ -85,12 +100,16 @@ def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider, tol
             queue.close()
 
 
-@check("queue.push.rebuildable", kinds=REQUESTS_ONLY, cause=NOT_REBUILDABLE)
-def what_is_accepted_can_be_rebuilt(queue, made, cause, uncertain, about, rule):
+@check("queue.push.rebuildable", kinds=REQUESTS_ONLY, reopen=(READ,), cause=NOT_REBUILDABLE)
+def what_is_accepted_can_be_rebuilt(open_queue, made, cause, reopen, uncertain, about, rule):
+    queue = open_queue()
     with uncertain() as refused:
         queue.push(made(cause))
     if not refused:
         with about(rule):
+            if reopen:
+                queue.close()
+                queue = open_queue()
             assert fields(queue.pop()) == fields(made(cause)), f"an error of push, or an equal request back, for {cause.name}"
 
 
@@ -102,15 +121,20 @@ REQUEST_TYPES = (
 )
 
 
-@check("queue.push.request-types", kinds=REQUESTS_ONLY, new=REQUEST_TYPES)
-def subclasses_of_request_are_kept(queue, made, new, about, rule):
+@check("queue.push.request-types", kinds=REQUESTS_ONLY, reopen=(READ,), new=REQUEST_TYPES)
+def subclasses_of_request_are_kept(open_queue, made, new, reopen, about, rule):
     with about(rule):
+        queue = open_queue()
         queue.push(made(new))
+        if reopen:
+            queue.close()
+            queue = open_queue()
         assert fields(queue.pop()) == fields(made(new))
 
 
-@check("queue.push.snapshot", kinds=REQUESTS_ONLY)
-def later_changes_do_not_show(queue):
+@check("queue.push.snapshot", kinds=REQUESTS_ONLY, reopen=(READ,))
+def later_changes_do_not_show(open_queue, reopen, about, rule):
+    queue = open_queue()
     request = Request(URL, headers={"A": "1"}, meta={"list": [1]}, cb_kwargs={"dict": {}})
     before = deepcopy(fields(request))
     queue.push(request)
@@ -118,7 +142,11 @@ def later_changes_do_not_show(queue):
     request.meta["new"] = 1
     request.cb_kwargs["dict"]["new"] = 1
     request.headers["A"] = "2"
-    assert fields(queue.pop()) == before
+    with about(rule):
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        assert fields(queue.pop()) == before
 
 
 @registry.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
@@ -128,16 +156,17 @@ def every_field_survives(context: CheckContext) -> None:
     shortest: dict[str, RuleFailed] = {}
     rare: list[tuple[int, RuleFailed]] = []
     accepted = 0
+    ways = list(READ(context, lambda usual: None))
     instrumented = instrument(comes_back_as_it_was)
 
     @seed(context.seed)
     @our_settings(context.examples)
-    @given(request_sources())
-    def drawn(source: RequestSource) -> None:
+    @given(request_sources(), sampled_from(ways))
+    def drawn(source: RequestSource, reopen: bool) -> None:
         nonlocal accepted
         context.watchdog.count()
         try:
-            accepted += _round_trip(context, rule, str(source), instrumented)
+            accepted += _round_trip(context, rule, str(source), instrumented, reopen)
         except RuleFailed as failure:
             if failure.rule == RARE:  # go on: it must not hide what happens to ordinary values
                 rare.append((len(str(source)), failure))
@@ -146,9 +175,9 @@ def every_field_survives(context: CheckContext) -> None:
             raise
 
     odd = (f"Request(url='https://example.com/1', meta={{'value': {value}}})" for value in ODD_VALUES)
-    for shape in (*SHAPES, *odd):
+    for shape, reopen in product((*SHAPES, *odd), ways):
         with context.collecting():
-            accepted += _round_trip(context, rule, shape, instrumented)
+            accepted += _round_trip(context, rule, shape, instrumented, reopen)
     context.watchdog.aim("requests", context.examples)
     try:
         with repeatable():
@@ -165,8 +194,8 @@ def every_field_survives(context: CheckContext) -> None:
     context.notes.append(f"round trip: {accepted} requests accepted")
 
 
-def _round_trip(context: CheckContext, rule: str, source: str, instrumented: Instrumented) -> bool:
-    """Push and pop one request; return whether push accepted it."""
+def _round_trip(context: CheckContext, rule: str, source: str, instrumented: Instrumented, reopen: bool) -> bool:
+    """Push and pop one request, with the queue opened again between them or not; return whether push accepted it."""
     spider = context.driver.names["spider"]
     try:
         item = context.driver.evaluate(source)
@@ -177,20 +206,23 @@ def _round_trip(context: CheckContext, rule: str, source: str, instrumented: Ins
         reject()  # Scrapy itself cannot make this request from its own attributes again
     ordinary = is_ordinary(item.value.meta) and is_ordinary(item.value.cb_kwargs)
     try:
-        run_case(context, rule, instrumented, {"new": item, "pop_rule": rule if ordinary else RARE})
+        run_case(context, rule, instrumented, {"new": item, "reopen": reopen, "pop_rule": rule if ordinary else RARE})
     except NotCovered:
         return False
     context.covered[RARE] += not ordinary
     return True
 
 
-def comes_back_as_it_was(queue, made, new, pop_rule, tolerated, about, rule):
-    pushed = made(new)
+def comes_back_as_it_was(open_queue, made, new, reopen, pop_rule, tolerated, about, rule):
+    pushed, queue = made(new), open_queue()
     with tolerated() as refused:
         queue.push(pushed)
     if refused:
         raise NotCovered("push refused it")
     with about(pop_rule):
+        if reopen:
+            queue.close()
+            queue = open_queue()
         popped = queue.pop()
     if found := difference(pushed, popped):
         with about(RARE if found.rare else rule):
