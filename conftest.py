@@ -25,6 +25,15 @@ def pytest_addoption(parser):
     parser.addoption("--seeds", type=int, default=2, help="from how many seeds sequences for shipped queues are drawn")
 
 
+@pytest.hookimpl(trylast=True)  # Hypothesis warns of what is done before its own
+def pytest_sessionstart(session):
+    """Start the process that has imported little, before tests are collected and import more."""
+    if hasattr(os, "fork") and (session.config.getoption("dist", "no") == "no" or hasattr(session.config, "workerinput")):
+        from kit import LEAN
+
+        LEAN.begin()
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out further tests, unless everything or something by its name is asked for, and let what takes long come first.
 

@@ -133,10 +133,17 @@ class Lean:
     """A process that has imported little: each fork of it, and each run makes several, costs half as much as one of a worker."""
 
     def __init__(self) -> None:
+        self._host: Host | None = None
+
+    def begin(self) -> None:
+        """Start the process: what this one has not imported yet is not there either."""
         self._host = Host(_examine_there, AssertionError, timeout=600.0)
 
     def examine(self, *arguments: Any, **how: Any) -> ImplementationReport:
         """Do what :func:`examine` does, with what can be pickled; what a test has replaced is not replaced there."""
+        if self._host is None:
+            self.begin()
+        assert self._host is not None
         report: ImplementationReport = self._host.ask((os.getcwd(), dict(os.environ), arguments, how))
         return report
 
@@ -284,4 +291,4 @@ class ForkServer:
 FORK_SERVER = ForkServer()
 run_script = FORK_SERVER.run_script
 
-LEAN = Lean()  # last: what is not there yet is not there either
+LEAN = Lean()

