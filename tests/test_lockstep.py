@@ -86,7 +86,7 @@ def test_what_fails_sooner_with_a_smaller_argument_is_shortened(monkeypatch):
     def run(sequence):
         ends = [place for place, command in enumerate(sequence) if command.argument == 0 or place == 2]
         if ends:
-            failure = RuleFailed("queue.pop.exactly-once", expected="an item", actual="another", steps=(), tail=())
+            failure = RuleFailed("queue.pop.exactly-once", expected="an item", actual="another", steps=())
             failure.sequence = tuple(sequence)[: ends[0] + 1]
             raise failure
 

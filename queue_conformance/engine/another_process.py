@@ -23,12 +23,9 @@ def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[
     """Test a rule by running the second half of a script in a new process.
 
     Args:
-        context: where the first half was done.
-        rule: its id.
         lines: the body of the script. With arguments, it says ``ready`` once it has imported the class, and then only reads
             and compares what is below the directory that its first argument names.
         expected: what it finds there, short.
-        arguments: further arguments.
 
     Raises:
         RuleFailed: if it finds something else, or does not end.
@@ -43,13 +40,13 @@ def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[
     given = (str(context.driver.directory), *arguments)
     status, said = run_script(file, *given, path=path, directory=Path.cwd(), time_limit=PROCESS_LIMIT, environment=server)
     if status is None:
-        context.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], body=lines)
+        context.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], write=lambda: lines)
     told = [line for line in said.strip().splitlines() if line != "ready"] or [f"exit status {status}"]
     if "ready" not in said:
         raise NotCovered(f"another process could not import the class: {told[-1]}")
     context.covered[rule] += 1
     if status:
-        context.fail(rule, expected, told[-1].removeprefix("AssertionError: "), [], body=lines)
+        context.fail(rule, expected, told[-1].removeprefix("AssertionError: "), [], write=lambda: lines)
 
 
 def reading(read: Callable[..., object], kept: object, sources: Sources) -> list[str]:
@@ -69,8 +66,6 @@ def expect_kept_for_another_process(
     """Test a rule by building in a new process, too, what the first step here built.
 
     Args:
-        context: where something was built, used and closed.
-        rule: its id.
         read: a lambda of what was built that is run there: what it keeps.
         kept: what that must be.
         expected: the same, short.

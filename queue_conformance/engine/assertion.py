@@ -18,7 +18,6 @@ def written(function: Callable[..., object], sources: Sources) -> ast.expr:
 
     Args:
         function: the lambda; its parameters are called as variables of the script are.
-        sources: how values are written; those that were given an expression stay what they are.
     """
     code = function.__code__
     closure = zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=True)
@@ -34,8 +33,6 @@ class Assertion:
 
     Args:
         holds: the lambda; its parameters are variables of the script, and everything else in it is known.
-        sources: how values are written; those that were given an expression stay what they are.
-        expected: what it asks for, in words, if it does not say so well.
 
     Attributes:
         expected: what it asks for, in words.

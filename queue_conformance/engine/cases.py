@@ -55,10 +55,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
     context, and an :data:`Attempt`.
 
     Args:
-        context: where the check works.
-        name: what it is called.
         cases: by the name of a parameter, its values.
-        run: runs one case.
 
     Raises:
         NotCovered: if none was covered.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -13,15 +13,15 @@ import queue_conformance.engine.child
 import queue_conformance.engine.fixtures
 import queue_conformance.engine.refusals  # noqa: F401  these register the fixtures of every kind
 from queue_conformance.engine import registry
-from queue_conformance.engine.case import REGISTERED, Case, Fixture, failure_of
+from queue_conformance.engine.case import REGISTERED, Case, Fixture
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.scripts import raising
 from queue_conformance.engine.sequences import commands
-from queue_conformance.engine.steps import raising
 from queue_conformance.faults.fault import Fault, Missed
 from queue_conformance.specification.kinds import Kind
 
@@ -49,20 +49,19 @@ def check(
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        known: list[tuple[Callable[..., None], Source]] = []
+        instrumented = cache(partial(instrument, function))
 
         @wraps(function)
         def run(context: CheckContext) -> None:
-            if not known:
-                known.append(instrument(function))
+            run_with = partial(run_case, context, rules[0], instrumented())
             if presupposes:
                 _presuppose(context, presupposes)
                 context.restart()
             with _unless_broken(context, blocked_by):
                 if not cases:
-                    run_case(context, rules[0], known[0], {})
+                    run_with({})
                     return
-                run_cases(context, name or rules[0], cases, lambda values: run_case(context, rules[0], known[0], values))
+                run_cases(context, name or rules[0], cases, run_with)
             for one, other in (masked or {}).items():
                 if other in context.failed and one in context.failed:
                     del context.failed[one], context.covered[one]
@@ -82,11 +81,7 @@ def _presuppose(context: CheckContext, presupposed: str) -> None:
 
 
 def _show(context: CheckContext, name: str) -> None:
-    """Run another check.
-
-    Raises:
-        RuleFailed: if it fails.
-    """
+    """Run another check."""
     function = next(check.function for check in registry.checks_of(context.implementation.kind) if check.name == name)
     with suppress(NotCovered), context.collecting():
         function(context)
@@ -126,14 +121,9 @@ def run_case(
     """Run a check with the values of one case.
 
     Args:
-        context: where the check works.
         rule: what an assertion is about, unless the check says otherwise.
         check: its instrumented function.
-        values: by the name of a parameter, its value.
         fixtures: those of this case alone.
-
-    Raises:
-        RuleFailed: if something fails.
     """
     function, source = check
     if context.recorder.steps:
@@ -149,35 +139,24 @@ def run_case(
         with ExitStack() as stack:
             wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
             known = {**REGISTERED, **fixtures}
-            given: dict[str, Any] = {
-                name: values[name] if name in values else _enter(stack, known[name](case)) for name in wanted
-            }
+            given = {name: values[name] if name in values else _made(stack, known[name], case) for name in wanted}
             case.record.silent.update(map(id, given.values()))
             function(**given, __record__=case.record, __source__=source)
     except Failed as failed:
-        failure = failure_of(case, failed, list(context.recorder.steps))
+        failure = case.failure(failed, context.recorder.steps)
     except Missed as missed:
         raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
-        failure = context.unexpected(raised, partial(_raising, case, raised))
-    for block in case.failed:
-        context.keep(block.failure())
+        error = raised.error
+        failure = context.unexpected(raised, lambda: raising(case.record.lines(), error))
+    for failed_block in case.failed:
+        context.keep(case.failure(*failed_block))
     if failure:
         raise failure
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised
         context.covered[rule] += context.covered[rule] == before
 
 
-def _raising(case: Case, raised: OperationRaised) -> list[str]:
-    return raising(case.record.lines(), raised.error)
-
-
-def _enter(stack: ExitStack, made: Any) -> Any:
-    """Return the value of a fixture."""
-    return stack.enter_context(_ended(made)) if inspect.isgenerator(made) else made
-
-
-@contextmanager
-def _ended(made: Iterator[Any]) -> Iterator[Any]:
-    yield next(made)
-    next(made, None)
+def _made(stack: ExitStack, fixture: Fixture, case: Case) -> Any:
+    """Return what a fixture makes; one that is a generator goes on after a check that ended well."""
+    return stack.enter_context(contextmanager(fixture)(case)) if inspect.isgeneratorfunction(fixture) else fixture(case)

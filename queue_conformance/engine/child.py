@@ -22,7 +22,6 @@ class Died:
     """What the parent knows of a child that was killed.
 
     Args:
-        operations: its workload.
         results: the numbers of the items, or the truth values, that its operations returned, as far as they returned.
 
     Attributes:
@@ -89,9 +88,6 @@ def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
     """Add what a child ran to the operations, and to the script.
 
     Args:
-        case: of the check.
-        lines: what it ran.
-        end: the line of a script that ends it.
         remark: how it ended, for the report.
     """
     context = case.context
@@ -134,13 +130,7 @@ _END = "end"
 
 
 class Pipe(Watchdog):
-    """Tells the operations of a child to its parent.
-
-    Args:
-        say: the pipe.
-        recorder: keeps the operations.
-        identify: returns the number of an item.
-    """
+    """Tells the operations of a child to its parent."""
 
     def __init__(self, say: Say, recorder: Recorder, identify: Callable[[Any], int | None]) -> None:
         self._say: Say = lambda message: None

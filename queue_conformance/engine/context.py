@@ -24,8 +24,10 @@ from queue_conformance.engine.outcomes import (
     failure_class,
 )
 from queue_conformance.engine.recording import (
+    NOTHING,
     OperationRaised,
     Recorder,
+    Remark,
     Step,
     call_of,
     came_from,
@@ -33,9 +35,8 @@ from queue_conformance.engine.recording import (
     shortened,
 )
 from queue_conformance.engine.registry import make_driver
-from queue_conformance.engine.scripts import lines_of, with_loops
+from queue_conformance.engine.scripts import last_line, lines_of, must_raise, with_loops
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
-from queue_conformance.engine.steps import last_line, must_raise, show
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
@@ -51,12 +52,9 @@ class CheckContext:
     """What a check gets.
 
     Attributes:
-        implementation: what is tested.
-        directory: a scratch directory of its own, empty.
         seed: seeds everything that is drawn.
         examples: sequences or requests to draw.
         crawls: graphs of pages to crawl for one rule.
-        flight: where the operation in flight is noted.
         drawing: how long sequences are, and for how long they are generated.
         replay: a sequence that failed before, which a machine runs instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
@@ -142,7 +140,6 @@ class CheckContext:
 
         Args:
             unit: what they are, in the plural.
-            things: the things.
             ends: when the check gives up at the latest (``flight.now``, seconds), or 0.0.
         """
         self.watchdog.aim(unit, len(things), ends)
@@ -183,50 +180,31 @@ class CheckContext:
         *,
         replaces: bool = False,
         final: bool = False,
-        body: Sequence[str] | None = None,
+        write: Callable[[], Sequence[str]] | None = None,
     ) -> NoReturn:
         """Report a rule as failed.
 
         Args:
-            rule: its id.
             expected: what it asks for, short.
             actual: what came instead; shown with ``repr`` unless it is a ``str``.
             tail: lines of a script, after the steps, that fail if the rule failed.
             replaces: the tail stands for the last step.
             final: no ablation can attribute the failure to another rule.
-            body: lines of a script to use instead of those of the steps.
-
-        Raises:
-            RuleFailed: always.
+            write: writes the lines of a script to use instead of those of the steps.
         """
+        actual = actual if isinstance(actual, str) else self._received(actual)
+        raise self.failure(rule, expected, actual, self._steps(), tail=tail, replaces=replaces, final=final, write=write)
+
+    def failure(self, rule: str, expected: str, actual: str, steps: Sequence[Step], **more: Any) -> RuleFailed:
+        """Return a failure of a rule, or of the one that fails in its place."""
         rule = self.attributed(rule)
-        raise failure_class(rule)(
-            rule,
-            expected=expected,
-            actual=actual if isinstance(actual, str) else self._received(actual),
-            steps=self._steps(),
-            tail=tail,
-            replaces=replaces,
-            final=final,
-            body=body,
-        )
+        return failure_class(rule)(rule, expected, actual, steps, **more)
 
-    def expect_raises(
-        self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any], *, why: str = ""
-    ) -> BaseException:
-        """Test a rule which says that an operation raises.
-
-        Args:
-            rule: its id.
-            errors: what it may raise.
-            operation: runs one recorded step.
-            why: what is wrong with the operation, for the message.
-
-        Returns:
-            What was raised.
+    def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
+        """Return what an operation, one recorded step, raises, if that is one of these.
 
         Raises:
-            RuleFailed: if it returned, or raised something else.
+            RuleFailed: if it returns, or raises something else.
         """
         self.covered[rule] += 1
         names = " or ".join(error.__name__ for error in errors)
@@ -240,7 +218,7 @@ class CheckContext:
         else:
             actual = came_from(self.recorder.steps[-1])
         tail = must_raise(self.recorder.steps[-1].source, names)
-        self.fail(rule, f"{names}{why}", actual, tail, replaces=True, final=True)
+        self.fail(rule, names, actual, tail, replaces=True, final=True)
 
     def _received(self, value: object) -> str:
         """Return how an item of the pool is made, or else what a value looks like, and the operation that gave it."""
@@ -268,29 +246,20 @@ class CheckContext:
             if other is not known:
                 known.add(other)
 
-    def unexpected(self, raised: OperationRaised, body: Callable[[], Sequence[str]] | None = None) -> RuleFailed:
+    def unexpected(self, raised: OperationRaised, write: Callable[[], Sequence[str]] | None = None) -> RuleFailed:
         """Turn an exception of the implementation into the failed rule which says that there is none.
 
         Args:
-            raised: the exception.
-            body: writes lines of a script to use instead of those of the steps.
+            write: writes lines of a script to use instead of those of the steps.
 
         Raises:
             TooSlow: if it is a time-out that nothing but the speed of this machine explains.
         """
         self.excuse(raised.error)
-        rule, call = self.attributed(raised.rule), call_of(raised.step)
-        endless = isinstance(raised.error, Endless)
-        return failure_class(rule)(
-            rule,
-            expected=RETURNS if endless else SUCCESS,
-            actual=f"{call} {str(raised.error).removeprefix('it ')}"
-            if endless
-            else f"{self.describe(raised.error)} raised by {call}",
-            steps=self._steps(),
-            tail=[],
-            body=body,
-        )
+        expected, actual = SUCCESS, f"{self.describe(raised.error)} raised by {call_of(raised.step)}"
+        if isinstance(raised.error, Endless):
+            expected, actual = RETURNS, f"{call_of(raised.step)} {str(raised.error).removeprefix('it ')}"
+        return self.failure(raised.rule, expected, actual, self._steps(), write=write)
 
     def _steps(self) -> list[Step]:
         """Return what was done, in a directory of its own if something was stored in the working directory."""
@@ -302,11 +271,7 @@ class CheckContext:
         return [*([Step("os.chdir(directory)")] if stored and Step("os.chdir(directory)") not in steps else []), *steps]
 
     def excuse(self, error: BaseException) -> None:
-        """Look whether an error is a time-out although nothing was done to the server.
-
-        Raises:
-            TooSlow: if it is.
-        """
+        """Raise TooSlow if an error is a time-out although nothing was done to the server."""
         if self.backend is None or self.backend.harmed:
             return
         found: BaseException | None = error
@@ -351,9 +316,9 @@ _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
 """What an operation breaks that fails, by the rule that does not apply where no number is right for longer than a moment."""
 
 
-def _operations(steps: list[Step], failure: RuleFailed) -> list[str]:
+def _operations(steps: Sequence[Step], failure: RuleFailed) -> list[str]:
     """Return what was done as it is shown, after lines of the script that say what a name means."""
-    shown = [show(step, failure.actual) for step in steps]
+    shown = [_shown(step, failure.actual) for step in steps]
     with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
         script, operations = parse("\n".join(failure.body or [])), parse("\n".join(step.source for step in steps))
         unknown = names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store)
@@ -370,3 +335,18 @@ def _operations(steps: list[Step], failure: RuleFailed) -> list[str]:
             places = [at for at, text in enumerate(shown) if any(re.search(rf"\b{name}\b", text) for name in names)]
             shown.insert(min(places, default=0), line)
     return with_loops(shown)
+
+
+def _shown(step: Step, said: str) -> str:
+    """Return a step among the operations; an exception that ``said``, what is said of the failure, tells of is only named."""
+    if step.error is not None:
+        name = type(step.error).__name__
+        is_known = said.startswith(name) and " raised" in said
+        return f"{step.source}  # raised {name if is_known else describe(step.error, 60)}"
+    target = step.source.partition(" = ")[0].strip()
+    if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
+        return step.source
+    return f"{step.source}  # {step.result if isinstance(step.result, Remark) else describe(step.result, 60)}"
+
+
+_OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed", "store", "spider")

@@ -46,7 +46,6 @@ from queue_conformance.script_support.kills import (
     tear_write,
     trace_lines,
 )
-from queue_conformance.specification.kinds import Kind
 
 T = TypeVar("T")
 
@@ -68,8 +67,6 @@ class Crashing:
     """The fixture ``crash``: one crash, in the child and in its parent.
 
     Args:
-        case: what fixtures are made from.
-        planned: the crash.
         passed: is told what each operation does, if nothing is to be killed.
 
     Attributes:
@@ -183,9 +180,6 @@ class Sweep:
     """All crashes of one check.
 
     Attributes:
-        context: where the check works.
-        rule: what an assertion is about, unless the check says otherwise.
-        check: the instrumented function of the check.
         counts: what the check counted, by crash.
         errors: the exceptions that it tolerated.
     """
@@ -278,7 +272,6 @@ def _kind_of(failure: RuleFailed) -> tuple[str, ...]:
 def crash_sweep(
     *rules: str,
     workloads: Callable[[CheckContext], Iterable[str]],
-    kinds: Iterable[Kind] = (),
     ways: Set[When] = frozenset({When.AFTER, When.LINE, When.BYTE}),
     points: Callable[[CheckContext], int] = lambda context: POINTS,
     masked: Mapping[str, str] = MappingProxyType({}),
@@ -290,7 +283,7 @@ def crash_sweep(
     Args:
         rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
         workloads: returns the workloads, the simplest first.
-        kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
+
         ways: how children are killed.
         points: returns how many kill points there are for a hundred examples.
         masked: by rule, another one; where that fails, the first says nothing.
@@ -316,7 +309,7 @@ def crash_sweep(
             context.notes += note(sweep)
 
         run.__module__, run.__qualname__ = function.__module__, f"{function.__qualname__} ({rules[0]})"
-        registry.check(*rules, kinds=kinds, name=name)(run)
+        registry.check(*rules, name=name)(run)
         return function
 
     return register

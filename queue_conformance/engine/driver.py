@@ -16,7 +16,8 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
 from queue_conformance.engine.quoting import Quotation, quote
 from queue_conformance.engine.recording import OperationRaised, Recorder
-from queue_conformance.engine.scripts import assemble
+from queue_conformance.engine.scripts import assemble, quoted
+from queue_conformance.engine.sources import among
 from queue_conformance.script_support import support
 
 VARIABLES = ("queue", "other", "third", "fourth")
@@ -40,7 +41,6 @@ class Item:
     """Something to push.
 
     Attributes:
-        value: the object.
         source: a Python expression that makes an equal one.
         number: its number in the pool of prepared items, or ``None``.
     """
@@ -54,9 +54,7 @@ class OpenQueue:
     """One queue object; every operation goes through the recorder.
 
     Args:
-        raw: the object of the implementation.
         variable: its name in scripts.
-        recorder: keeps the operations.
         rules: the rule that an operation breaks if it raises, unless ``rule`` says otherwise.
 
     Each operation raises ``OperationRaised`` if the implementation raises.
@@ -107,9 +105,7 @@ class Driver(ABC):
     """Opens implementations of one kind, and makes items for them.
 
     Args:
-        implementation: what to open.
         directory: a scratch directory below which it may store.
-        recorder: keeps the operations.
     """
 
     constructor_rule: ClassVar[str]
@@ -154,16 +150,12 @@ class Driver(ABC):
     @property
     def factory_name(self) -> str:
         """What scripts call the author's function that builds a queue."""
-        name: str = getattr(self.implementation.factory, "__name__", "")
-        return name if name.isidentifier() else "open_queue"
+        return _name_of(self.implementation.factory, "open_queue")
 
     @property
     def prepare_name(self) -> str:
         """What scripts call the author's function that prepares spiders, or ``""``."""
-        if self.implementation.prepare is None:
-            return ""
-        name: str = getattr(self.implementation.prepare, "__name__", "")
-        return name if name.isidentifier() else "prepare_spider"
+        return _name_of(self.implementation.prepare, "prepare_spider") if self.implementation.prepare else ""
 
     @property
     def builder_name(self) -> str:
@@ -192,10 +184,6 @@ class Driver(ABC):
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a queue is built.
 
-        Args:
-            name: the part of its key below the scratch directory.
-            options: what the kind adds.
-
         Returns:
             The Python expression, and a function that does the same.
         """
@@ -204,21 +192,15 @@ class Driver(ABC):
         """Build a queue.
 
         Args:
-            name: the part of its key below the scratch directory.
             variable: its name in scripts.
             rule: the rule that fails if this raises, if not the one on construction.
-            options: what the kind adds.
         """
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
         return OpenQueue(raw, variable, self.recorder, self.rules)
 
     def store_one(self, count: Callable[[], int]) -> bool:
-        """Use an implementation once, and tell whether storing an item raises a count.
-
-        Args:
-            count: what is counted, such as the requests that a server got.
-        """
+        """Use an implementation once, and tell whether storing an item raises a count."""
         queue = self.open()
         before = count()
         queue.push(self.item(1))
@@ -228,15 +210,7 @@ class Driver(ABC):
         return stored
 
     def attempt(self, experiment: Callable[[], bool], directory: Path) -> bool:
-        """Try something to find out what an implementation offers.
-
-        Args:
-            experiment: uses the implementation; an exception of it says no.
-            directory: an empty one for it.
-
-        Returns:
-            What the experiment returns.
-        """
+        """Try something that uses an implementation, to find out what it offers; an exception of it says no."""
         self.renew(directory)
         self.recorder.restart()
         try:
@@ -278,58 +252,23 @@ class Driver(ABC):
         """Return what tells an item apart that is not equal to a copy of it, and how that is written of a variable."""
         return None
 
-    @abstractmethod
-    def key_source(self, variable: str) -> str:
-        """Return a Python expression for what tells items of the pool apart, such as ``popped.url``."""
-
-    @abstractmethod
-    def key_literal(self, item: Item) -> str:
-        """Return a Python expression for the value of that for an item."""
-
-    def among_source(self, variable: str, items: Iterable[Item], *, or_none: bool = False) -> str:
-        """Return a Python expression which says that a variable holds one of some items.
-
-        Args:
-            variable: its name.
-            items: the items; none of them means nothing but ``None``.
-            or_none: whether it may be ``None`` too.
-        """
-        literals = [self.key_literal(item) for item in items]
-        if not literals:
-            return f"{variable} is None"
-        key = self.key_source(variable)
-        guard = "" if key == variable else f"{variable} is not None and "
-        test = f"{guard}{key} == {literals[0]}" if len(literals) == 1 else f"{guard}{key} in ({', '.join(literals)})"
-        return f"{variable} is None or {test}" if or_none else test
-
-    def describe_item(self, number: int) -> str:
-        """Return the source of an item of the pool."""
-        return self.item(number).source
+    def among_source(self, variable: str, items: Iterable[Item]) -> str:
+        """Return a Python expression which says that a variable holds one of some items, or ``None`` if there are none."""
+        keys = [(item, self.key(item.value)) for item in items]
+        form = next((key[1] for _, key in keys if key), "{}")
+        literals = [quoted(key[0]) if key else item.source for item, key in keys]
+        return among(variable, form, literals) if literals else f"{variable} is None"
 
     @abstractmethod
     def setup(self, body: str) -> list[str]:
-        """Return the lines of a script that come before the first operation.
-
-        Args:
-            body: the rest of the script.
-        """
+        """Return the lines of a script that come before ``body``, which begins with the first operation."""
 
     def imports(self, body: str) -> list[str]:
-        """Return the import lines that a script needs besides those that are known by their names.
-
-        Args:
-            body: the script.
-        """
+        """Return the import lines that a script needs besides those that are known by their names."""
         return []
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        """Return a stand-alone script.
-
-        Args:
-            title: its docstring.
-            lines: the operations and the assertion.
-            definitions: further modules whose definitions it may quote.
-        """
+        """Return a stand-alone script."""
         body = "\n".join(lines)
         imports, quoted = self.under_test()
         known = [support, *self.definitions, *definitions]
@@ -350,11 +289,12 @@ class Driver(ABC):
 
     def _quotations(self) -> list[Quotation]:
         """Return the definitions of the class and of what builds it, as far as they cannot be imported."""
-        found = []
-        if not self.implementation.importable:
-            found.append(quote(self.implementation.cls, self.class_name))
-        if self.implementation.factory is not None:
-            found.append(quote(self.implementation.factory, self.factory_name))
-        if self.implementation.prepare is not None:
-            found.append(quote(self.implementation.prepare, self.prepare_name))
-        return found
+        tested = self.implementation
+        cls = None if tested.importable else tested.cls
+        named = ((cls, self.class_name), (tested.factory, self.factory_name), (tested.prepare, self.prepare_name))
+        return [quote(defined, name) for defined, name in named if defined is not None]
+
+
+def _name_of(function: Any, otherwise: str) -> str:
+    name: str = getattr(function, "__name__", "")
+    return name if name.isidentifier() else otherwise

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from queue_conformance.engine import lockstep
-from queue_conformance.engine.case import Case, SoftBlock, failure_of, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
-from queue_conformance.engine.outcomes import NotCovered, RuleFailed
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import Timed
 from queue_conformance.engine.subject import Subject, unwrapped
@@ -55,18 +55,12 @@ def also(case: Case) -> Callable[[str], Also]:
     return partial(Also, case)
 
 
-class Also(SoftBlock):
-    """A block of assertions without operations.
-
-    Args:
-        case: of the check.
-        rule: the rule that they are about.
-    """
+class Also(Block):
+    """A block of assertions without operations."""
 
     def __init__(self, case: Case, rule: str) -> None:
         self._case = case
         self._rule = rule
-        self._last = False
 
     def __enter__(self) -> None:
         self._case.rules.append(self._rule)
@@ -76,19 +70,11 @@ class Also(SoftBlock):
         if not isinstance(error, Failed):
             return False
         error.rule = self._rule
-        self._failed, self._steps = error, list(self._case.context.recorder.steps)
-        self._case.failed.append(self)
+        self._case.goes_on(error, self)
         return True
 
-    def failure(self) -> RuleFailed:
-        self._last = True
-        try:
-            return failure_of(self._case, self._failed, self._steps, self)
-        finally:
-            self._last = False
-
     def written(self, body: str, named: bool) -> str:
-        return body if self._last else ""
+        return ""
 
 
 @fixture
@@ -165,11 +151,12 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
     """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation.
 
     Args:
-        function: the function.
         rule: the rule that fails if it raises, if not the one that the check is about.
         timed: whether each call on a queue has the time limit of an operation.
     """
 
+    @fixture
+    @wraps(function, updated=())
     def made(case: Case) -> Callable[..., Any]:
         context, record = case.context, case.record
         waits = {"timeout": timeout_of(context)} if "timeout" in inspect.signature(function).parameters else {}
@@ -183,13 +170,12 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
 
         return call
 
-    made.__name__, made.__module__, made.__doc__ = function.__name__, function.__module__, function.__doc__
-    fixture(made)
-
 
 def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
     """Register a context manager that scripts quote as a fixture: checks enter it as scripts do."""
 
+    @fixture
+    @wraps(function, updated=())
     def made(case: Case) -> Callable[..., AbstractContextManager[Any]]:
         @contextmanager
         def entered(head: str, *arguments: Any) -> Iterator[Any]:
@@ -200,9 +186,6 @@ def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
             return entered(f"with {function.__name__}({case.record.written(arguments, {})}):", *arguments)
 
         return enter
-
-    made.__name__, made.__module__, made.__doc__ = function.__name__, function.__module__, function.__doc__
-    fixture(made)
 
 
 operation(support.missing_methods, timed=False)

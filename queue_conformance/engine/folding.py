@@ -6,8 +6,9 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from queue_conformance.engine.instrument import SCOPES
+from queue_conformance.engine.sources import among
 from queue_conformance.engine.subject import Subject
-from queue_conformance.engine.syntax import expression, names_in
+from queue_conformance.engine.syntax import Copier, expression, names_in
 
 if TYPE_CHECKING:
     from queue_conformance.engine.writing import Frame, Writer
@@ -18,7 +19,7 @@ def number_of(node: ast.AST) -> int:
     return getattr(node, "number", -1)
 
 
-class Folding(ast.NodeTransformer):
+class Folding(Copier):
     """Returns a copy of a tree with literals, and variables, in the places of what is known."""
 
     def __init__(self, writer: Writer, frame: Frame, variables: dict[int, str]) -> None:
@@ -39,13 +40,8 @@ class Folding(ast.NodeTransformer):
         source = self._known(node) if isinstance(node, ast.expr) else None
         if source is not None:
             return expression(source)
-        made = type(node)(**{name: self._copied(value) for name, value in ast.iter_fields(node)})
-        return ast.copy_location(_interpolated(made) if isinstance(made, ast.JoinedStr) else _plain(made), node)
-
-    def _copied(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._copied(each) for each in value]
-        return self.visit(value) if isinstance(value, ast.AST) else value
+        made = self.generic_visit(node)
+        return _interpolated(made) if isinstance(made, ast.JoinedStr) else _plain(made)
 
     def _known(self, node: ast.expr) -> str | None:
         """Return what is written instead of an expression, if its value has a form of its own."""
@@ -84,13 +80,11 @@ class Folding(ast.NodeTransformer):
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.In)):
             right = self._writer.value_of(self._frame, node.comparators[0])
             left = ast.unparse(self.visit(node.left))
-            among = right if isinstance(right, (list, tuple)) else [right]
-            keys = [self._key(one) for one in among]
+            items = right if isinstance(right, (list, tuple)) else [right]
+            keys = [self._key(one) for one in items]
             if keys and all(keys):
-                literals = ", ".join(repr(key[0]) for key in keys if key)
-                form = next(key[1] for key in keys if key).format(left)
-                compared = f"== {literals}" if len(keys) == 1 else f"in ({literals})"
-                return expression(f"{left} is not None and {form} {compared}")
+                literals = [repr(key[0]) for key in keys if key]
+                return expression(among(left, next(key[1] for key in keys if key), literals))
         found: ast.expr = self.visit(node)
         return found
 

@@ -22,11 +22,6 @@ def generate(random: Random, table: Mapping[Command, int], longest: int) -> Comm
 
     Every other sequence leaves some commands out ("swarm testing"): without pops a queue grows long, and a command that always
     fails does not hide what others would show.
-
-    Args:
-        random: where chance comes from.
-        table: the commands, with their weights.
-        longest: how many there are at most.
     """
     share = random.choice((0.0, LEFT_OUT))
     names = {name for name in dict.fromkeys(command.name for command in table) if random.random() >= share}
@@ -39,7 +34,6 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     """Run generated sequences, or the one that the context is to replay, and keep the shortest of each finding on the context.
 
     Args:
-        runner: runs the sequences.
         attempts: sequences that are run at most to find a shorter one for a finding.
 
     Raises:
@@ -130,7 +124,6 @@ def replay(runner: Runner, sequence: Commands) -> None:
     """Run one sequence that failed before, and keep its failure on the context.
 
     Args:
-        runner: runs the sequence.
         sequence: the commands; another release of the kit, or another machine, may have generated them.
     """
     if not runner.table.keys() >= set(sequence):

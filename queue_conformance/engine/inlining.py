@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any
 
-from queue_conformance.engine.syntax import names_in, parse
+from queue_conformance.engine.syntax import Copier, names_in, parse
 
 WIDTH = 100
 """Characters at most of a line that is written instead of a call."""
@@ -36,10 +35,6 @@ _REPEATED = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictCo
 def inline(lines: Sequence[str], blocks: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """Write what functions do in the places of their only calls, and leave out what nothing uses of classes.
 
-    Args:
-        lines: the body of a script.
-        blocks: the source of the classes and functions that it uses, by name.
-
     Returns:
         The body, and what still has to be defined.
     """
@@ -55,12 +50,7 @@ def inline(lines: Sequence[str], blocks: Mapping[str, str]) -> tuple[list[str], 
 
 
 def without_unread(body: str, watches: str) -> list[str]:
-    """Return the lines of a script, without blocks that watch something which it never looks at.
-
-    Args:
-        body: the script.
-        watches: the name of the context manager that only watches.
-    """
+    """Return the lines of a script, without blocks of a context manager that only watches something which it never looks at."""
     lines: list[str | None] = [*body.splitlines()]
     with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
         tree = parse(body)
@@ -75,12 +65,7 @@ def without_unread(body: str, watches: str) -> list[str]:
 
 
 def _inlined(texts: Mapping[str, str], name: str) -> dict[str, str] | None:
-    """Return the texts with a function written wherever it is called; ``None`` where that cannot be, or is often.
-
-    Args:
-        texts: the definitions of the script by their names, and its body without one.
-        name: the name of the function.
-    """
+    """Return the texts with a function written wherever it is called; ``None`` where that cannot be, or is often."""
     (function,) = parse(texts[name]).body
     times = sum(_read(parse(text)).count(name) for text in texts.values())
     if not isinstance(function, ast.FunctionDef) or name in _read(function):
@@ -135,13 +120,7 @@ def _with(lines: list[str], statement: ast.stmt, call: ast.Call, made: Sequence[
 
 
 class _Call:
-    """A call of a quoted function in a statement.
-
-    Args:
-        statement: the statement.
-        call: the call.
-        function: the definition of the function.
-    """
+    """A call of a quoted function in a statement."""
 
     def __init__(self, statement: ast.stmt, call: ast.Call, function: ast.FunctionDef) -> None:
         self._statement = statement
@@ -149,11 +128,7 @@ class _Call:
         self._function = function
 
     def written(self, taken: set[str]) -> list[ast.stmt] | ast.expr | None:
-        """Return what does the same without the function: an expression in its place, or statements for the whole one.
-
-        Args:
-            taken: the names that are assigned where it is called.
-        """
+        """Return what does the same, where names are ``taken``: an expression for the call, or statements for the whole one."""
         if self._function.decorator_list:
             return None
         body = _body(self._function)
@@ -172,7 +147,7 @@ class _Call:
         clashes = assigned & (taken - names_in(self._statement, ast.Store)) if leaks else set()
         if clashes or (read - assigned) & taken:
             return None
-        return self._replaced([_Put(given).visit(deepcopy(each)) for each in body])
+        return self._replaced([_Put(given).visit(each) for each in body])
 
     def _given(self, parameters: ast.arguments) -> dict[str, ast.expr] | None:
         """Return the arguments by the names of the parameters."""
@@ -238,25 +213,28 @@ def _fits(body: Sequence[ast.stmt], name: str, value: ast.expr) -> bool:
     return times == 1 and not any(name in names_in(node) for node in again)
 
 
-class _Put(ast.NodeTransformer):
+class _Put(Copier):
     """Puts arguments in the places of parameters."""
 
     def __init__(self, given: Mapping[str, ast.expr]) -> None:
         self._given = given
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return deepcopy(self._given.get(node.id, node))
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Name):
+            return self._given.get(node.id, node)
+        made = self.generic_visit(node)
+        return _unpacked(made) if isinstance(made, ast.Dict) else made
 
-    def visit_Dict(self, node: ast.Dict) -> ast.Dict:
-        """Write what a literal unpacks as a part of it."""
-        self.generic_visit(node)
-        pairs: list[tuple[ast.expr | None, ast.expr]] = []
-        for name, value in zip(node.keys, node.values, strict=True):
-            if name is None and isinstance(value, ast.Dict):
-                pairs += zip(value.keys, value.values, strict=True)
-            else:
-                pairs.append((name, value))
-        return ast.Dict([name for name, _ in pairs], [value for _, value in pairs])
+
+def _unpacked(node: ast.Dict) -> ast.Dict:
+    """Return a literal with what another one in it unpacks."""
+    pairs: list[tuple[ast.expr | None, ast.expr]] = []
+    for name, value in zip(node.keys, node.values, strict=True):
+        if name is None and isinstance(value, ast.Dict):
+            pairs += zip(value.keys, value.values, strict=True)
+        else:
+            pairs.append((name, value))
+    return ast.Dict([name for name, _ in pairs], [value for _, value in pairs])
 
 
 def _without_idle_methods(source: str, everything: str) -> str:

@@ -11,11 +11,12 @@ import ast
 import textwrap
 import types
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from queue_conformance.engine.scripts import source_of
-from queue_conformance.engine.syntax import names_in, parse
+from queue_conformance.engine.syntax import Copier, expression, names_in, parse
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
 FOLDED = (ast.Call, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.JoinedStr)
@@ -42,11 +43,7 @@ Instrumented = tuple[Callable[..., Any], Source]
 
 
 def instrument(function: Callable[..., Any]) -> Instrumented:
-    """Return a function that does the same and tells a record, and its source; it takes them as ``__record__``, ``__source__``.
-
-    Raises:
-        OSError: if its source cannot be read.
-    """
+    """Return a function that tells ``__record__`` what it does, and its source, which it takes as ``__source__``."""
     above = "\n" * (function.__code__.co_firstlineno - 1)  # so that tracebacks show the right lines
     tree = parse(above + textwrap.dedent(source_of(function)))
     definition = tree.body[0]
@@ -68,15 +65,6 @@ def _call(method: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("__record__", ast.Load()), method, ast.Load()), list(arguments), [])
 
 
-def _locals() -> ast.Call:
-    return ast.Call(ast.Name("locals", ast.Load()), [], [])
-
-
-def _there(made: ast.stmt, statement: ast.stmt) -> ast.stmt:
-    """Return a new statement at the place of another one, for tracebacks."""
-    return ast.copy_location(made, statement)
-
-
 class _Transformer:
     """Numbers statements and expressions, and wraps them."""
 
@@ -92,12 +80,12 @@ class _Transformer:
             return statement  # a docstring
         if isinstance(statement, SIMPLE):
             opened = _call("statement", *self._place(statement))
-            return _there(ast.With([ast.withitem(opened)], [self._simple(statement)]), statement)
+            return ast.copy_location(ast.With([ast.withitem(opened)], [self._simple(statement)]), statement)
         if isinstance(statement, ast.With):
             return self._with(statement)
         if isinstance(statement, ast.Delete):
             forgotten = _call("forget", *(ast.Name(name, ast.Load()) for name in names_in(statement, ast.Del)))
-            return _there(ast.With([ast.withitem(forgotten)], [statement]), statement)
+            return ast.copy_location(ast.With([ast.withitem(forgotten)], [statement]), statement)
         for name in ("body", "orelse", "finalbody"):
             if isinstance(inner := getattr(statement, name, None), list):
                 setattr(statement, name, self.block(inner))
@@ -108,16 +96,17 @@ class _Transformer:
     def _place(self, node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr]:
         """Keep what was written, with the numbers of its expressions; return the arguments that tell of it."""
         for number, each in enumerate(ast.walk(node)):
-            each.number = number  # type: ignore[attr-defined]
-        kept = _copy(node)
-        kept.reads = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}  # type: ignore[attr-defined]
-        self.statements.append(kept)
-        return ast.Name("__source__", ast.Load()), ast.Constant(len(self.statements) - 1), _locals()
+            if isinstance(each, ast.expr):  # operators and contexts are the same object everywhere
+                each.number = number  # type: ignore[attr-defined]
+        node.reads = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}  # type: ignore[attr-defined]
+        self.statements.append(node)
+        return ast.Name("__source__", ast.Load()), ast.Constant(len(self.statements) - 1), expression("locals()")
 
     def _simple(self, statement: ast.stmt) -> ast.stmt:
         if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and statement.value is not None:
-            statement.value = _Expressions.seen(statement.value, _Expressions().visit(statement.value))
-            return statement
+            assigned = copy(statement)
+            assigned.value = _seen(statement.value, _Expressions().visit(statement.value))
+            return assigned
         if not isinstance(statement, ast.Assert):
             wrapped: ast.stmt = _Expressions().visit(statement)
             return wrapped
@@ -126,8 +115,8 @@ class _Transformer:
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             left, right = _Expressions().visit(test.left), _Expressions().visit(test.comparators[0])
             operator = ast.Constant(type(test.ops[0]).__name__)
-            return _there(ast.Expr(_call("compare", left, operator, right, *message)), statement)
-        return _there(ast.Expr(_call("hold", _Expressions().visit(test), *message)), statement)
+            return ast.copy_location(ast.Expr(_call("compare", left, operator, right, *message)), statement)
+        return ast.copy_location(ast.Expr(_call("hold", _Expressions().visit(test), *message)), statement)
 
     def _with(self, statement: ast.With) -> ast.stmt:
         """Return nested blocks, one for each item."""
@@ -135,40 +124,23 @@ class _Transformer:
         for item in reversed(statement.items):
             header = _call("head", *self._place(item))
             opened = _call("block", header, _Expressions().visit(item.context_expr))
-            inner = [_there(ast.With([ast.withitem(opened, item.optional_vars)], inner), statement)]
+            inner = [ast.copy_location(ast.With([ast.withitem(opened, item.optional_vars)], inner), statement)]
         return inner[0]
 
 
-def _copy(node: ast.AST) -> ast.AST:
-    """Return a tree of its own, with the numbers and places of the nodes."""
-    made = type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)})
-    made.__dict__.update({name: value for name, value in vars(node).items() if name not in node._fields})
-    return made
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_copied(each) for each in value]
-    return _copy(value) if isinstance(value, ast.AST) else value
-
-
-class _Expressions(ast.NodeTransformer):
+class _Expressions(Copier):
     """Lets the values of expressions pass through the record."""
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, SCOPES):
-            return self.seen(node, node)
+            return _seen(node, node)
+        made = self.generic_visit(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            node.func.value = self.visit(node.func.value)
-            node.args = [self.visit(argument) for argument in node.args]
-            node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            return self.seen(node, node)
-        self.generic_visit(node)
-        if isinstance(node, FOLDED) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            return self.seen(node, node)
-        return node
+            made.func = made.func.args[-1]  # a method is no value of its own
+        is_value = isinstance(node, FOLDED) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        return _seen(node, made) if is_value else made  # type: ignore[arg-type]
 
-    @staticmethod
-    def seen(node: ast.expr, wrapped: ast.expr) -> ast.expr:
-        """Return what lets the value of an expression pass through the record."""
-        return _call("seen", ast.Constant(node.number), _call("count"), wrapped)  # type: ignore[attr-defined]
+
+def _seen(node: ast.expr, wrapped: ast.expr) -> ast.expr:
+    """Return what lets the value of an expression pass through the record."""
+    return _call("seen", ast.Constant(node.number), _call("count"), wrapped)  # type: ignore[attr-defined]

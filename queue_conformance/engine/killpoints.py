@@ -100,11 +100,7 @@ def plan(
     """Choose kill points; the simplest come first.
 
     Args:
-        workloads: what is killed, the simplest first.
-        rehearse: runs a workload without a kill.
-        ways: how it is killed.
         points: how many kill points there are, about.
-        seed: seeds the choice.
     """
     short = [operations for operations in workloads if len(operations) <= LONG]
     planned: list[Crash] = []
@@ -154,11 +150,7 @@ EDGE = 6
 
 
 def _torn(workloads: Sequence[Workload], rehearsals: Sequence[Rehearsal], number: int, seed: int) -> Iterator[Crash]:
-    """Yield crashes that cut what the last operation of a workload appended: all sizes, or the first and last and some others.
-
-    Raises:
-        NotCovered: if there is none.
-    """
+    """Yield crashes that cut what the last operation of a workload appended: all sizes, or the first and last and some others."""
     files = [
         (operations, name, range(*rehearsal[-1].grown[name]))
         for operations, rehearsal in zip(workloads, rehearsals, strict=True)

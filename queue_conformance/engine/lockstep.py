@@ -65,7 +65,6 @@ class Lockstep:
     """One subject of the implementation and its model; its commands run on both.
 
     Args:
-        context: where the check works.
         number: which of the subjects that are open side by side this is.
 
     Commands raise ``RuleFailed`` at a difference, and ``OperationRaised`` if the implementation raises.
@@ -156,9 +155,7 @@ class Lockstep:
         """Test a rule.
 
         Args:
-            rule: its id.
             holds: a lambda that is true where it passes; its parameters are variables of the script.
-            values: those of its parameters.
             expected: what it asks for, short, if the lambda does not say it well.
             actual: what came instead, if not the first of the values; shown with ``repr`` unless it is a ``str``.
             final: no ablation can attribute a failure to another rule.
@@ -183,19 +180,11 @@ class Lockstep:
         return function(*arguments)
 
     def expect_count(self, rule: str, holds: Callable[..., object], count: object, expected: str = "") -> None:
-        """Test a rule on a count as :meth:`expect` does, unless the contents are wrong: then the count may well be right.
-
-        Raises:
-            RuleFailed: if it is wrong, for the count or for the contents.
-        """
+        """Test a rule on a count as :meth:`expect` does, unless the contents are wrong: then the count may well be right."""
         self.contents_or(partial(self.expect, rule, holds, count, expected=expected))
 
     def contents_or(self, compare: Callable[[], object]) -> None:
-        """Compare a count; if it is wrong, look first whether the contents are.
-
-        Raises:
-            RuleFailed: if it is wrong, for the count or for the contents.
-        """
+        """Compare a count; if it is wrong, look first whether the contents are."""
         try:
             compare()
         except RuleFailed as failure:
@@ -205,12 +194,7 @@ class Lockstep:
 
 
 def run(context: CheckContext, sequence: str, **options: Any) -> None:
-    """Run a fixed sequence of the commands of the context's kind.
-
-    Args:
-        context: where the check works.
-        sequence: the commands, as :func:`~queue_conformance.engine.sequences.commands` reads them.
-        options: further arguments of the kind.
+    """Run a fixed sequence, as :func:`~queue_conformance.engine.sequences.commands` reads it, of the commands of the kind.
 
     Raises:
         RuleFailed: for a difference, attributed to a rule.
@@ -222,9 +206,7 @@ def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machi
     """Register the check that generates sequences of the commands of a class; its rules are those of their table.
 
     Args:
-        kind: the class.
         kinds: the kinds of implementation that it can drive, or all of its folder; rules of others are left out.
-        name: what the check is called.
     """
     specification, driven = load(), frozenset(kinds) or kinds_at(kind.__module__)
 

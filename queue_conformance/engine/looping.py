@@ -65,8 +65,6 @@ def repeated(statements: Sequence[str], at: int, *, alike: bool) -> tuple[int, l
     """Return how many statements from a place on are best written as a loop, and its lines; 0 and none where that is not shorter.
 
     Args:
-        statements: the statements.
-        at: the place.
         alike: whether their literals may differ.
     """
     best: tuple[int, int, list[str]] = (1, 0, [])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from queue_conformance.engine.recording import Step
@@ -40,59 +40,45 @@ class FailedAmongOthers(NotAlone):
     """It failed, which what the others have left in the process may be the cause of."""
 
 
+@dataclass(eq=False)
 class RuleFailed(Exception):
     """A rule failed.
 
     Every rule has a subclass of its own (see :func:`failure_class`), because Hypothesis tells failures apart by their type.
 
     Attributes:
-        rule: its id.
-        expected: what the rule asks for, short.
-        actual: what happened instead, short.
-        steps: what was done.
         tail: the last lines of a script, which fail if the rule failed.
         replaces: whether the tail stands for the last step.
         final: whether the rule is certain, so that no ablation can attribute the failure to another one.
-        sequence: the sequence that was run, if any.
+        write: writes the lines of a script, if those are not the steps.
         shown_by: the operation that showed it, if that is not the one of the sequence.
         operation: the operation that gave another result, if that is not the last one.
         survived: the sequence was run to its end nevertheless, and nothing else was wrong.
         others: failures of the same rule that have other causes.
     """
 
-    def __init__(
-        self,
-        rule: str,
-        *,
-        expected: str,
-        actual: str,
-        steps: Sequence[Step],
-        tail: Sequence[str],
-        replaces: bool = False,
-        final: bool = False,
-        body: Sequence[str] | Callable[[], Sequence[str]] | None = None,
-    ) -> None:
-        super().__init__(f"{rule}: expected {expected}, got {actual}")
-        self.rule = rule
-        self.expected = expected
-        self.actual = actual
-        self.steps = list(steps)
-        self.tail = list(tail)
-        self.replaces = replaces
-        self.final = final
-        self._body = body
-        self.sequence: tuple[Any, ...] | None = None
-        self.shown_by = ""
-        self.operation = ""
-        self.survived = False
-        self.others: list[RuleFailed] = []
+    rule: str
+    expected: str
+    actual: str
+    steps: Sequence[Step]
+    tail: Sequence[str] = ()
+    replaces: bool = False
+    final: bool = False
+    write: Callable[[], Sequence[str]] | None = None
+    sequence: tuple[Any, ...] | None = None
+    shown_by: str = ""
+    operation: str = ""
+    survived: bool = False
+    others: list[RuleFailed] = field(default_factory=list)
 
-    @property
+    def __post_init__(self) -> None:
+        super().__init__(f"{self.rule}: expected {self.expected}, got {self.actual}")
+        self.steps = list(self.steps)
+
+    @cached_property
     def body(self) -> Sequence[str] | None:
-        """The lines of a script that are not those of the steps, or ``None``; written once they are asked for."""
-        if callable(self._body):
-            self._body = self._body()
-        return self._body
+        """The lines of a script that are not those of the steps, or ``None``."""
+        return self.write() if self.write else None
 
     @property
     def cause(self) -> str:
@@ -116,18 +102,8 @@ class RuleFailed(Exception):
 
     def as_rule(self, rule: str, *, final: bool = True) -> RuleFailed:
         """Return the same failure, attributed to another rule."""
-        other = failure_class(rule)(
-            rule,
-            expected=self.expected,
-            actual=self.actual,
-            steps=self.steps,
-            tail=self.tail,
-            replaces=self.replaces,
-            final=final,
-            body=self._body,
-        )
-        other.sequence, other.operation = self.sequence, self.operation
-        return other
+        known = {each.name: getattr(self, each.name) for each in fields(self)}
+        return failure_class(rule)(**known | {"rule": rule, "final": final})
 
 
 _CALLED = re.compile(r"(\w+)\(")
@@ -161,9 +137,6 @@ class Violation:
     """A failed rule, as data.
 
     Attributes:
-        rule: its id.
-        expected: what the rule asks for, short.
-        actual: what happened instead, short.
         operations: what was done, one line each.
         script: a stand-alone program that shows it.
         sequence: the sequence of a machine, which can be run again, or ``None``.
@@ -224,9 +197,6 @@ class Observation:
     """What one check says of one rule.
 
     Attributes:
-        rule: its id.
-        outcome: what was seen.
-        check: the name of the check.
         reason: why, unless it passed or failed.
         violation: the evidence, if it fails.
     """
@@ -253,16 +223,12 @@ class CheckResult:
     """All that came of one check.
 
     Attributes:
-        check: its name.
-        observations: what it says of rules.
         notes: what else is worth reporting, such as how many operations were run.
         fatal: whether it hung or died.
-        seconds: how long it took.
         second: what it says where it measured by a second contract, which fails no run; ``None`` where that asks for the same.
         finished: whether it came to its end, whatever it found on the way.
-        mistake: how the kit itself failed in it, in one line, or ``""``.
+        internal_error: how the kit itself failed in it, in one line, or ``""``.
         fault: what the implementation did so that it could not go on, in one line, or ``""``.
-        traceback: where the kit failed.
         slow: whether the server, or this machine, was too slow for it, or what failed did not fail again.
         trouble: what is wrong around the class, in one line that says what to do, or ``""``.
         drawn: how many sequences were drawn and run.

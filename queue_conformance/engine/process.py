@@ -47,11 +47,7 @@ def fork() -> int:
 
 
 def forked() -> int:
-    """Fork; the child need not end with this process.
-
-    Returns:
-        The number of the child, or 0 in the child.
-    """
+    """Fork as :func:`fork` does, but the child need not end with this process."""
     flush()
     with warnings.catch_warnings():
         # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
@@ -91,11 +87,7 @@ _GRACE = 5.0
 
 
 class Process:
-    """Waits for the end of a child.
-
-    Args:
-        pid: its number.
-    """
+    """Waits for the end of a child."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -157,9 +149,7 @@ class Ended:
     """How a child ended.
 
     Attributes:
-        said: what it said.
         signal: the signal that ended it, or 0.
-        status: its exit status, if no signal ended it.
         hung: it was silent for too long and was killed for that.
     """
 
@@ -179,9 +169,6 @@ class Child:
 
     Args:
         function: is told how to say something.
-
-    Attributes:
-        pid: the number of the process.
     """
 
     def __init__(self, function: Callable[[Say], object]) -> None:
@@ -311,8 +298,6 @@ def run_script(
     """Run a script in a new interpreter, and end what it leaves behind.
 
     Args:
-        file: the script.
-        arguments: its arguments.
         path: where it may import from.
         directory: where it runs.
         time_limit: seconds that it may take.

@@ -31,12 +31,7 @@ class Quotation:
 
 
 def quote(defined: Any, name: str) -> Quotation:
-    """Return the source of a class or function, and of everything at the top of its module that it uses.
-
-    Args:
-        defined: the class or function.
-        name: what the script calls it.
-    """
+    """Return the source of a class or function, and of everything at the top of its module that it uses."""
     where = f"{getattr(defined, '__module__', '?')}.{getattr(defined, '__qualname__', name)}"
     try:
         source = textwrap.dedent(source_of(defined))
@@ -72,7 +67,6 @@ class _Statement:
     """A statement at the top of a module.
 
     Attributes:
-        text: its source.
         uses: the names that it uses.
         binds: the names that it gives something to.
         imports: if it only imports, the line for each of these.

@@ -11,8 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from queue_conformance.engine.instrument import SCOPES, Source
 from queue_conformance.engine.recording import Recorder, call_of, describe
@@ -30,8 +29,6 @@ class Failed(Exception):
     """An assertion of a check does not hold.
 
     Attributes:
-        expected: what was expected, short.
-        actual: what came instead, short.
         rule: the rule that it is about, if not the one of the check.
     """
 
@@ -43,14 +40,8 @@ class Failed(Exception):
         self.actual = actual
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One way to compare.
-
-    Attributes:
-        holds: whether it holds.
-        expected: says in words what is expected, of a description of the right side.
-    """
+class Comparison(NamedTuple):
+    """Whether a comparison holds, and what it expects in words, of a description of the right side."""
 
     holds: Callable[[Any, Any], Any]
     expected: str
@@ -76,7 +67,6 @@ class Record:
 
     Args:
         recorder: keeps the operations, and shows the one in flight to whoever watches the process.
-        sources: knows how values are written.
         key: what tells items apart that are not equal to themselves, such as requests: an item's key, and how it is written of
             a variable; ``None`` for everything else.
         held: called after each comparison that holds.
@@ -112,7 +102,7 @@ class Record:
         """
         entries = self._entries
         ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Within) and entry.holds(last)]
-        return Writer(self.sources, self.key, self.silent).lines(entries[: ends[0]] if ends else entries)
+        return Writer(self.sources, self.key, self.silent, last).lines(entries[: ends[0]] if ends else entries)
 
     @property
     def target(self) -> str:
@@ -122,11 +112,7 @@ class Record:
         return found.id if isinstance(found, ast.Name) else ""
 
     def operate(self, source: str, rule: str, function: Callable[[], Any]) -> Any:
-        """Run one operation on the subject.
-
-        Raises:
-            OperationRaised: if it raises.
-        """
+        """Run one operation on the subject."""
         self.operations += 1
         if not self._frames:
             self._entries.append(Line(normal(source)))
@@ -173,26 +159,18 @@ class Record:
         """Build a subject, named as the variable that the statement in progress assigns to.
 
         Args:
-            source: the expression that builds it.
             rule: the rule that fails if that raises.
             build: does the same.
             rules: see :class:`~queue_conformance.engine.subject.Subject`.
             kind: the class of the subject.
             name: what it is called where nothing assigns it.
-
-        Raises:
-            OperationRaised: if it raises.
         """
         name = self.target or name
         made: Subject = self.make(source, rule, lambda: kind(build(), name, self, rules), name, shown=False)
         return made
 
     def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "", *, shown: bool = True) -> Any:
-        """Let a fixture make something that scripts make too, with the expression ``source``; operations may show it.
-
-        Raises:
-            OperationRaised: if that raises.
-        """
+        """Let a fixture make something that scripts make too, with the expression ``source``; operations may show it."""
         frame = self._frames[-1] if self._frames else None
         if frame is not None:
             frame.construction = source
@@ -274,11 +252,7 @@ class Record:
         self.recorder.release()
 
     def compare(self, left: Any, comparison: str, right: Any, expected: str = "") -> None:
-        """Assert that a comparison holds.
-
-        Raises:
-            Failed: if it does not.
-        """
+        """Assert that a comparison holds."""
         known, left = COMPARISONS[comparison], unwrapped(left)
         try:
             holds = self._holds(left, comparison, unwrapped(right))
@@ -294,11 +268,7 @@ class Record:
         self.held()
 
     def hold(self, value: Any, expected: str = "") -> None:
-        """Assert that a value is true.
-
-        Raises:
-            Failed: if it is not.
-        """
+        """Assert that a value is true."""
         if not value:
             frame = self._frames[-1]
             test = cast(ast.Assert, frame.node).test

@@ -39,14 +39,13 @@ class Step:
         result: what it returned, or ``NOTHING`` if it did not, or is no operation.
         error: what it raised, or ``None``.
         refusable: whether an implementation may just as well refuse it, so that a script ends well there.
-        tolerated: whether an implementation may just as well refuse it, and a script goes on.
+
     """
 
     source: str
     result: Any = NOTHING
     error: BaseException | None = None
     refusable: bool = False
-    tolerated: bool = False
 
 
 class OperationRaised(Exception):
@@ -54,8 +53,6 @@ class OperationRaised(Exception):
 
     Attributes:
         rule: the id of the rule which says that it must not.
-        step: the operation.
-        error: what was raised.
     """
 
     def __init__(self, rule: str, step: Step, error: BaseException) -> None:
@@ -73,8 +70,6 @@ class Timed:
     """An object that is called many times in one step: each call has the time limit of an operation.
 
     Args:
-        raw: the object.
-        watchdog: where the operation in flight is noted.
         seconds: the time limit of all of them; then a call raises ``TakesTooLong``.
     """
 
@@ -112,11 +107,7 @@ class Recorder:
         self._raised: BaseException | None = None
 
     def restart(self, sequence: str = "") -> None:
-        """Forget the steps so far: a new sequence begins.
-
-        Args:
-            sequence: the sequence that it runs, in a form that can be run again.
-        """
+        """Forget the steps so far: ``sequence`` begins, which is in a form that can be run again."""
         self.steps = []
         self.watchdog.restart(sequence)
 
@@ -124,13 +115,7 @@ class Recorder:
         """Run one operation.
 
         Args:
-            source: the operation as a line of Python.
             rule: the id of the rule that fails if it raises or does not return.
-            function: what to call.
-            arguments: what to pass.
-
-        Returns:
-            What the function returned.
 
         Raises:
             OperationRaised: if it raised anything at all.
@@ -219,12 +204,7 @@ _PASSING = re.compile(r"(?<=\b0x)[0-9a-f]{6,}|(?<=\b127\.0\.0\.1:)\d+|(?<=\bloca
 
 
 def describe(value: object, limit: int = 100) -> str:
-    """Return a representation that is short, of one line, the same in each run, and never raises.
-
-    Args:
-        value: anything, an exception included.
-        limit: characters at most.
-    """
+    """Return a representation that is short, of one line, the same in each run, and never raises."""
     try:
         text = _listed(value, limit) or _repeated(value, limit) or repr(value)
         if isinstance(value, BaseException) and not text.startswith(type(value).__name__):

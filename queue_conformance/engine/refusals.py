@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn, Self
 
-from queue_conformance.engine.accidents import ACCIDENTS, is_accident
-from queue_conformance.engine.case import Case, SoftBlock, failure_of, fixture
-from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, call_of, came_from, describe
 from queue_conformance.engine.scripts import or_exit
@@ -98,20 +97,16 @@ def uncertain(case: Case) -> Callable[..., Uncertain]:
     return partial(Uncertain, case)
 
 
-class Uncertain(SoftBlock):
+class Uncertain(Block):
     """A block in which an operation may raise, or not; scripts allow for both.
 
     Args:
-        case: of the check.
         rule: the rule that what is raised is about, if not the one of the check.
         only: the names of exceptions; unless it is empty, what is raised must be one of them, or derived from one.
         never: the names of exceptions that may not be raised.
         expected: what may be raised, in words.
         consequence: tells what comes of an exception that may not be raised, as a clause.
         soft: whether the check goes on after what may not be raised.
-
-    Attributes:
-        raised: what the operation raised, or ``None``.
     """
 
     raised: BaseException | None = None
@@ -128,7 +123,7 @@ class Uncertain(SoftBlock):
         soft: bool = False,
     ) -> None:
         self._case = case
-        self._ends = not soft
+        self._soft = soft
         self._consequence = consequence
         self.rule = rule
         self.only, self.never = only, never
@@ -153,10 +148,9 @@ class Uncertain(SoftBlock):
             raised = f"{describe(error.error)} raised by {call_of(error.step)}"
             self.failed = Failed(self.expected, f"{raised}{self._consequence(error.error)}")
             self.failed.rule = self.rule
-            if self._ends:
+            if not self._soft:
                 raise self.failed from None
-            self._steps = list(self._case.context.recorder.steps)
-            self._case.failed.append(self)
+            self._case.goes_on(self.failed, self)
         else:
             self._case.held(self.rule)
         return True
@@ -171,20 +165,14 @@ class Uncertain(SoftBlock):
         wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
         return f"names = {{cls.__name__ for cls in type(error).__mro__}}\nassert names {wanted}, repr(error)"
 
-    def failure(self) -> RuleFailed:
-        """Return how the block failed, if the check went on after it."""
-        assert self.failed is not None
-        self._ends = True
-        try:
-            return failure_of(self._case, self.failed, self._steps, self)
-        finally:
-            self._ends = False
+    def failing(self, body: str) -> str:
+        asserted = textwrap.indent(self.asserted(), INDENT)
+        return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
 
     def written(self, body: str, named: bool) -> str:
         """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
-        if self.failed and self._ends:
-            asserted = textwrap.indent(self.asserted(), INDENT)
-            return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
+        if self.failed and not self._soft:
+            return self.failing(body)
         if not named:
             return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}"
         if not self:
@@ -199,13 +187,23 @@ def refusable(case: Case) -> Callable[..., Uncertain]:
     return partial(Refusable, case)
 
 
-class Refusable(Uncertain):
-    """A block in which an operation may raise on purpose, with a text.
+ACCIDENTS = (AttributeError, TypeError, LookupError)
+"""What Python raises where code meets something else than it expects."""
 
-    Args:
-        case: of the check.
-        expected: what is expected of it, in words.
-    """
+
+def is_accident(error: BaseException) -> bool:
+    """Whether an exception is one of these, and no ``raise`` statement made it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not isinstance(error, ACCIDENTS):
+        return False
+    code = trace.tb_frame.f_code.co_code
+    return trace.tb_lasti >= len(code) or dis.opname[code[trace.tb_lasti]] != "RAISE_VARARGS"
+
+
+class Refusable(Uncertain):
+    """A block in which an operation may raise on purpose, with a text."""
 
     def __init__(self, case: Case, expected: str = "an exception that explains what is wrong") -> None:
         super().__init__(case, expected=expected)

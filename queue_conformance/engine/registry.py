@@ -32,8 +32,6 @@ class Check:
         name: what its node is called: the id of its first rule, or a word such as ``machine``.
         rules: the ids of the rules that it tests.
         kinds: the kinds of implementation that it can drive.
-        function: the test.
-        module: the dotted name of the module where it stands.
     """
 
     name: str
@@ -58,8 +56,6 @@ def check(
 
     Args:
         rules: the ids of the rules that it tests; an unknown id is found by the kit's own tests.
-        kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
-        name: what its node is called, if not the id of its first rule.
 
     Raises:
         ValueError: if two checks of one kind have the same name.
@@ -106,13 +102,7 @@ def part_of(kind: Kind, module: str) -> ModuleType:
 
 
 def make_driver(implementation: Implementation, directory: Path, recorder: Recorder) -> Driver:
-    """Return a driver for an implementation.
-
-    Args:
-        implementation: what to drive.
-        directory: a scratch directory below which it may store.
-        recorder: keeps the operations.
-    """
+    """Return a driver for an implementation, which may store below a directory."""
     # Scrapy takes a quarter of a second to import: only for those who need it.
     module, _, name = implementation.kind.driver.partition(":")
     driver: type[Driver] = getattr(import_module(module), name)

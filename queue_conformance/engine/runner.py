@@ -28,11 +28,9 @@ class Run:
     """One command sequence on its way: subjects with their models.
 
     Args:
-        runner: knows the commands.
         subjects: the numbers of those to open at the beginning; others are opened when they are first used.
 
     Attributes:
-        commands: those so far.
         results: what they returned; nothing of one that failed, which is the last.
         at: the command in progress.
         before: the number of steps before it.
@@ -54,11 +52,7 @@ class Run:
         return list(self._open)
 
     def step(self, command: Command) -> None:
-        """Run one command.
-
-        Raises:
-            RuleFailed: at a difference between implementation and model.
-        """
+        """Run one command."""
         self.at = command
         self.commands.append(command)
         try:
@@ -71,11 +65,7 @@ class Run:
             raise self._context.unexpected(raised) from raised
 
     def finish(self) -> None:
-        """Compare everything that is left in the subjects, and close them.
-
-        Raises:
-            RuleFailed: at a difference between implementation and model.
-        """
+        """Compare everything that is left in the subjects, and close them."""
         try:
             self._enter(self._waiting)
             for number, subject in self._open.items():
@@ -94,13 +84,7 @@ class Run:
 class Runner:
     """Runs command sequences in lockstep, attributes their failures, and shortens them.
 
-    Args:
-        context: where the check works.
-        kind: the commands, and how differences are attributed.
-        options: further arguments of the kind.
-
     Attributes:
-        ran: how many commands of each name were run.
         known: rules that are known to fail; what one of them may explain is not blamed on another.
         masked: rules whose failures do not count in an ablation.
     """
@@ -124,7 +108,6 @@ class Runner:
         """Begin a run.
 
         Args:
-            sequence: what will be run, as far as it is known.
             subjects: those to open at the beginning, if not those that the sequence uses.
         """
         self.context.restart(encode(sequence))
@@ -153,12 +136,7 @@ class Runner:
             self.ran.update(command.name for command in run.commands)
 
     def passes(self, sequence: Commands, subjects: Iterable[int] | None = None) -> bool:
-        """Whether a sequence runs without a failure, masked ones aside; what it covers does not count.
-
-        Args:
-            sequence: the commands.
-            subjects: those to open at the beginning, if not those that the sequence uses.
-        """
+        """Whether a sequence runs without a failure, masked ones aside; what it covers does not count."""
         covered = self.context.covered.copy()
         run = self.begin(sequence, subjects)
         try:
@@ -228,8 +206,6 @@ class Runner:
         """Leave out commands, many at once at first, then take smaller arguments, as long as it fails in the same way.
 
         Args:
-            failure: how a sequence failed.
-            attempts: sequences that are run at most.
             meet: gets what fails in another way.
         """
         self.context.stop_if_shared()

@@ -18,143 +18,85 @@ from queue_conformance.engine.syntax import global_names
 from queue_conformance.faults import disk, outages, servers
 from queue_conformance.faults.fault import Fault
 
-_IMPORTS: Mapping[str, str] = {
-    "CallLaterOnce": "from scrapy.utils.reactor import CallLaterOnce",
-    "ExecutionEngine": "from scrapy.core.engine import ExecutionEngine",
-    "ScraperSlot": "from scrapy.core.scraper import Slot as ScraperSlot",
-    "Slot": "from scrapy.core.downloader import Slot",
-    "_Slot": "from scrapy.core.engine import _Slot",
-    "Backend": "from queue_conformance.faults.backend import Backend",
-    "BaseDupeFilter": "from scrapy.dupefilters import BaseDupeFilter",
-    "BaseHTTPRequestHandler": "from http.server import BaseHTTPRequestHandler",
-    "Collection": "from collections.abc import Collection",
-    "Counter": "from collections import Counter",
-    "Decimal": "from decimal import Decimal",
-    "Deferred": "from twisted.internet.defer import Deferred",
-    "FormRequest": "from scrapy.http import FormRequest",
-    "JsonRequest": "from scrapy.http import JsonRequest",
-    "Mapping": "from collections.abc import Mapping",
-    "NotConfigured": "from scrapy.exceptions import NotConfigured",
-    "Path": "from pathlib import Path",
-    "FifoDiskQueue": "from queuelib import FifoDiskQueue",
-    "FifoMemoryQueue": "from scrapy.squeues import FifoMemoryQueue",
-    "LifoMemoryQueue": "from scrapy.squeues import LifoMemoryQueue",
-    "PickleFifoDiskQueue": "from scrapy.squeues import PickleFifoDiskQueue",
-    "PickleLifoDiskQueue": "from scrapy.squeues import PickleLifoDiskQueue",
-    "RealLoop": "from queue_conformance.loops import RealLoop",
-    "Request": "from scrapy import Request",
-    "Settings": "from scrapy.settings import Settings",
-    "Selector": "from scrapy.selector import Selector",
-    "SerializationError": "from queue_conformance.errors import SerializationError",
-    "SimulatedLoop": "from queue_conformance.loops import SimulatedLoop",
-    "Spider": "from scrapy import Spider",
-    "ThreadingHTTPServer": "from http.server import ThreadingHTTPServer",
-    "TransientError": "from queue_conformance.errors import TransientError",
-    "XmlRpcRequest": "from scrapy.http import XmlRpcRequest",
-    "array": "from array import array",
-    "asyncio": "import asyncio",
-    "build_from_crawler": "from scrapy.utils.misc import build_from_crawler",
-    "chdir": "from contextlib import chdir",
-    "contextmanager": "from contextlib import contextmanager",
-    "ctypes": "import ctypes",
-    "datetime": "import datetime",
-    "deque": "from collections import deque",
-    "deepcopy": "from copy import deepcopy",
-    "deferred_from_coro": "from scrapy.utils.defer import deferred_from_coro",
-    "errno": "import errno",
-    "faulthandler": "import faulthandler",
-    "functools": "import functools",
-    "gc": "import gc",
-    "get_crawler": "from scrapy.utils.test import get_crawler",
-    "heapq": "import heapq",
-    "importlib": "import importlib",
-    "inf": "from math import inf",
-    "inspect": "import inspect",
-    "install_reactor": "from scrapy.utils.reactor import install_reactor",
-    "io": "import io",
-    "itertools": "import itertools",
-    "job_dir": "from scrapy.utils.job import job_dir",
-    "json": "import json",
-    "load_object": "from scrapy.utils.misc import load_object",
-    "logging": "import logging",
-    "BaseQueue": "from queuelib.queue import BaseQueue",
-    "math": "import math",
-    "mock": "from unittest import mock",
-    "multiprocessing": "import multiprocessing",
-    "nan": "from math import nan",
-    "os": "import os",
-    "outcome_of": "from queue_conformance.loops import outcome_of",
-    "pickle": "import pickle",
-    "re": "import re",
-    "resource": "import resource",
-    "shutil": "import shutil",
-    "signal": "import signal",
-    "signals": "from scrapy import signals",
-    "socket": "import socket",
-    "stuck": "from queue_conformance.loops import stuck",
-    "subprocess": "import subprocess",
-    "suppress": "from contextlib import suppress",
-    "sys": "import sys",
-    "task": "from twisted.internet import task",
-    "tempfile": "import tempfile",
-    "textwrap": "import textwrap",
-    "threading": "import threading",
-    "time": "import time",
-    "urlsplit": "from urllib.parse import urlsplit",
-    "uuid": "import uuid",
-    "warnings": "import warnings",
-}
 
-_FAULTS: Mapping[str, str] = {
+def _imports(modules: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Return, by what they are called, the lines that import modules, and names of modules."""
+    of_names = {name: f"from {module} import {name}" for module, found in names.items() for name in found.split()}
+    return {module: f"import {module}" for module in modules.split()} | of_names
+
+
+_OF_ITEMS = _imports(
+    "asyncio ctypes datetime errno faulthandler functools gc heapq importlib inspect io itertools json logging math"
+    " multiprocessing os pickle re shutil signal socket subprocess sys tempfile textwrap threading time uuid warnings",
+    {
+        "array": "array",
+        "collections": "Counter deque",
+        "collections.abc": "Collection Mapping",
+        "contextlib": "contextmanager suppress",
+        "copy": "deepcopy",
+        "decimal": "Decimal",
+        "http.server": "BaseHTTPRequestHandler ThreadingHTTPServer",
+        "math": "inf nan",
+        "pathlib": "Path",
+        "queue_conformance.errors": "SerializationError TransientError",
+        "queue_conformance.loops": "RealLoop SimulatedLoop outcome_of stuck",
+        "scrapy": "Request Spider",
+        "scrapy.dupefilters": "BaseDupeFilter",
+        "scrapy.exceptions": "NotConfigured",
+        "scrapy.http": "FormRequest JsonRequest XmlRpcRequest",
+        "scrapy.selector": "Selector",
+        "scrapy.utils.job": "job_dir",
+        "scrapy.utils.misc": "load_object",
+        "urllib.parse": "urlsplit",
+    },
+)
+"""What the sources of items may use, too."""
+
+_OF_SCRIPTS = _imports(
+    "resource",
+    {
+        "contextlib": "chdir",
+        "queue_conformance.faults.backend": "Backend",
+        "queuelib": "FifoDiskQueue",
+        "queuelib.queue": "BaseQueue",
+        "scrapy": "signals",
+        "scrapy.core.downloader": "Slot",
+        "scrapy.core.engine": "ExecutionEngine _Slot",
+        "scrapy.settings": "Settings",
+        "scrapy.squeues": "FifoMemoryQueue LifoMemoryQueue PickleFifoDiskQueue PickleLifoDiskQueue",
+        "scrapy.utils.defer": "deferred_from_coro",
+        "scrapy.utils.misc": "build_from_crawler",
+        "scrapy.utils.reactor": "CallLaterOnce install_reactor",
+        "scrapy.utils.test": "get_crawler",
+        "twisted.internet": "task",
+        "twisted.internet.defer": "Deferred",
+        "unittest": "mock",
+    },
+)
+
+_FAULTS = {
     name: f"from {value.__module__} import {name}"
     for module in (disk, outages)
     for name, value in vars(module).items()
     if inspect.isclass(value) and issubclass(value, Fault)
 }
 
-_ONLY_IN_SCRIPTS = frozenset(
-    {
-        "Backend",
-        "BaseQueue",
-        "CallLaterOnce",
-        "Deferred",
-        "ExecutionEngine",
-        "FifoDiskQueue",
-        "FifoMemoryQueue",
-        "LifoMemoryQueue",
-        "mock",
-        "PickleFifoDiskQueue",
-        "PickleLifoDiskQueue",
-        "build_from_crawler",
-        "deferred_from_coro",
-        "get_crawler",
-        "install_reactor",
-        "ScraperSlot",
-        "Slot",
-        "_Slot",
-        "task",
-        "resource",
-        "Settings",
-        "chdir",
-        "signals",
-    }
-)
-"""Names that the sources of items never use."""
+_KNOWN: Mapping[str, str] = {
+    **_OF_ITEMS,
+    **_OF_SCRIPTS,
+    **_FAULTS,
+    "ScraperSlot": "from scrapy.core.scraper import Slot as ScraperSlot",
+}
+"""By a name, the line of a script that imports it."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _STRING = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 
 
 def namespace(*modules: ModuleType) -> dict[str, object]:
-    """Return the names that the sources of items may use, to evaluate them with.
-
-    Args:
-        modules: modules whose definitions may be used too.
-    """
-    names: dict[str, object] = {}
-    for name, line in _IMPORTS.items():
-        if name not in _ONLY_IN_SCRIPTS:
-            exec(line, names)
+    """Return the names that the sources of items may use, to evaluate them with, and those of some modules."""
+    names: dict[str, Any] = {}
+    exec("\n".join(_OF_ITEMS.values()), names)
     for module in modules:
         names.update(vars(module))
     return names
@@ -170,14 +112,9 @@ def assemble(
     """Build a script.
 
     Args:
-        title: its docstring.
         imports: import lines that are always there; they win over others for the same name.
-        lines: the body.
         definitions: modules from which the body may use classes and functions; their source is quoted.
         names: further names that it may use, or others than usual under the same name, with the lines that import them.
-
-    Returns:
-        The text of the script.
     """
     lines = without_unread("\n".join(lines), "logged")
     available = {name: module for module in definitions for name in defined_in(module) if name not in names}
@@ -185,7 +122,7 @@ def assemble(
     _quote("\n".join(lines), available, quoted)
     imports = list(imports)
     # What it imports anyway, it need not quote; and a running event loop is none of its matter.
-    if "start_reactor" in quoted or _needs_kit("\n".join(lines), {**_IMPORTS, **_FAULTS, **names}):
+    if "start_reactor" in quoted or _needs_kit("\n".join(lines), {**_KNOWN, **names}):
         called = _words("\n".join(lines)) & available.keys()
         imports += [f"from {available[name].__name__} import {name}" for name in called]
         quoted = {}
@@ -193,7 +130,7 @@ def assemble(
     order = list(available)
     blocks = [quoted[name] for name in sorted(quoted, key=order.index)]
     used = _words("\n".join([*blocks, *lines])) - {line.split()[-1] for line in imports}
-    imported = {line for name, line in {**_IMPORTS, **_FAULTS, **names}.items() if name in used}
+    imported = {line for name, line in {**_KNOWN, **names}.items() if name in used}
     body = [_docstring(title), "", *_import_block({*imported, *imports})]
     for block in blocks:
         body += ["", "", block]
@@ -264,6 +201,40 @@ def lines_of(steps: Sequence[Step]) -> list[str]:
     return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps], alike=True)).splitlines()
 
 
+def must_raise(source: str, names: str) -> list[str]:
+    """Return lines of a script which fail unless a step raises one of the named exceptions."""
+    caught = f"({names.replace(' or ', ', ')})" if " or " in names else names
+    return [
+        "try:",
+        f"    {source}",
+        f"except {caught}:",
+        "    pass  # right",
+        "else:",
+        f'    raise AssertionError("{names} expected, but the call returned")',
+    ]
+
+
+def last_line(step: Step) -> list[str]:
+    """Return the line of a script whose exception is the failure; an exit of the interpreter is made to look like one."""
+    if step.refusable:
+        return lines_of([step])
+    return raising([step.source], step.error)
+
+
+def raising(lines: list[str], error: BaseException | None) -> list[str]:
+    """Return the lines of a script whose last one raises; one that would end the interpreter in peace fails instead."""
+    if not isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return lines
+    *before, last = lines
+    return [
+        *before,
+        "try:",
+        textwrap.indent(last, "    "),
+        "except BaseException as error:",
+        "    raise AssertionError(repr(error))",
+    ]
+
+
 def or_exit(body: str) -> str:
     """Return lines such that whoever refuses what they do is right too, and nothing below says anything of it."""
     block = _block_of(body)
@@ -312,7 +283,7 @@ def _wrapped(step: Step) -> list[str]:
     block = _block_of(step.source)
     if step.refusable:
         return [or_exit(step.source)]
-    if step.error is None and not step.tolerated:
+    if step.error is None:
         return [step.source]
     return [f"{block}with suppress(Exception):", textwrap.indent(step.source, "    ")]
 
@@ -333,7 +304,7 @@ def defined_in(module: ModuleType) -> list[str]:
 
 def _quote(text: str, available: Mapping[str, ModuleType], quoted: dict[str, str]) -> None:
     """Add the source of every available name that the text uses, and of those that these use."""
-    for name in _words(text) & available.keys() - quoted.keys():
+    for name in sorted(_words(text) & available.keys() - quoted.keys()):
         quoted[name] = source_of(getattr(available[name], name))
         _quote(quoted[name], available, quoted)
 

@@ -11,7 +11,6 @@ class Command(NamedTuple):
     """One command of a sequence.
 
     Attributes:
-        name: a method of the kind's :class:`~queue_conformance.engine.lockstep.Lockstep`, such as ``push``.
         subject: the number of the queue, for sequences on several.
         argument: the number of the item to push, of the cause of a refusal ...
     """
@@ -41,11 +40,7 @@ USUAL = Drawing()
 
 
 def commands(text: str) -> Commands:
-    """Read a command sequence from its short form.
-
-    Args:
-        text: commands separated by blanks: ``push:3`` pushes item 3, ``1.pop`` pops from queue 1, ``reopen`` ...
-    """
+    """Read commands separated by blanks: ``push:3`` pushes item 3, ``1.pop`` pops from queue 1, ``reopen`` ..."""
     found = []
     for word in text.split():
         subject, dot, rest = word.rpartition(".")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -79,8 +79,15 @@ class Sources:
             return f"[{inner}]"
         if isinstance(value, tuple):
             return f"({inner},)" if len(known) == 1 else f"({inner})"
-        literal = f"{{{inner}}}" if known else "set()"
+        literal = f"{{{', '.join(sorted(known))}}}" if known else "set()"
         return f"frozenset({literal})" if isinstance(value, frozenset) else literal
+
+
+def among(left: str, form: str, literals: Sequence[str]) -> str:
+    """Return a test whether something has one of some keys, given how its key is written of a variable."""
+    compared = f"== {literals[0]}" if len(literals) == 1 else f"in ({', '.join(literals)})"
+    guard = "" if form == "{}" else f"{left} is not None and "
+    return f"{guard}{form.format(left)} {compared}"
 
 
 def _power(value: int) -> str:

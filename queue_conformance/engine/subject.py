@@ -13,9 +13,7 @@ class Subject:
     """An object of the implementation: each call on it is an operation.
 
     Args:
-        raw: the object.
         name: its name in scripts.
-        record: keeps the operations.
         rules: by the name of a method, the rule that fails if it raises or does not return.
     """
 

@@ -38,6 +38,18 @@ def normal(source: str) -> str:
     return ast.unparse(parse(source))
 
 
+class Copier(ast.NodeTransformer):
+    """Returns a changed copy of a tree, which stays as it is."""
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        return ast.copy_location(type(node)(**{name: self._copy(value) for name, value in ast.iter_fields(node)}), node)
+
+    def _copy(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._copy(each) for each in value]
+        return self.visit(value) if isinstance(value, ast.AST) else value
+
+
 def names_in(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str]:
     """Return the names that a tree reads, or assigns."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}

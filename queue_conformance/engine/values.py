@@ -12,11 +12,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 
 
 def our_settings(examples: int) -> settings:
-    """Return settings of Hypothesis that nothing in the author's profiles changes.
-
-    Args:
-        examples: how many examples to draw.
-    """
+    """Return settings of Hypothesis that nothing in the author's profiles changes."""
     return settings(
         max_examples=examples,
         backend="hypothesis",

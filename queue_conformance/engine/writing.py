@@ -36,12 +36,11 @@ class Block(AbstractContextManager[Any]):
     """A context manager of a check that is written in a way of its own, or not at all."""
 
     def written(self, body: str, named: bool) -> str:
-        """Return a block as it stands in a script.
+        """Return a block as it stands in a script; ``named`` tells whether the check gives it a name."""
+        return body
 
-        Args:
-            body: what is in it.
-            named: whether the check gives it a name.
-        """
+    def failing(self, body: str) -> str:
+        """Return a block as it stands in a script of its failure, with nothing below it."""
         return body
 
 
@@ -49,9 +48,6 @@ class Frame:
     """One statement of a check, or the head of a block, that runs or has run.
 
     Args:
-        record: what it belongs to.
-        node: its syntax tree.
-        source: the function that it belongs to.
         names: the local variables before it.
         began: the number of operations before it.
 
@@ -136,18 +132,19 @@ class Writer:
     """Writes statements.
 
     Args:
-        sources: knows how values are written.
         key: see :class:`~queue_conformance.engine.record.Record`.
         silent: the ids of objects whose calls are not written.
+        last: the block whose failure is written, if it is one.
 
     Names keep their names in scripts if they hold something of the subject, or what has no literal, and are assigned there.
     All others are written as literals, and their assignments are left out.
     """
 
-    def __init__(self, sources: Sources, key: Key, silent: Set[int] = frozenset()) -> None:
+    def __init__(self, sources: Sources, key: Key, silent: Set[int] = frozenset(), last: Block | None = None) -> None:
         self.sources = sources
         self.key = key
         self._silent = silent
+        self._last = last
         self.kept: set[str] = set()
 
     def lines(self, entries: Sequence[Entry]) -> list[str]:
@@ -170,8 +167,9 @@ class Writer:
         if isinstance(block.manager, Block):
             text = "\n".join(self.lines(block.entries))
             named = getattr(block.head.node, "optional_vars", None) is not None
-            written = block.manager.written(text, named) if text else ""
-            return [Line(written, reads=frozenset(_words(written)))] if written else []
+            if text:
+                text = block.manager.failing(text) if block.manager is self._last else block.manager.written(text, named)
+            return [Line(text, reads=frozenset(_words(text)))] if text else []
         head = self._line(block.head, block.head.node)
         self.kept |= names_in(block.head.node, ast.Store)
         text = "\n".join(self.lines(block.entries))

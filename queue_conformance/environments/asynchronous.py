@@ -16,7 +16,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, load_class
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
-from queue_conformance.engine.scripts import namespace, quoted
+from queue_conformance.engine.scripts import namespace
 from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
 
 REQUEST = "qcrawl.core.request.Request"
@@ -182,9 +182,3 @@ class AsyncDriver(Driver):
 
     def key(self, value: Any) -> tuple[Any, str] | None:
         return (value.url, "{}.url") if isinstance(value, self.request_class) else None
-
-    def key_source(self, variable: str) -> str:
-        return f"{variable}.url"
-
-    def key_literal(self, item: Item) -> str:
-        return quoted(item.value.url)

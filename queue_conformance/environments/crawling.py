@@ -21,7 +21,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import namespace, quoted, source_of_backend, source_of_settings
+from queue_conformance.engine.scripts import namespace, source_of_backend, source_of_settings
 from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine
 from queue_conformance.environments.world import WorldlyCrawler
@@ -207,12 +207,6 @@ class CrawlerDriver(Driver):
 
     def key(self, value: Any) -> tuple[Any, str] | None:
         return (value.url, "{}.url") if isinstance(value, Request) else None
-
-    def key_source(self, variable: str) -> str:
-        return f"{variable}.url"
-
-    def key_literal(self, item: Item) -> str:
-        return quoted(item.value.url)
 
     def imports(self, body: str) -> list[str]:
         return [line for name, line in _CRAWLS.items() if f"{name}(" in body]

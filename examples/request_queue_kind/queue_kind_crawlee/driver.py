@@ -63,9 +63,3 @@ class RequestQueueDriver(Driver):
 
     def same(self, value, item):
         return getattr(value, "url", None) == item.value
-
-    def key_source(self, variable):
-        return f"{variable}.url"
-
-    def key_literal(self, item):
-        return item.source

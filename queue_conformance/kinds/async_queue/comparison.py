@@ -236,9 +236,8 @@ class Judge(Lockstep):
         if number in model.delivered:
             rule = "aqueue.get.concurrent"
             if self._from and (first_getter := self._getters.get(number)):
-                key = driver.key_source("got")
-                expression = key.replace("got", f"outcome_of({first_getter})[1]", 1)
-                tail = [f"assert got is None or {key} != {expression}, f'two getters got {{got!r}}'"]
+                other = f"outcome_of({first_getter})[1].url"
+                tail = [f"assert got is None or got.url != {other}, f'two getters got {{got!r}}'"]
                 self.context.fail(rule, "another request, or none", value, tail)
         elif number in model.cleared:
             rule = "aqueue.clear"
@@ -321,7 +320,7 @@ class Judge(Lockstep):
         text = "\n".join([*moved, ended, "    continue  # it ended before it was cancelled, which is right too", *tail])
         text = text.replace(_MOMENT, "loop.advance(moment / 10_000)").replace('directory + "/0"', 'f"{directory}/{moment}"')
         body = [f"for moment in range({MOMENTS}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
-        self.context.fail(rule, expected, actual, [], final=final, body=body)
+        self.context.fail(rule, expected, actual, [], final=final, write=lambda: body)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any, variable: str) -> NoReturn:
         items = [self.driver.item(number) for number in sorted(numbers)]

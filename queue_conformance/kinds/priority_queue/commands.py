@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
-from queue_conformance.engine.steps import must_raise
+from queue_conformance.engine.scripts import must_raise
 from queue_conformance.environments.engine import occupy
 from queue_conformance.kinds.priority_queue.attribution import ABLATIONS
 from queue_conformance.kinds.priority_queue.disturbing import Disturbance

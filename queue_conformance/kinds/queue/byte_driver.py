@@ -40,12 +40,6 @@ class ByteItems(Driver):
     def same(self, value: Any, item: Item) -> bool:
         return type(value) is type(item.value) and bool(value == item.value)
 
-    def key_source(self, variable: str) -> str:
-        return variable
-
-    def key_literal(self, item: Item) -> str:
-        return item.source
-
     def setup(self, body: str) -> list[str]:
         return []
 

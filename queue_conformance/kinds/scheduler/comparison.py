@@ -156,7 +156,7 @@ class Comparing(Lockstep):
         elif number in self._rejected:
             rule = "scheduler.enqueue.false"
         condition = driver.among_source("popped", [driver.item(n) for n in allowed])
-        expected = " or ".join(driver.describe_item(n) for n in allowed[:3]) or "None"
+        expected = " or ".join(driver.item(n).source for n in allowed[:3]) or "None"
         tail = [f"assert {condition}, f'got {{popped!r}}'"]
         try:
             self.context.fail(rule, expected, value, tail)
