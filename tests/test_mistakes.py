@@ -103,7 +103,7 @@ def test_every_report_has_it_and_the_exit_status_is_3(pytester):
     assert run.ret == 3
     run.stdout.fnmatch_lines(
         [
-            "  error (the kit failed in the check queue.pop.fifo, which is an internal*",
+            "  error: * (the kit failed in the check queue.pop.fifo, which is an*",
             "  verdict: INCONCLUSIVE (the kit itself failed, so nothing is proven)",
             f"INTERNAL ERROR: {FIFO_MEMORY}: the kit itself failed in the check queue.pop.fifo: LookupError*; report it*",
             "Traceback (most recent call last):",

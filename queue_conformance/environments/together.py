@@ -211,12 +211,13 @@ class Crawls:
         return [page for run in self.runs for page in run.noted("unstored")]
 
     @property
-    def endings(self):
-        """How those ended that were not killed."""
-        return [run.ending for run in self.ended]
+    def ending(self):
+        """How those ended that were not killed: one that did not finish, if there is one."""
+        return next((run.ending for run in self.ended if run.ending != "finished"), "finished")
 
     def __repr__(self):
         fates = [f"{len(pages)} {fate}" for fate, pages in (("lost", self.lost), ("too often", self.twice)) if pages]
         who = "the server" if self.accident in OF_THE_SERVER else "one"
         struck = [f"{who} {self.accident.replace('_', ' ')} with page {self.struck[-1]}"] if self.struck else []
-        return ", ".join([f"{len(self.runs)} crawlers", *struck, f"{self.pages} page{'s' * (self.pages != 1)} reached", *fates])
+        crawlers = f"{len(self.runs)} crawler{'s' * (len(self.runs) != 1)}"
+        return ", ".join([crawlers, *struck, f"{self.pages} page{'s' * (self.pages != 1)} reached", *fates])

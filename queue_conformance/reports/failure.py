@@ -118,8 +118,11 @@ def _title(rule: Rule) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Return a line that fits so many columns."""
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+    """Return a line that fits so many columns: whole words of it, unless one of them is very long."""
+    if len(text) <= width:
+        return text
+    words = text[: width - 2].rpartition(" ")[0].rstrip()
+    return f"{words if 4 * len(words) > 3 * width else text[: width - 3]}..."
 
 
 def _lines(operations: Sequence[str]) -> list[str]:

@@ -32,14 +32,17 @@ class Shown(NamedTuple):
 
 
 def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
-    """Return the failed rules in the order in which they are best mended: what gates, then what blocks most, known ones last."""
+    """Return the failed rules in the order in which they are best mended: what gates, then what blocks most, known ones last.
+
+    Crawls come after the others, which show the cause of what happens in them.
+    """
     failed_rules = [verdict for verdict in found.verdicts if verdict.violation]
     return sorted(failed_rules, key=lambda verdict: (bool(verdict.known), *_urgency(found, verdict)))
 
 
-def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, int, int]:
+def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, int, int, bool]:
     gates = verdict.rule.level is Level.MUST and verdict.rule.counts
-    return not gates, list(Level).index(verdict.rule.level), -blocks(found, verdict.rule)
+    return not gates, list(Level).index(verdict.rule.level), -blocks(found, verdict.rule), verdict.rule.id.startswith("e2e.")
 
 
 def blocks(found: ImplementationReport, rule: Rule) -> int:

@@ -156,7 +156,7 @@ def _groups(found: ImplementationReport, kind: Verdict, width: int, *, number: b
             groups.setdefault(verdict.reason, []).append(verdict.rule.id)
     for reason, rules in groups.items():
         named = f"{len(rules)} rules" if number and len(rules) > 2 else ", ".join(rules)
-        yield from _wrapped(f"{kind} ({reason}): {named}", width, "  ")
+        yield from _wrapped(f"{kind}: {named} ({reason})", width, "  ")
 
 
 def second(also: ImplementationReport) -> str:
