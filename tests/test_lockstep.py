@@ -10,7 +10,7 @@ from scrapy.utils.request import request_from_dict
 
 from mutants import QCRAWL, all_mutants, memory
 from queue_conformance.discovery.loading import path_of
-from queue_conformance.engine.assertion import Assertion
+from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.registry import runner_of
@@ -309,6 +309,6 @@ TASK = SimpleNamespace(name="c", done=lambda: False)
 def test_what_a_lambda_says_is_said_in_scripts(holds, line, expected):
     sources = Sources("/scratch")
     sources.give(TASK, "task")
-    said = Assertion(holds, sources)
-    assert said.line == (line or "assert [each for each in left if each not in ('a', 'b')] == [], f'got {left!r}'")
-    assert said.expected == expected
+    expects, said = asserted(holds, sources)
+    assert said == (line or "assert [each for each in left if each not in ('a', 'b')] == [], f'got {left!r}'")
+    assert expects == expected

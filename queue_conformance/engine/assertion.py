@@ -14,11 +14,7 @@ from queue_conformance.engine.syntax import body_of, expression, names_in
 
 
 def written(function: Callable[..., object], sources: Sources) -> ast.expr:
-    """Return what a lambda returns: an expression of its parameters, with literals for everything else that is known.
-
-    Args:
-        function: the lambda; its parameters are called as variables of the script are.
-    """
+    """Return what a lambda returns: an expression of its parameters, variables of the script, and literals for all else."""
     code = function.__code__
     closure = zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=True)
     names = {**vars(builtins), **function.__globals__, **dict(closure)}
@@ -28,24 +24,14 @@ def written(function: Callable[..., object], sources: Sources) -> ast.expr:
     return found
 
 
-class Assertion:
-    """A lambda that is true where a rule passes.
-
-    Args:
-        holds: the lambda; its parameters are variables of the script, and everything else in it is known.
-
-    Attributes:
-        expected: what it asks for, in words.
-        line: the line of a script that fails where it is not true.
-    """
-
-    def __init__(self, holds: Callable[..., object], sources: Sources, expected: str = "") -> None:
-        test, variables = written(holds, sources), holds.__code__.co_varnames[: holds.__code__.co_argcount]
-        self.expected = expected or ast.unparse(test)
-        if not expected and isinstance(test, ast.Compare) and len(test.ops) == 1:
-            self.expected = COMPARISONS[type(test.ops[0]).__name__].expected.format(ast.unparse(test.comparators[0]))
-        message = f"f'got {{{variables[0]}!r}}'" if variables else repr(f"expected {self.expected}")
-        self.line = f"assert {ast.unparse(test)}, {message}"
+def asserted(holds: Callable[..., object], sources: Sources, expected: str = "") -> tuple[str, str]:
+    """Return what a lambda, true where a rule passes, asks for, and the line of a script that fails where it is not true."""
+    test, variables = written(holds, sources), holds.__code__.co_varnames[: holds.__code__.co_argcount]
+    if not expected and isinstance(test, ast.Compare) and len(test.ops) == 1:
+        expected = COMPARISONS[type(test.ops[0]).__name__].expected.format(ast.unparse(test.comparators[0]))
+    expected = expected or ast.unparse(test)
+    message = f"f'got {{{variables[0]}!r}}'" if variables else repr(f"expected {expected}")
+    return expected, f"assert {ast.unparse(test)}, {message}"
 
 
 class _Literals(ast.NodeTransformer):

@@ -18,7 +18,6 @@ class Case:
     """What fixtures are made from.
 
     Attributes:
-        sources: how values are written.
         rules: the rules that an assertion is about, innermost last.
         failed: how blocks failed, the steps until then, and the block, where the check went on.
     """

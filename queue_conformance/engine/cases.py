@@ -15,7 +15,9 @@ from queue_conformance.engine.registry import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault
 
-Case = dict[str, Any]
+Values = dict[str, Any]
+"""By the names of parameters, the values of one case."""
+
 Attempt = Callable[[Any], None]
 """Runs a case with a value that is no fault, and says nothing of rules.
 
@@ -48,7 +50,7 @@ def ways_to_read(sequence: str) -> Callable[[CheckContext, Attempt], Iterator[bo
     return ways
 
 
-def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Case], None]) -> None:
+def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Values], None]) -> None:
     """Run a check with each combination of values; one that fails, or is not covered, hides no other.
 
     A value that is a generator function stands for the faults that it yields, in the order in which they are tried. It gets the
@@ -97,7 +99,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
         context.notes.append(f"faults that hit {name}: {counts}")
 
 
-def _expanded(context: CheckContext, case: Case, run: Callable[[Case], None]) -> Iterator[Case]:
+def _expanded(context: CheckContext, case: Values, run: Callable[[Values], None]) -> Iterator[Values]:
     """Yield a case with each fault that its values stand for; without such values, the case."""
     name = next((name for name, value in case.items() if inspect.isgeneratorfunction(value)), None)
     if name is None:

@@ -118,13 +118,7 @@ def run_case(
     values: Mapping[str, Any],
     fixtures: Mapping[str, Fixture] = MappingProxyType({}),
 ) -> None:
-    """Run a check with the values of one case.
-
-    Args:
-        rule: what an assertion is about, unless the check says otherwise.
-        check: its instrumented function.
-        fixtures: those of this case alone.
-    """
+    """Run an instrumented check with the values of one case; what it asserts is about a rule, unless it says otherwise."""
     function, source = check
     if context.recorder.steps:
         context.restart()

@@ -85,11 +85,7 @@ def lived(case: Case, workload: Callable[[Say], object]) -> Ended:
 
 
 def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
-    """Add what a child ran to the operations, and to the script.
-
-    Args:
-        remark: how it ended, for the report.
-    """
+    """Add what a child ran to the operations, where a remark says how it ended, and to the script."""
     context = case.context
     context.recorder.steps += [Step(line.strip()) for line in lines if not line.startswith("with ")]
     context.recorder.steps[-1].source += f"  # {remark}" if remark else ""

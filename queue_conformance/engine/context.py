@@ -52,7 +52,6 @@ class CheckContext:
     """What a check gets.
 
     Attributes:
-        seed: seeds everything that is drawn.
         examples: sequences or requests to draw.
         crawls: graphs of pages to crawl for one rule.
         drawing: how long sequences are, and for how long they are generated.
@@ -99,11 +98,7 @@ class CheckContext:
         self.restart()
 
     def owns_process(self) -> bool:
-        """Return whether this process runs nothing but the check, and may be changed for good.
-
-        Raises:
-            NotAlone: if it is shared with other checks.
-        """
+        """Return whether this process runs nothing but the check, and may be changed for good; raise NotAlone if it is shared."""
         if self.shared:
             raise NotAlone
         return self.isolated
@@ -114,11 +109,7 @@ class CheckContext:
             raise FailedAmongOthers
 
     def restart(self, sequence: str = "") -> None:
-        """Begin again: no steps, an empty directory.
-
-        Args:
-            sequence: the sequence that is run next, in a form that can be run again.
-        """
+        """Begin again: no steps, an empty directory; ``sequence`` is run next, in a form that can be run again."""
         self.earlier += bool(self.recorder.steps)
         self.recorder.restart(sequence)
         self._workdirs += 1
@@ -136,12 +127,7 @@ class CheckContext:
         return workdir
 
     def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
-        """Yield things one by one, and let whoever waits for the check see how many are done.
-
-        Args:
-            unit: what they are, in the plural.
-            ends: when the check gives up at the latest (``flight.now``, seconds), or 0.0.
-        """
+        """Yield things one by one; whoever waits for the check sees how many are done, and when it gives up at the latest."""
         self.watchdog.aim(unit, len(things), ends)
         for thing in things:
             yield thing

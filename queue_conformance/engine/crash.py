@@ -68,10 +68,6 @@ class Crashing:
 
     Args:
         passed: is told what each operation does, if nothing is to be killed.
-
-    Attributes:
-        counts: what the check counts.
-        errors: what it tolerated.
     """
 
     def __init__(self, case: Case, planned: Crash, passed: list[Passed] | None = None) -> None:
@@ -152,11 +148,7 @@ class Crashing:
     # --- In the parent -------------------------------------------------------------------------------------------------
 
     def child(self, workload: Callable[[], None]) -> Died:
-        """Run a workload in a child.
-
-        Raises:
-            Survived: if it was not killed.
-        """
+        """Run a workload in a child; raise Survived if it was not killed."""
 
         def live(say: Say) -> None:
             self._say = say
@@ -177,12 +169,7 @@ class Crashing:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """All crashes of one check.
-
-    Attributes:
-        counts: what the check counted, by crash.
-        errors: the exceptions that it tolerated.
-    """
+    """All crashes of one check."""
 
     context: CheckContext
     rule: str

@@ -102,11 +102,7 @@ class OpenQueue:
 
 
 class Driver(ABC):
-    """Opens implementations of one kind, and makes items for them.
-
-    Args:
-        directory: a scratch directory below which it may store.
-    """
+    """Opens implementations of one kind, which may store below a directory, and makes items for them."""
 
     constructor_rule: ClassVar[str]
     """The rule that fails if opening raises."""
@@ -182,19 +178,10 @@ class Driver(ABC):
 
     @abstractmethod
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
-        """Tell how a queue is built.
-
-        Returns:
-            The Python expression, and a function that does the same.
-        """
+        """Return the Python expression that builds a queue, and a function that does the same."""
 
     def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> OpenQueue:
-        """Build a queue.
-
-        Args:
-            variable: its name in scripts.
-            rule: the rule that fails if this raises, if not the one on construction.
-        """
+        """Build a queue, called a variable in scripts; ``rule`` fails if this raises, if not the one on construction."""
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
         return OpenQueue(raw, variable, self.recorder, self.rules)
@@ -220,11 +207,7 @@ class Driver(ABC):
 
     @abstractmethod
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
-        """Find out by experiments what the implementation offers; nothing is judged here.
-
-        Args:
-            workdir: makes an empty directory; each experiment gets one.
-        """
+        """Find out by experiments, each in an empty directory, what the implementation offers; nothing is judged here."""
 
     @abstractmethod
     def _item(self, number: int) -> Item:

@@ -33,9 +33,6 @@ def generate(random: Random, table: Mapping[Command, int], longest: int) -> Comm
 def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     """Run generated sequences, or the one that the context is to replay, and keep the shortest of each finding on the context.
 
-    Args:
-        attempts: sequences that are run at most to find a shorter one for a finding.
-
     Raises:
         NotCovered: if one of the needed commands was never run.
     """
@@ -121,11 +118,7 @@ class Findings:
 
 
 def replay(runner: Runner, sequence: Commands) -> None:
-    """Run one sequence that failed before, and keep its failure on the context.
-
-    Args:
-        sequence: the commands; another release of the kit, or another machine, may have generated them.
-    """
+    """Run one sequence that failed before, and keep its failure; another release, or another machine, may have generated it."""
     if not runner.table.keys() >= set(sequence):
         return  # this machine generates no such commands, and so the sequence says nothing
     try:

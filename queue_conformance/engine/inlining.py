@@ -33,11 +33,7 @@ _REPEATED = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictCo
 
 
 def inline(lines: Sequence[str], blocks: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Write what functions do in the places of their only calls, and leave out what nothing uses of classes.
-
-    Returns:
-        The body, and what still has to be defined.
-    """
+    """Return a body with what functions do in the places of their only calls, and what still has to be defined."""
     texts = {"": "\n".join(lines), **blocks}
     try:
         while found := next(filter(None, (_inlined(texts, name) for name in texts if name)), None):

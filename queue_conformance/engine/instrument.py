@@ -32,7 +32,6 @@ class Source:
 
     Attributes:
         statements: the syntax trees of its statements, and of the expressions of ``with``, as they were written.
-        globals: the names of its module.
     """
 
     statements: list[ast.AST]

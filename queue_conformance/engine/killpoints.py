@@ -80,7 +80,6 @@ class Passed:
     """What an operation does when nothing kills it.
 
     Attributes:
-        lines: the lines of the implementation that it executes.
         grown: the files that it makes longer, with their sizes before and after.
         appended: those of them that it changes nowhere else.
     """
@@ -97,11 +96,7 @@ Rehearsal = Sequence[Passed]
 def plan(
     workloads: Sequence[Workload], rehearse: Callable[[Workload], Rehearsal], ways: Set[When], points: int, seed: int
 ) -> list[Crash]:
-    """Choose kill points; the simplest come first.
-
-    Args:
-        points: how many kill points there are, about.
-    """
+    """Choose about so many kill points; the simplest come first."""
     short = [operations for operations in workloads if len(operations) <= LONG]
     planned: list[Crash] = []
     if When.AFTER in ways:

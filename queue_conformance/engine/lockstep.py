@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
-from queue_conformance.engine.assertion import Assertion
+from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed, shown_by
 from queue_conformance.engine.recording import describe
@@ -159,14 +159,10 @@ class Lockstep:
             expected: what it asks for, short, if the lambda does not say it well.
             actual: what came instead, if not the first of the values; shown with ``repr`` unless it is a ``str``.
             final: no ablation can attribute a failure to another rule.
-
-        Raises:
-            RuleFailed: if it does not hold.
         """
         if not holds(*values):
-            said = Assertion(holds, self.sources, expected)
-            shown = values[0] if actual is None else actual
-            self.fail(rule, said.expected, shown, [said.line], final=final)
+            expected, line = asserted(holds, self.sources, expected)
+            self.fail(rule, expected, values[0] if actual is None else actual, [line], final=final)
         self.covered[rule] += 1
 
     def fail(self, rule: str, expected: str, actual: object, tail: Sequence[str], *, final: bool = False) -> NoReturn:
@@ -203,11 +199,7 @@ def run(context: CheckContext, sequence: str, **options: Any) -> None:
 
 
 def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machine") -> None:
-    """Register the check that generates sequences of the commands of a class; its rules are those of their table.
-
-    Args:
-        kinds: the kinds of implementation that it can drive, or all of its folder; rules of others are left out.
-    """
+    """Register the check that generates sequences of the commands of a class; its rules are those of their table."""
     specification, driven = load(), frozenset(kinds) or kinds_at(kind.__module__)
 
     def generated_sequences(context: CheckContext) -> None:

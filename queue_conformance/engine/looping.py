@@ -62,11 +62,7 @@ class _Count(NamedTuple):
 
 
 def repeated(statements: Sequence[str], at: int, *, alike: bool) -> tuple[int, list[str]]:
-    """Return how many statements from a place on are best written as a loop, and its lines; 0 and none where that is not shorter.
-
-    Args:
-        alike: whether their literals may differ.
-    """
+    """Return how many statements from a place on are best written as a loop, and its lines; 0 and none if that is not shorter."""
     best: tuple[int, int, list[str]] = (1, 0, [])
     for size in range(1, LONGEST + 1):
         times = _times(statements, at, size)
@@ -196,7 +192,6 @@ def _head(times: int, count: _Count, name: str, values: Sequence[Any]) -> list[s
         times: how often it runs.
         count: what ``n`` counts, if it has a step.
         name: what each of the values is called, if it is one over values.
-        values: the values.
     """
     if not name and count.step in (0, 1) and not count.first:
         return [f"for {'n' if count.step else '_'} in range({times}):"]

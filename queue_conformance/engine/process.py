@@ -34,11 +34,7 @@ AVAILABLE = hasattr(os, "fork")
 
 
 def fork() -> int:
-    """Fork; the child is killed when this process ends, where the system can do that (Linux).
-
-    Returns:
-        The number of the child, or 0 in the child.
-    """
+    """Fork; the child, for which this returns 0, is killed when this process ends, where the system can do that (Linux)."""
     parent = os.getpid()
     pid = forked()
     if pid == 0:
@@ -165,11 +161,7 @@ class Ended:
 
 
 class Child:
-    """A function in a forked process, which cannot outlive this one; as a context, not longer than that.
-
-    Args:
-        function: is told how to say something.
-    """
+    """A function in a forked process, which cannot outlive this one; as a context, not longer than that."""
 
     def __init__(self, function: Callable[[Say], object]) -> None:
         self._reader, writer = os.pipe()
@@ -298,9 +290,6 @@ def run_script(
     """Run a script in a new interpreter, and end what it leaves behind.
 
     Args:
-        path: where it may import from.
-        directory: where it runs.
-        time_limit: seconds that it may take.
         environment: what it has besides the environment of this process.
 
     Returns:

@@ -67,7 +67,6 @@ class _Statement:
     """A statement at the top of a module.
 
     Attributes:
-        uses: the names that it uses.
         binds: the names that it gives something to.
         imports: if it only imports, the line for each of these.
     """

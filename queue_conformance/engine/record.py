@@ -26,11 +26,7 @@ LONGEST_ORIGIN = 80
 
 
 class Failed(Exception):
-    """An assertion of a check does not hold.
-
-    Attributes:
-        rule: the rule that it is about, if not the one of the check.
-    """
+    """An assertion of a check does not hold; it is about its rule, if it has one, and otherwise about that of the check."""
 
     rule = ""
 
@@ -95,11 +91,7 @@ class Record:
         self._entries: list[Entry] = []
 
     def lines(self, last: Block | None = None) -> list[str]:
-        """Return what was done as lines of Python.
-
-        Args:
-            last: the block that is the last one, if not all is wanted.
-        """
+        """Return what was done as lines of Python, up to the end of a block if one is given."""
         entries = self._entries
         ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Within) and entry.holds(last)]
         return Writer(self.sources, self.key, self.silent, last).lines(entries[: ends[0]] if ends else entries)
@@ -160,9 +152,7 @@ class Record:
 
         Args:
             rule: the rule that fails if that raises.
-            build: does the same.
             rules: see :class:`~queue_conformance.engine.subject.Subject`.
-            kind: the class of the subject.
             name: what it is called where nothing assigns it.
         """
         name = self.target or name

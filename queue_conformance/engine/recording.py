@@ -49,11 +49,7 @@ class Step:
 
 
 class OperationRaised(Exception):
-    """An operation on the implementation raised.
-
-    Attributes:
-        rule: the id of the rule which says that it must not.
-    """
+    """An operation on the implementation raised, which its rule says that it must not."""
 
     def __init__(self, rule: str, step: Step, error: BaseException) -> None:
         super().__init__(f"{step.source} raised {describe(error)}")
@@ -93,11 +89,7 @@ class Timed:
 
 
 class Recorder:
-    """Runs operations and keeps them.
-
-    Args:
-        watchdog: where the operation in flight is noted for the process that watches this one.
-    """
+    """Runs operations and keeps them; the one in flight is noted for the process that watches this one."""
 
     def __init__(self, watchdog: Watchdog) -> None:
         self.watchdog = watchdog
@@ -112,14 +104,7 @@ class Recorder:
         self.watchdog.restart(sequence)
 
     def call(self, source: str, rule: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one operation.
-
-        Args:
-            rule: the id of the rule that fails if it raises or does not return.
-
-        Raises:
-            OperationRaised: if it raised anything at all.
-        """
+        """Run one operation; if it raises or does not return, a rule fails."""
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None

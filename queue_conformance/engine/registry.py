@@ -30,7 +30,6 @@ class Check:
 
     Attributes:
         name: what its node is called: the id of its first rule, or a word such as ``machine``.
-        rules: the ids of the rules that it tests.
         kinds: the kinds of implementation that it can drive.
     """
 

@@ -105,11 +105,7 @@ class Runner:
         return self.kind.table(self.context)
 
     def begin(self, sequence: Commands = (), subjects: Iterable[int] | None = None) -> Run:
-        """Begin a run.
-
-        Args:
-            subjects: those to open at the beginning, if not those that the sequence uses.
-        """
+        """Begin a run; the subjects that are opened at once are those that the sequence uses, if none are given."""
         self.context.restart(encode(sequence))
         if subjects is None:
             subjects = dict.fromkeys(command.subject for command in sequence)
@@ -203,11 +199,7 @@ class Runner:
     def shortened(
         self, failure: RuleFailed, attempts: int = ATTEMPTS, meet: Callable[[RuleFailed], object] = lambda other: None
     ) -> RuleFailed:
-        """Leave out commands, many at once at first, then take smaller arguments, as long as it fails in the same way.
-
-        Args:
-            meet: gets what fails in another way.
-        """
+        """Leave out commands, then take smaller arguments, as long as it fails alike; ``meet`` gets what fails otherwise."""
         self.context.stop_if_shared()
         deadline = self.context.watchdog.now + SHORTENING
 

@@ -263,12 +263,7 @@ def _joined(statements: Sequence[str]) -> list[str]:
 
 
 def with_loops(statements: Sequence[str], *, alike: bool = False) -> list[str]:
-    """Return statements, with those that come many times in a row, alone or together, as loops.
-
-    Args:
-        statements: the statements.
-        alike: whether literals may differ from one time to the next.
-    """
+    """Return statements, those that come again and again as loops; ``alike``: whether literals may differ from time to time."""
     written: list[str] = []
     at = 0
     while at < len(statements):

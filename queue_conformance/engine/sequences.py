@@ -28,7 +28,6 @@ class Drawing:
     """How long sequences are, and for how long they are generated.
 
     Attributes:
-        longest: commands in one at most.
         seconds: seconds after which no further one is generated, however many there are; 0.0 is for a given number of them.
     """
 

@@ -14,11 +14,7 @@ LONG = 60
 
 
 class Sources:
-    """Knows an expression for values: literals, and what was given one.
-
-    Args:
-        directory: the scratch directory of the check; what lies below it is written with the name ``directory``.
-    """
+    """Knows an expression for values: literals, ``directory`` for the scratch directory, and what was given one."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory

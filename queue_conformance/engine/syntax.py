@@ -56,11 +56,7 @@ def names_in(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[s
 
 
 def global_names(source: str) -> tuple[set[str], set[str]]:
-    """Return the global names that some code reads, and those that it binds.
-
-    Raises:
-        SyntaxError: if it is no Python.
-    """
+    """Return the global names that some code reads, and those that it binds."""
     used, bound = set[str](), set[str]()
     tables = [symtable.symtable(source, "<quoted>", "exec")]
     for symbol in tables[0].get_symbols():
@@ -74,11 +70,7 @@ def global_names(source: str) -> tuple[set[str], set[str]]:
 
 
 def body_of(function: Callable[..., Any]) -> str:
-    """Return the expression that a lambda returns, as it is written.
-
-    Raises:
-        LookupError: if several begin in its line, or none.
-    """
+    """Return the expression that a lambda returns, as it is written; raise LookupError if several begin in its line, or none."""
     code = function.__code__
     lambdas = _lambdas(code.co_filename).get(code.co_firstlineno, [])
     if len(lambdas) != 1:

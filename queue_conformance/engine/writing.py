@@ -54,8 +54,6 @@ class Frame:
     Attributes:
         ended: the number of operations after it.
         values: by the numbers of expressions, the value, and the numbers of operations before and after.
-        raised: whether something was raised in it.
-        failed: whether the assertion in it failed.
         construction: the expression that makes what it asks a fixture for, such as the subject.
         constructed: what that made, or ``None``.
     """
@@ -110,9 +108,6 @@ class Line:
     """A line of a script, or the lines of a block.
 
     Attributes:
-        text: the line.
-        defines: the names that it assigns.
-        reads: the names that it reads.
         needed: whether it does something besides assigning.
     """
 
