@@ -6,6 +6,7 @@ taking its modules apart, which takes longer than most scripts.
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -29,6 +30,7 @@ AssertionRewritingHook = importlib.import_module("_pytest.assertion.rewrite").As
 AssertionRewritingHook._warn_already_imported = lambda *_: None
 
 importlib.import_module("preloading").preload()
+gc.freeze()  # a child that collected garbage would look at, and so copy, all of this: that takes ten times as long as most scripts
 
 ASKED = socket.socket(fileno=0)
 INSTALLED = sys.path[1:]
