@@ -90,8 +90,9 @@ $(LOWEST_VENV)/.installed: pyproject.toml tests/lowest.py $(STAMP)
 	$(LOWEST_VENV)/bin/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
+# Python compiles what it imports; pip would compile all that is installed, five times as much.
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[redis,postgresql,qcrawl,xdist]" --group dev --group docs
+	$(BIN)/python -m pip install --quiet --no-compile --upgrade pip
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[redis,postgresql,qcrawl,xdist]" --group dev --group docs
 	touch $(STAMP)

@@ -1,8 +1,11 @@
 """What the project's own test run needs."""
 
+import gc
 import os
 import pickle
 import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 from zlib import crc32
 
@@ -25,13 +28,37 @@ def pytest_addoption(parser):
     parser.addoption("--seeds", type=int, default=2, help="from how many seeds sequences for shipped queues are drawn")
 
 
+COLD = not (Path(__file__).parent / "tests" / "__pycache__").exists()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell a worker whether nothing is compiled yet."""
+    node.workerinput["cold"] = COLD
+
+
+def compiled(config):
+    """Return the file that the first worker makes when it has compiled what all of them import, if the others wait for that."""
+    return Path(config.option.basetemp).parent / "compiled" if getattr(config, "workerinput", {}).get("cold") else None
+
+
 @pytest.hookimpl(trylast=True)  # Hypothesis warns of what is done before its own
 def pytest_sessionstart(session):
     """Start the process that has imported little, before tests are collected and import more."""
+    file, until = compiled(session.config), time.monotonic() + 60.0
+    while file and session.config.workerinput["workerid"] != "gw0" and not file.exists() and time.monotonic() < until:
+        time.sleep(0.1)
     if hasattr(os, "fork") and (session.config.getoption("dist", "no") == "no" or hasattr(session.config, "workerinput")):
         from kit import LEAN
 
         LEAN.begin()
+
+
+def pytest_collection_finish(session):
+    """Let the other workers begin, and look no more for garbage in what was imported, which processes that are forked share."""
+    gc.freeze()
+    if file := compiled(session.config):
+        file.touch()
 
 
 def pytest_collection_modifyitems(config, items):
