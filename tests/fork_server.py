@@ -30,7 +30,7 @@ AssertionRewritingHook = importlib.import_module("_pytest.assertion.rewrite").As
 AssertionRewritingHook._warn_already_imported = lambda *_: None
 
 importlib.import_module("preloading").preload()
-gc.freeze()  # a child that collected garbage would look at, and so copy, all of this: that takes ten times as long as most scripts
+gc.freeze()  # a child that collected garbage would look at, and so copy, all of this: for longer than most scripts run
 
 ASKED = socket.socket(fileno=0)
 INSTALLED = sys.path[1:]
