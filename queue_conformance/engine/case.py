@@ -45,7 +45,7 @@ class Case:
     def failure(self, failed: Failed, steps: Sequence[Step], last: Block | None = None) -> RuleFailed:
         """Return the rule that a failed assertion is about, with what was done, up to the end of a block if one is given."""
         write = partial(self.record.lines, last)
-        return self.context.failure(failed.rule or self.rule, failed.expected, failed.actual, steps, write=write)
+        return self.context.failure(failed.rule or self.rule, failed.expected, failed.actual, steps, write)
 
 
 Fixture = Callable[[Case], Any]

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -178,13 +179,17 @@ class CheckContext:
             final: no ablation can attribute the failure to another rule.
             write: writes the lines of a script to use instead of those of the steps.
         """
-        actual = actual if isinstance(actual, str) else self._received(actual)
-        raise self.failure(rule, expected, actual, self._steps(), tail=tail, replaces=replaces, final=final, write=write)
+        actual, steps = actual if isinstance(actual, str) else self._received(actual), self._steps()
+        failure = self.failure(rule, expected, actual, steps, write or partial(_script, steps, tail, replaces))
+        failure.final = final
+        raise failure
 
-    def failure(self, rule: str, expected: str, actual: str, steps: Sequence[Step], **more: Any) -> RuleFailed:
+    def failure(
+        self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]]
+    ) -> RuleFailed:
         """Return a failure of a rule, or of the one that fails in its place."""
         rule = self.attributed(rule)
-        return failure_class(rule)(rule, expected, actual, steps, **more)
+        return failure_class(rule)(rule, expected, actual, steps, write)
 
     def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
         """Return what an operation, one recorded step, raises, if that is one of these.
@@ -245,11 +250,12 @@ class CheckContext:
         expected, actual = SUCCESS, f"{self.describe(raised.error)} raised by {call_of(raised.step)}"
         if isinstance(raised.error, Endless):
             expected, actual = RETURNS, f"{call_of(raised.step)} {str(raised.error).removeprefix('it ')}"
-        return self.failure(raised.rule, expected, actual, self._steps(), write=write)
+        steps = self._steps()
+        return self.failure(raised.rule, expected, actual, steps, write or partial(_script, steps))
 
     def _steps(self) -> list[Step]:
         """Return what was done, in a directory of its own if something was stored in the working directory."""
-        steps = self.recorder.steps
+        steps = [*self.recorder.steps]
         if not self.moves:
             return steps
         told = (*_MENTIONED.findall("\n".join(step.source for step in steps)), *_KITS_OWN)
@@ -269,25 +275,23 @@ class CheckContext:
     def violation(self, failure: RuleFailed) -> Violation:
         """Turn a failure into data, with its script."""
         rule = self.specification[failure.rule]
-        steps = failure.steps
-        if failure.body is not None:
-            body = list(failure.body)
-        elif steps and (failure.replaces or not failure.tail):
-            body = lines_of(steps[:-1])
-            if not failure.replaces:
-                body += last_line(steps[-1])
-        else:
-            body = lines_of(steps)
         return Violation(
             rule=failure.rule,
             expected=failure.expected,
             actual=failure.actual,
-            operations=tuple(_operations(steps, failure)),
-            script=self.driver.script(f"{rule.id}: {rule.sentence}", [*body, *failure.tail], filesystem),
+            operations=tuple(_operations(failure)),
+            script=self.driver.script(f"{rule.id}: {rule.sentence}", failure.body, filesystem),
             sequence=failure.sequence,
             cause=failure.cause,
             others=tuple(map(self.violation, failure.others)),
         )
+
+
+def _script(steps: Sequence[Step], tail: Sequence[str] = (), replaces: bool = False) -> list[str]:
+    """Return the lines of a script; without a tail, or if that stands for it, the last step raises what shows the failure."""
+    if steps and (replaces or not tail):
+        return [*lines_of(steps[:-1]), *(tail or last_line(steps[-1]))]
+    return [*lines_of(steps), *tail]
 
 
 _MENTIONED = re.compile(r"""\bdirectory\b[^\w\n]{1,6}/(\w+)""")
@@ -302,11 +306,12 @@ _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
 """What an operation breaks that fails, by the rule that does not apply where no number is right for longer than a moment."""
 
 
-def _operations(steps: Sequence[Step], failure: RuleFailed) -> list[str]:
+def _operations(failure: RuleFailed) -> list[str]:
     """Return what was done as it is shown, after lines of the script that say what a name means."""
+    steps = failure.steps
     shown = [_shown(step, failure.actual) for step in steps]
     with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
-        script, operations = parse("\n".join(failure.body or [])), parse("\n".join(step.source for step in steps))
+        script, operations = parse("\n".join(failure.body)), parse("\n".join(step.source for step in steps))
         unknown = names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store)
         assigned = {
             ast.unparse(node): names_in(node, ast.Store) & unknown for node in script.body if isinstance(node, ast.Assign)
@@ -316,7 +321,7 @@ def _operations(steps: Sequence[Step], failure: RuleFailed) -> list[str]:
         others = [node for node in ast.walk(script) if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Delete))]
         changed = {name for node in others if ast.unparse(node) not in told for name in names_in(node)}
         if unknown & changed or unknown - set().union(*defined.values()):
-            return list(failure.body or [])
+            return list(failure.body)
         for line, names in reversed([*defined.items()]):
             places = [at for at, text in enumerate(shown) if any(re.search(rf"\b{name}\b", text) for name in names)]
             shown.insert(min(places, default=0), line)

@@ -47,10 +47,8 @@ class RuleFailed(Exception):
     Every rule has a subclass of its own (see :func:`failure_class`), because Hypothesis tells failures apart by their type.
 
     Attributes:
-        tail: the last lines of a script, which fail if the rule failed.
-        replaces: whether the tail stands for the last step.
         final: whether the rule is certain, so that no ablation can attribute the failure to another one.
-        write: writes the lines of a script, if those are not the steps.
+        write: writes the lines of a script.
         shown_by: the operation that showed it, if that is not the one of the sequence.
         operation: the operation that gave another result, if that is not the last one.
         survived: the sequence was run to its end nevertheless, and nothing else was wrong.
@@ -61,10 +59,8 @@ class RuleFailed(Exception):
     expected: str
     actual: str
     steps: Sequence[Step]
-    tail: Sequence[str] = ()
-    replaces: bool = False
+    write: Callable[[], Sequence[str]] = tuple
     final: bool = False
-    write: Callable[[], Sequence[str]] | None = None
     sequence: tuple[Any, ...] | None = None
     shown_by: str = ""
     operation: str = ""
@@ -76,9 +72,9 @@ class RuleFailed(Exception):
         self.steps = list(self.steps)
 
     @cached_property
-    def body(self) -> Sequence[str] | None:
-        """The lines of a script that are not those of the steps, or ``None``."""
-        return self.write() if self.write else None
+    def body(self) -> Sequence[str]:
+        """The lines of a script."""
+        return self.write()
 
     @property
     def cause(self) -> str:
