@@ -16,17 +16,14 @@ with suppress(ImportError):  # Windows
 
 def trace_lines(cls, reached):
     """Call a function before each line in the folders of the class and its bases, until sys.settrace(None)."""
-    files = [
-        getattr(sys.modules[c.__module__], "__file__", "") for c in cls.__mro__ if c.__module__ not in sys.stdlib_module_names
-    ]
-    folders = {os.path.dirname(file) for file in files if file}
+    modules = [sys.modules[c.__module__] for c in cls.__mro__ if c.__module__ not in sys.stdlib_module_names]
+    folders = {os.path.dirname(module.__file__) for module in modules if getattr(module, "__file__", "")}
 
     def trace(frame, event, argument):
-        if os.path.dirname(frame.f_code.co_filename) not in folders:
-            return None
-        if event == "line":
-            reached(frame)
-        return trace
+        if os.path.dirname(frame.f_code.co_filename) in folders:
+            if event == "line":
+                reached(frame)
+            return trace
 
     sys.settrace(trace)
 
@@ -40,12 +37,7 @@ def die():
 def kill_at_line(cls, number):
     """Die before that line of the class is executed, counted from now."""
     lines = itertools.count(1)
-
-    def reached(frame):
-        if next(lines) == number:
-            die()
-
-    trace_lines(cls, reached)
+    trace_lines(cls, lambda frame: next(lines) == number and die())
     yield
     sys.settrace(None)
 
