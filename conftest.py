@@ -129,6 +129,12 @@ def recorded(once):
 
 
 @pytest.fixture
+def examples(pytestconfig):
+    """How many sequences are drawn for what is right: the more, the rarer what they would find."""
+    return 100 if pytestconfig.getoption("--everything") else 30
+
+
+@pytest.fixture
 def pytester(pytester, fork_server, monkeypatch, request):
     """Let runs of pytest begin sooner than an interpreter would; not where a test is marked ``interpreter``."""
 

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import ASYNC_DISK, ASYNC_MEMORY, context, examine, failed_rules, further, implementation, run_script
+from kit import ASYNC_DISK, ASYNC_MEMORY, LEAN, context, examine, failed_rules, further, implementation, run_script
 
 from queue_conformance.discovery.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.engine.lockstep import run
@@ -48,9 +48,9 @@ def test_a_reference_keeps_every_rule_in_longer_runs(path, seed):
 
 
 @pytest.mark.parametrize("server", ["redis", *further("fakeredis")])
-def test_the_reference_behind_a_server_keeps_every_rule(server):
+def test_the_reference_behind_a_server_keeps_every_rule(server, examples):
     pytest.importorskip("redis")
-    report = examine(REDIS, {"shared": "yes"}, settings=AT_SERVER, server=server)
+    report = LEAN.examine(REDIS, {"shared": "yes"}, settings=AT_SERVER, server=server, examples=examples)
     assert not failed_rules(report)
     verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
     names = ("namespace", "shared", "dedupe", "ttl", "timeout", "outage", "orphans")

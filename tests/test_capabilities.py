@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from kit import examine, failed_rules, implementation, without_jobs
+from kit import examine, failed_rules, further, implementation, without_jobs
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 
@@ -261,7 +261,8 @@ class LooksAtUrls(RFPDupeFilter):
 
 
 @pytest.mark.parametrize(
-    ("name", "level"), [("ComparesUrls", Level.SHOULD), ("KeepsFragments", Level.SHOULD), ("LooksAtUrls", Level.MUST)]
+    ("name", "level"),
+    [("ComparesUrls", Level.SHOULD), ("LooksAtUrls", Level.MUST), *further(("KeepsFragments", Level.SHOULD))],
 )
 def test_a_filter_is_bound_by_what_it_inherits(name, level):
     report = examine(f"test_capabilities.{name}", examples=10)

@@ -199,7 +199,7 @@ def wrong_reports(draw):
 
 
 @given(wrong_reports())
-@settings(max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 def test_commands_do_what_they_can_with_a_report_or_refuse_it_in_one_line(tmp_path_factory, written):
     directory = tmp_path_factory.mktemp("reports")
     file, right = directory / "mutated.jsonl", directory / "right.jsonl"

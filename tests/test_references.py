@@ -17,8 +17,8 @@ CRASH_SAFE = (FIFO_DISK, FIFO_BYTES, LOG, LIFO_DISK, "queue_reference.bytequeues
 
 
 @pytest.mark.parametrize("path", [*(path for path in REFERENCES if path not in STOOD_FOR), *further(*STOOD_FOR, *OTHERS)])
-def test_a_reference_keeps_every_rule(path):
-    report = LEAN.examine(path, {"crash-safe": "yes"} if path == FIFO_DISK else {})
+def test_a_reference_keeps_every_rule(path, examples):
+    report = LEAN.examine(path, {"crash-safe": "yes"} if path == FIFO_DISK else {}, examples=examples)
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     untested = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}

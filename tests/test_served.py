@@ -20,8 +20,8 @@ FIFO, LIFO = PATHS = ("queue_reference.redis.FifoRedisQueue", "queue_reference.r
 
 
 @pytest.mark.parametrize(("path", "server"), [(LIFO, "redis"), *further((FIFO, "fakeredis"))])
-def test_a_reference_keeps_every_rule(path, server):
-    report = LEAN.examine(path, settings=SETTINGS, server=server)
+def test_a_reference_keeps_every_rule(path, server, examples):
+    report = LEAN.examine(path, settings=SETTINGS, server=server, examples=examples)
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert report.profile == "external-queue"
