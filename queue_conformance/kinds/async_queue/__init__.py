@@ -2,14 +2,13 @@
 
 MODULES: tuple[str, ...] = (
     "fixtures",
+    "checks.sequences",
     "checks.construction",
     "checks.putting",
     "checks.getting",
     "checks.bounds",
     "checks.persistence",
-    "checks.crash",
     "checks.damage",
-    "checks.places",
     "checks.served",
     "commands",
 )

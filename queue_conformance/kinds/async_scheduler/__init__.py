@@ -2,7 +2,6 @@
 
 MODULES = (
     "fixtures",
-    "fixtures",
     "checks.adding",
     "checks.refusals",
     "checks.getting",

@@ -1,4 +1,4 @@
 """All of queuelib's collections: by priority, and by turns."""
 
-MODULES = ("smoke", "checks.common", "checks.priority", "checks.roundrobin", "commands")
+MODULES = ("smoke", "checks.sequences", "checks.collections", "commands")
 """The modules with checks, in the order in which their checks are run."""

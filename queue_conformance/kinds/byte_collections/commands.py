@@ -10,8 +10,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import NOTHING, OperationRaised
 from queue_conformance.engine.scripts import must_raise
-from queue_conformance.kinds.byte_collections.checks.common import BY_PRIORITY, BY_TURNS
-from queue_conformance.kinds.byte_collections.kind import BYTE_PRIORITY_QUEUE
+from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, BYTE_PRIORITY_QUEUE
 from queue_conformance.kinds.byte_collections.model import CollectionModel, PriorityQueueModel, RoundRobinModel
 from queue_conformance.kinds.queue.attribution import without_reopening
 from queue_conformance.kinds.queue.commands import QueueLockstep

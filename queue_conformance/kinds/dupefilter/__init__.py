@@ -3,13 +3,12 @@
 MODULES = (
     "fixtures",
     "smoke",
+    "checks.sequences",
     "checks.answers",
     "checks.fingerprints",
-    "checks.log",
     "checks.files",
     "checks.persistence",
     "checks.crash",
-    "checks.shared",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -1,12 +1,10 @@
 """All of Scrapy's priority queues."""
 
 MODULES = (
+    "checks.sequences",
     "checks.construction",
-    "checks.push",
-    "checks.pop",
+    "checks.contents",
     "checks.faults",
-    "checks.peek",
-    "checks.closing",
     "checks.resume",
     "checks.priorities",
     "checks.slots",

@@ -82,4 +82,5 @@ BYTE_QUEUE = Kind(
     built_by_authors=True,
 )
 
-QUEUES = frozenset({DOWNSTREAM_QUEUE, BYTE_QUEUE})
+REQUESTS_ONLY, BYTES_ONLY = frozenset({DOWNSTREAM_QUEUE}), frozenset({BYTE_QUEUE})
+QUEUES = REQUESTS_ONLY | BYTES_ONLY

@@ -2,6 +2,7 @@
 
 MODULES = (
     "fixtures",
+    "checks.sequences",
     "checks.interface",
     "checks.lifecycle",
     "checks.storing",

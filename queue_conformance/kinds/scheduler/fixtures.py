@@ -14,7 +14,6 @@ from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.case import Case, fixture
-from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.subject import Subject
@@ -223,18 +222,6 @@ def default_queues(case: Case) -> dict[str, str]:
     """The settings that put Scrapy's default queues in the places of others."""
     chosen = {name: getattr(default_settings, name) for name in QUEUES}
     return {name: path for name, path in chosen.items() if case.context.driver.setting(name) != path}
-
-
-@fixture
-def run_everywhere(case: Case) -> Callable[[str], None]:
-    """``run_everywhere(sequence)``: run commands in lockstep with the model, in memory and, where it can, with a job."""
-
-    def ran(sequence: str) -> None:
-        run(case.context, sequence, job=False)
-        if case.context.offers("persistent"):
-            run(case.context, sequence, job=True)
-
-    return ran
 
 
 @contextmanager

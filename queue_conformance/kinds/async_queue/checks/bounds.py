@@ -27,23 +27,12 @@ def puts_at_once_do_not_exceed_the_limit(context, run, steps):
     run(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
 
 
-@check("aqueue.bound.full-signal")
-def puts_on_a_full_queue_raise(run):
-    run("limit:1 put:0 put:0 size")
-    run("limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size")
-
-
 @check("aqueue.bound.usable")
 def a_bounded_queue_can_be_filled(context, run):
     run("limit:1 put:0 size get put:0 get put:0")
     run("limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size")
     if context.offers("persistent"):
         run("limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0")
-
-
-@check("aqueue.size")
-def size_counts_what_is_stored(run):
-    run("size put:0 size put:0 size get size put:0 size get get size put:0 size")
 
 
 @check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))

@@ -21,25 +21,6 @@ MOMENTS = 20
 """How many moments a task gets at most on the stock loop, which is long enough for a few answers of a server."""
 
 
-@check("aqueue.get.blocks")
-def get_waits_for_a_request(run):
-    run("start_get settle put:0 get")
-    run("start_get start_get settle put:0 settle put:0 size")
-    run("put:0 get start_get settle start_put:0 start_put:0 settle size")
-
-
-@check("aqueue.get.close-wakes")
-def close_ends_waiting_gets(run):
-    run("start_get settle close")
-    run("put:0 get start_get start_get settle close")
-
-
-@check("aqueue.get.closed-drains")
-def what_is_left_is_returned_after_close(run):
-    run("put:0 close get get")
-    run("put:0 put:0 put:0 close get get get get get")
-
-
 @check("aqueue.get.cancel-safe")
 def cancelled_gets_lose_nothing(context, run, note):
     simulated = context.driver.simulated

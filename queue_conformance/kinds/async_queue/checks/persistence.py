@@ -1,7 +1,8 @@
-"""Checks of what a persistent asynchronous queue keeps: after a close, and in another process."""
+"""Checks of what a persistent asynchronous queue keeps after a close and in another process, and of where."""
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.async_queue.script_support import drained
 
 STORED = (4, 8, 12)
@@ -20,18 +21,6 @@ def close_keeps_the_requests(open_async_queue, put, loop):
     assert loop.run(queue.size()) == MANY
 
 
-@check(
-    "aqueue.persist.reopen",
-    sequence=(
-        "put:0 put:0 put:0 reopen size reopen put:0 reopen get get get get",
-        "put:0 put:0 get reopen put:0 get reopen get reopen size put:0",
-        "put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get",
-    ),
-)
-def requests_survive_reopening(run, sequence):
-    run(sequence)
-
-
 @check("aqueue.persist.reopen", name="reopen.new-process")
 def requests_survive_in_another_process(context, open_async_queue, put, loop, urls_of, rule):
     queue = open_async_queue()
@@ -45,3 +34,17 @@ def requests_survive_in_another_process(context, open_async_queue, put, loop, ur
         sorted(urls_of(STORED)),
         "the 3 requests in another process",
     )
+
+
+@check("aqueue.persist.isolated")
+def default_places_are_not_shared(context, default_place, child, open_async_queue, put, loop):
+    if context.driver.place is None or context.driver.requires(context.driver.place):
+        raise NotApplicable("the place of storage has no default")
+
+    @child
+    def other():
+        queue = open_async_queue(placed=False)
+        put(queue, 4)
+
+    queue = open_async_queue(placed=False)
+    assert loop.run(queue.size()) == 0, "size 0 in another process"

@@ -24,11 +24,6 @@ from queue_conformance.script_support.support import clock_at
 from queue_conformance.strategies import TEXT
 
 
-@check("aqueue.put.accept")
-def put_stores(run):
-    run("size put:0 size put:0 size get size put:0 get get size")
-
-
 @check("aqueue.put.accept", name="put.clock", moments=CLOCKS)
 def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, about, rule, moments):
     with about(rule):
@@ -111,11 +106,6 @@ def puts_on_a_closed_queue_do_nothing(context, run):
         run("put:0 close put:0 reopen size get")
     if context.offers("bounded"):
         run("limit:1 put:0 close put:0 get")
-
-
-@check("aqueue.order.priority")
-def requests_come_by_priority(run):
-    run("put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get")
 
 
 @check("aqueue.order.priority", name="no-priority", order=((1, 0, -1), (-1, 0, 1)))

@@ -24,11 +24,6 @@ MISTAKEN = 30
 """How many of 300 new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
 
 
-@check(FIRST)
-def the_second_is_a_duplicate(run):
-    run("seen:0 seen:0 seen:0 seen:1 seen:0 seen:1 seen:2 seen:2 seen:3 seen:0")
-
-
 @check(FIRST, name="seen.many", job=(None, "job"))
 def many_are_remembered(context, open_filter, count_seen, job):
     dupefilter = open_filter(job)

@@ -1,4 +1,4 @@
-"""Checks of what is remembered in later runs."""
+"""Checks of what is remembered in later runs, and in other processes."""
 
 import logging
 
@@ -6,6 +6,7 @@ from scrapy import Request
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
 from queue_conformance.script_support.support import logged
@@ -14,12 +15,6 @@ RESUME = "dupefilter.persist.resume"
 
 SEEN = 20
 """Requests that another process must remember."""
-
-
-@check(RESUME)
-def what_was_seen_is_seen_in_the_next_run(run):
-    run("seen:0 seen:1 seen:2 seen:1 reopen seen:0 seen:3 seen:1 seen:2")
-    run("seen:6 seen:5 reopen seen:4 seen:6")
 
 
 @check(RESUME, name="resume.reasons", presupposes="seen:0 reopen", reason=REASONS)
@@ -47,12 +42,6 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, s
     )
 
 
-@check("dupefilter.persist.append")
-def runs_accumulate(run):
-    run("seen:0 seen:1 reopen seen:2 reopen seen:3 reopen reopen seen:0 seen:1 seen:2 seen:3")
-    run("seen:0 reopen reopen seen:1 reopen seen:0 seen:1")
-
-
 LISTED = 4
 """Requests whose fingerprints are in the file of another implementation."""
 
@@ -78,3 +67,17 @@ def foreign_files_are_not_misread(
         if not refused and not texts:
             assert known == LISTED, "an exception, a warning, or the 4 fingerprints of the file known"
             assert mistaken == 0, "an exception, a warning, or nothing seen that is not in the file"
+
+
+# --- A store that several processes share ----------------------------------------------------------------------------
+
+
+@check("dupefilter.shared.atomic")
+def one_of_several_processes_is_first(context, filter_factory, times_new):
+    new = times_new(filter_factory, range(max(200, 2 * context.examples)))
+    if isinstance(new, str):
+        raise NotCovered(f"a process failed: {new}")
+    new_to_several = sum(times > 1 for times in new)
+    assert new_to_several == 0, f"each of {len(new)} requests new to exactly one of four processes"
+    new_to_none = sum(times < 1 for times in new)
+    assert new_to_none == 0, f"each of {len(new)} requests new to exactly one of four processes"

@@ -1,14 +1,22 @@
-"""The check of jobs whose metadata is torn."""
+"""Checks of jobs whose metadata is torn, whose disk is full, or whose process is killed in a write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from queue_conformance.engine.cases import Attempt
+from scrapy import Request
+
+from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.killpoints import evenly
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.job.stored import SOME, metadata_in, store
+from queue_conformance.faults import disk
+from queue_conformance.kinds.job.stored import FIRST, MANY, SOME, metadata_in, must_limit_files, stamps, store
+
+# --- Torn metadata ---------------------------------------------------------------------------------------------------
+
 
 TORN = "job.torn-metadata"
 
@@ -40,3 +48,111 @@ def torn_metadata_is_no_empty_job(open_scheduler, fresh, close, tear_file, remai
     if not reported:
         lost = [url for url in stored if url not in left]
         assert lost == [], f"an exception, or every request, where job/{torn} is {state}"
+
+
+ATOMIC, FULL = "job.atomic-metadata", "job.disk-full"
+
+LIMITS = 40
+"""Places at which a write is cut, at most."""
+
+SIZES = (100, 20000)
+"""Bytes of the requests that do not fit on the disk."""
+
+
+# --- Metadata --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A write that is cut.
+
+    Attributes:
+        numbers: the requests that are stored.
+        limit: the size from which no file can grow.
+        how: whether that kills the process, and whether metadata is put back as it was before.
+    """
+
+    numbers: Sequence[int]
+    limit: int
+    how: Mapping[str, bool]
+
+
+def cuts(context: CheckContext, _attempt: Attempt) -> Iterator[Cut]:
+    """Yield cuts of what a close writes, up to one that loses something although only metadata was hit."""
+    must_limit_files()
+    for numbers in (SOME, MANY):
+        job = store(context, numbers)
+        scheduler = context.driver.open(job="job")
+        before = stamps(job)
+        scheduler.close("shutdown")
+        changed = [path for path, stamp in stamps(job).items() if before.get(path) != stamp]
+        sizes = [len(content) for path, content in metadata_in(job).items() if content and path in changed]
+        for limit in sorted({limit for size in sizes for limit in (0, 1, size // 2, size - 1)}):
+            for how in ({}, {"kill": True}):
+                yield Cut(numbers, limit, how)
+                if failure := context.failed.pop(ATOMIC, None):
+                    yield Cut(numbers, limit, {**how, "restored": True})
+                    if not context.failed.pop(ATOMIC, None):
+                        raise failure
+        if context.covered[ATOMIC]:
+            return
+    raise NotCovered("no write of metadata could be cut")
+
+
+@check(ATOMIC, cut=[cuts])
+def metadata_is_replaced_atomically(
+    open_scheduler, fresh, enqueue_many, close, scheduler_factory, close_under_limit, remaining, urls, directory, about, rule, cut
+):
+    stored = urls(cut.numbers)
+    scheduler = open_scheduler("job")
+    if cut.numbers is MANY:
+        enqueue_many(scheduler, MANY, FIRST)
+    for number in SOME if cut.numbers is SOME else ():
+        scheduler.enqueue_request(fresh(number))
+    close(scheduler, "shutdown")
+    hit = close_under_limit(scheduler_factory, directory + "/job", cut.limit, **cut.how)
+    if not hit:
+        raise FaultMissed("no write of metadata could be cut")
+    with about(rule):
+        scheduler = open_scheduler("job")
+        left = remaining(scheduler)
+    lost = [url for url in stored if url not in left]
+    assert lost == [], f"the job as it was before: a write was cut at byte {cut.limit}"
+
+
+# --- Requests --------------------------------------------------------------------------------------------------------
+
+
+def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
+    """Yield limits on the size of files, around what storing a request adds, up to one that loses something."""
+    must_limit_files()
+    context.restart()
+    usual = disk.Sizes(context.driver.directory)
+    attempt(usual)
+    found = disk.places(usual.before, usual.after, context.examples // 20, context.seed)
+    for limit in context.each("places", evenly(found, LIMITS, context.seed)):
+        if FULL not in context.failed:
+            context.restart()
+            yield disk.SizeLimit(context.driver.directory, limit)
+
+
+@check(FULL, size=SIZES, resumed=(False, True), fault=[limits])
+def a_full_disk_loses_nothing(open_scheduler, fresh, close, remaining, urls, tolerated, about, rule, size, resumed, fault):
+    stored = urls(SOME)
+    scheduler = open_scheduler("job")
+    for number in SOME:
+        scheduler.enqueue_request(fresh(number))
+    if resumed:
+        close(scheduler, "shutdown")
+        scheduler = open_scheduler("job")
+    with tolerated(), fault:
+        scheduler.enqueue_request(Request("https://example.com/900", body=b"x" * size))
+    fault.must_hit()
+    with tolerated():
+        close(scheduler, "shutdown")
+    del scheduler
+    with about(rule):
+        scheduler = open_scheduler("job")
+        left = remaining(scheduler)
+    lost = [url for url in stored if url not in left]
+    assert lost == [], f"every request that was stored before a write was cut at byte {fault.number}"

@@ -6,20 +6,6 @@ from queue_conformance.kinds.priority_queue.fixtures import START
 
 
 @check(
-    "pq.pop.transient",
-    sequence=(
-        "push:0 push:0 push:4 pop_none length pop pop pop",
-        "push:0 pop_none pop_none pop_none peek pop pop",
-        "push:1 push:0 push:2 pop_none pop_none pop pop_none pop pop",
-        "push:3 push:1 pop_none pop push:0 pop_none pop pop",
-        "push:0 push:5 push:9 pop_none pop_none pop pop pop",
-    ),
-)
-def none_from_a_queue_that_is_not_empty_does_not_end_it(run, sequence):
-    run(sequence)
-
-
-@check(
     "pq.pop.never-close-nonempty",
     sequence=(
         "push:0 push:0 push:4 pop_none pop_none pop pop pop",

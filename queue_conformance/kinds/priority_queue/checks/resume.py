@@ -1,4 +1,4 @@
-"""Checks of resuming from state."""
+"""Checks of close, and of resuming from state."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,39 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.priority_queue.driver import PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.fixtures import START
+
+# --- Close -----------------------------------------------------------------------------------------------------------
+
+
+@check("pq.close.closes-all", keeps=(False, True))
+def close_closes_every_queue(use_queues, open_queue, item, keeps):
+    store = use_queues(keeps=keeps)
+    queue = open_queue()
+    for number in range(12):
+        queue.push(item(number))
+    for _ in range(3):
+        queue.pop()
+    queue.close()
+    times_closed = [found.closed for found in store.built]
+    assert {*times_closed} <= {1}, "every downstream queue closed once"
+
+
+@check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))
+def a_second_close_loses_nothing(resumable, open_queue, item, tolerated, through_json, pop_urls, about, rule, numbers):
+    queue = open_queue()
+    for number in numbers:
+        queue.push(item(number))
+    left = queue.close()
+    with tolerated():
+        left = queue.close()
+    assert left, "state that is not empty, as requests are left"
+    state = through_json(left)
+    with about(rule):
+        queue = open_queue(state=state)
+        assert sorted(pop_urls(queue, len(numbers))) == sorted(item(number).url for number in numbers)
+
+
+# --- Resuming --------------------------------------------------------------------------------------------------------
 
 
 @check(
@@ -21,20 +54,6 @@ from queue_conformance.kinds.priority_queue.fixtures import START
 )
 def everything_is_there_after_resuming(run, sequence, configure):
     run(sequence, configure=configure)
-
-
-@check(
-    "pq.resume.stale",
-    sequence=(
-        "reopen_stale length truth pop push:0 pop",
-        "reopen_stale:1 pop push:1 pop reopen",
-        "push:0 push:1 reopen_stale length pop pop pop",
-        "push:2 push:5 reopen_stale:1 pop reopen_stale:2 peek pop pop",
-        "reopen_stale reopen_stale:1 push:9 reopen",
-    ),
-)
-def stale_state_is_harmless(run, sequence):
-    run(sequence)
 
 
 @check("pq.resume.incomplete", disk=(False, True))

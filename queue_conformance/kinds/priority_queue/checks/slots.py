@@ -37,18 +37,6 @@ def slots_are_those_of_the_downloader(crawler, queue, request, occupy, pop_hosts
     assert pop_hosts(queue, 2) == (["b.example", "a.example"] if waits else ["a.example", "b.example"])
 
 
-@check(
-    "pq.slot.least-active",
-    sequence=(
-        "activity:8 activity:5 push:0 push:5 push:10 pop pop pop",
-        "push:0 push:5 push:2 push:7 activity:4 pop pop activity:5 activity:0 pop pop",
-        "push:9 push:4 activity:10 activity:4 pop activity:2 push:10 push:0 pop pop",
-    ),
-)
-def the_least_active_slot_comes_first(run, sequence):
-    run(sequence)
-
-
 @check("pq.slot.ties-rotate", order=((0, 1, 2), (2, 0, 1)), active=(0, 1))
 def slots_take_turns(crawler, queue, request, occupy, pop_hosts, order, active):
     for host in HOSTS[:3] if active else ():

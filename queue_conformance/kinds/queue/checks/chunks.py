@@ -2,13 +2,8 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.queue.checks.construction import BYTES_ONLY
+from queue_conformance.kinds.queue.kind import BYTES_ONLY
 from queue_conformance.script_support.support import bytes_below, names_below
-
-
-@check("queuelib.fifo.chunks", kinds=BYTES_ONLY)
-def borders_of_chunks_are_invisible(run):
-    run("push:0 push:1 push:2 push:3 pop pop push:4 pop reopen pop push:5 pop pop")
 
 
 @check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", presupposes="push:0 reopen pop", size=range(1, 6))
@@ -43,12 +38,6 @@ def consumed_chunks_are_deleted(open_queue, item, directory):
         queue.pop()
     assert len(names_below(directory)) <= before - 3
     queue.close()
-
-
-@check("queuelib.clear", kinds=BYTES_ONLY)
-def clear_removes_everything(run):
-    run("push:0 push:1 pop push:2 clear pop length push:3 push:4 pop clear clear push:5 reopen length pop")
-    run("clear push:0 push:1 clear reopen pop push:2 reopen pop")
 
 
 @check("queuelib.clear", kinds=BYTES_ONLY, name="chunks.clear", size=(1, 3), before=range(5))

@@ -1,10 +1,11 @@
-"""Checks of close."""
+"""Checks of close, and of what it keeps, in the same process and in another one."""
 
 import gc
 import os
 import threading
 from collections import deque
 
+from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.support import contents, names_below, open_files
@@ -94,3 +95,39 @@ def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, to
                 len(queue)
         note("after close", f"{misuse} raises {type(refused.raised).__name__ if refused else 'nothing'}")
         assert drain(open_queue()) in allowed
+
+
+# --- Persistence -----------------------------------------------------------------------------------------------------
+
+
+MANY = 300
+"""Items, more than one byte counts."""
+
+
+@check("queue.persist.reopen", name="reopen.many", presupposes="push:0 push:1 push:0 reopen pop pop pop")
+def many_items_survive_reopening(open_queue, item, push_often, count_all, about, rule):
+    with about(rule):
+        queue = open_queue()
+        push_often(queue, item(1), MANY)
+        queue.close()
+        queue = open_queue()
+        came = count_all(queue)
+        assert came == MANY, f"all {MANY} that were pushed"
+
+
+STORED = (1, 2, 3)
+
+
+@check("queue.persist.new-process", presupposes="push:1 push:2 push:3 reopen")
+def items_survive_into_another_process(context, open_queue, item, keys_of, rule):
+    queue = open_queue()
+    for number in STORED:
+        queue.push(item(number))
+    queue.close()
+    expect_kept_for_another_process(
+        context,
+        rule,
+        lambda queue: contents(queue.pop() for _ in range(len(STORED) + 1)),
+        sorted(keys_of(STORED), key=repr),
+        "the 3 items in another process",
+    )

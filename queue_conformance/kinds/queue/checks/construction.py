@@ -4,11 +4,8 @@ from pathlib import Path
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
+from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import contents, names_below
-
-BYTES_ONLY = {BYTE_QUEUE}
-REQUESTS_ONLY = {DOWNSTREAM_QUEUE}
 
 KEYS = (
     "0",
@@ -38,11 +35,6 @@ NEIGHBOURS = (
 """Keys that differ by a sign, a suffix, a further digit, a directory: a priority queue uses such keys at one time."""
 
 
-@check("queue.ctor.key-isolation", kinds=REQUESTS_ONLY)
-def keys_are_isolated(run):
-    run("push:0 1.push:0 1.length length push:1 1.push:1 1.pop pop length 1.length 1.pop 1.pop pop")
-
-
 @check(
     "queue.ctor.key-isolation",
     kinds=REQUESTS_ONLY,
@@ -68,12 +60,6 @@ def neighbours_are_isolated(open_queue, keys, item, about, directory):
         assert len(queue) == 2
         queue.close()
         other.close()
-
-
-@check("queue.ctor.key-identity")
-def keys_are_identities(run):
-    run("push:0 1.push:0 1.push:1 close 1.close 2.push:0 1.open open 1.pop pop 2.pop 1.pop")
-    run("push:0 push:1 1.push:0 close 1.pop 1.close open pop pop")  # the second is done with while the first is closed
 
 
 @check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
@@ -106,11 +92,6 @@ def untouched_leaves_nothing(open_queue, directory):
     queue = open_queue()
     assert len(queue) == 0
     queue.close()
-
-
-@check("queue.ctor.stored-length")
-def length_is_restored(run):
-    run("push:0 push:1 push:2 push:3 reopen pop reopen pop pop reopen pop reopen")
 
 
 SCRAPY_QUEUES = [

@@ -1,4 +1,4 @@
-"""Checks of pop: what comes out, in which order, and when nothing is left."""
+"""Checks of pop and peek: what comes out, in which order, and when nothing is left."""
 
 from __future__ import annotations
 
@@ -11,34 +11,9 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import CLOCKS
-from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
+from queue_conformance.kinds.queue.checks.sequences import SEVERAL
+from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.support import clock_at, contents, seconds
-
-SEVERAL = "push:0 push:1 push:2 push:3 pop pop push:4 push:5 pop pop pop pop"
-
-
-@check("queue.pop.exactly-once")
-def every_item_comes_once(run):
-    run("push:0 push:1 push:2 pop push:3 pop pop push:4 push:5 pop pop pop")
-    run(" ".join(f"push:{number}" for number in range(60)))
-
-
-@check("queue.pop.empty-none")
-def nothing_comes_from_an_empty_queue(run):
-    run("pop pop pop push:0 pop pop pop pop")
-    run("push:0 pop reopen pop pop pop push:1 reopen pop pop")
-
-
-@check("queue.pop.lifo")
-@check("queue.pop.fifo")
-def order_is_that_of_pushes(run):
-    run(SEVERAL)
-
-
-@check("queue.pop.order-reopen")
-def order_survives_reopening(run):
-    run("push:0 push:1 push:2 reopen push:3 push:4 pop reopen push:5 pop reopen pop pop pop pop")
-
 
 # --- Time ------------------------------------------------------------------------------------------------------------
 
@@ -138,3 +113,23 @@ def any_two_priorities_are_told_apart(context, open_queue, request, priorities, 
             assert queue.pop() in first
             stored.remove(*first)
         queue.close()
+
+
+# --- Peek ------------------------------------------------------------------------------------------------------------
+
+
+@check("queue.peek.equals-pop", kinds=REQUESTS_ONLY, name="peek.callback")
+def peek_shows_the_callback_too(queue, spider, about):
+    with about("queue.push.callback-method"):
+        queue.push(Request("https://example.com/1", callback=spider.parse_item))
+    peeked = queue.peek()
+    popped = queue.pop()
+    assert getattr(peeked, "callback", None) == getattr(popped, "callback", None)
+
+
+@check("queue.peek.unsupported", kinds=REQUESTS_ONLY)
+def unsupported_peek_says_so(queue, item, raises):
+    queue.push(item(0))
+    with raises(NotImplementedError):
+        queue.peek()
+    queue.pop()

@@ -4,23 +4,13 @@ from scrapy import Request
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.queue.checks.construction import BYTES_ONLY, REQUESTS_ONLY
+from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import content
-
-
-@check("queue.push.accept")
-def push_is_accepted(run):
-    run("length push:0 length push:1 length push:2 push:3 length pop length push:4 length")
 
 
 @check("queue.push.returns-none")
 def push_returns_none(queue, item):
     assert queue.push(item(0)) is None
-
-
-@check("queue.push.duplicates")
-def duplicates_are_kept(run):
-    run("push:0 push:0 length push:1 push:0 length pop pop pop pop")
 
 
 @check("queue.push.failed-no-trace")

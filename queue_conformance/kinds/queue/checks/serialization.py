@@ -21,8 +21,8 @@ from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
-from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
 from queue_conformance.kinds.queue.equality import difference, is_ordinary
+from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.example import (
     CustomRequest,
     Exactly,

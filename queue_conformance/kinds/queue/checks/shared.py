@@ -8,7 +8,7 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.queue.checks.construction import REQUESTS_ONLY
+from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.processes import urls
 
 ONCE = "queue.shared.once"

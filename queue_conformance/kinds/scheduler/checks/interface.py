@@ -30,11 +30,6 @@ def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call
     assert kind_of(closed) in DEFERRED
 
 
-@check(TRUE)
-def what_is_accepted_comes_once(run_everywhere):
-    run_everywhere("enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next")
-
-
 @check(TRUE, name="enqueue.clock", moments=CLOCKS)
 def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, rule, moments):
     with about(rule):
@@ -66,18 +61,6 @@ def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job
     left = remaining(scheduler)
     assert len(left) == len(accepted), f"{len(accepted)} requests"
     assert sorted(left) == sorted(accepted), "each request once"
-
-
-@check("scheduler.enqueue.false")
-def what_is_rejected_never_comes(context, run_everywhere):
-    if not context.offers("filters"):
-        raise NotApplicable("it rejects nothing")
-    run_everywhere("enqueue:0 enqueue:0 enqueue:8 enqueue:8 next next next enqueue:0 next")
-
-
-@check("scheduler.enqueue.bool")
-def the_answer_says_whether_it_was_stored(run_everywhere):
-    run_everywhere("enqueue:0 enqueue:8 enqueue:13 enqueue:3 next next next next")
 
 
 AGAIN = (
@@ -126,16 +109,6 @@ def dont_filter_is_not_recorded(context, open_scheduler, fresh, about, rule, job
     assert accepted, "a true result"
 
 
-@check("scheduler.next.none-empty")
-def nothing_comes_from_an_empty_scheduler(run_everywhere):
-    run_everywhere("next next enqueue:0 next next next enqueue:8 next next")
-
-
-@check("scheduler.next.priority")
-def higher_priorities_come_first(run_everywhere):
-    run_everywhere("enqueue:0 enqueue:6 enqueue:3 enqueue:8 enqueue:11 next next enqueue:4 next next next next")
-
-
 PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31))
 
 
@@ -167,13 +140,6 @@ def nothing_waits_for_work(open_scheduler, fresh, about, rule):
         assert min(elapsed) < LIMIT
 
 
-@check("scheduler.pending.exact")
-def pending_is_exact(run_everywhere):
-    run_everywhere(
-        "pending enqueue:0 pending next pending next pending enqueue:8 enqueue:1 enqueue:1 pending next pending next pending"
-    )
-
-
 @check("scheduler.pending.exact", name="pending.in-memory")
 def pending_looks_at_memory_and_disk(in_both, run):
     run("enqueue:15 pending next pending enqueue:0 enqueue:16 pending next pending next pending", job=True)
@@ -189,11 +155,6 @@ def pending_changes_nothing(open_scheduler, fresh, remaining, urls, about, rule,
             scheduler.has_pending_requests()
         left = remaining(scheduler)
     assert sorted(left) == urls([0, 3, 8])
-
-
-@check("scheduler.len")
-def length_counts_what_is_pending(run_everywhere):
-    run_everywhere("length enqueue:0 length enqueue:0 length enqueue:8 enqueue:3 length next length next next length next length")
 
 
 @check("scheduler.len", name="len.in-memory")

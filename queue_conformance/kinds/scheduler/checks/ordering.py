@@ -5,25 +5,6 @@ from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 
 
-@check("scheduler.enqueue.stats")
-def what_is_stored_is_counted(run_everywhere):
-    run_everywhere("enqueue:0 enqueue:0 enqueue:15 enqueue:8 enqueue:13 next enqueue:0")
-
-
-@check("scheduler.next.stats")
-def what_is_returned_is_counted(run_everywhere):
-    run_everywhere("next enqueue:0 enqueue:0 enqueue:15 enqueue:8 next next next next")
-
-
-@check(
-    "scheduler.next.no-spurious-none",
-    sequence=("enqueue:0 enqueue:24 next next", "enqueue:8 enqueue:15 next next", "enqueue:0 enqueue:17 next next"),
-)
-def something_comes_while_something_is_pending(run, sequence):
-    # A request that the disk queue refuses: on a slot, a priority, and among start requests, where there is nothing else.
-    run(sequence)
-
-
 @check("scheduler.next.memory-first", numbers=((0, 15), (3, 17), (8, 18)))
 def memory_comes_before_disk(open_scheduler, faulty_queues, fresh, remaining, urls, about, numbers):
     on_disk, in_memory = numbers

@@ -24,11 +24,6 @@ STORED = (0, 3, 8, 1, 4, 9, 6, 11, 20, 23, 2)
 """Requests of several priorities and slots, start requests among them."""
 
 
-@check(ALL)
-def everything_comes_back(run):
-    run("enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen enqueue:1 next reopen next next")
-
-
 @check(
     ALL,
     name="resume.order",
@@ -85,17 +80,6 @@ def what_was_seen_stays_seen(open_scheduler, fresh, close, about, rule):
         for number in (0, 3, 8):
             accepted = scheduler.enqueue_request(fresh(number))
             assert not accepted, "a false result"
-
-
-@check(
-    "scheduler.resume.no-dup",
-    sequence=(
-        "enqueue:0 enqueue:3 enqueue:8 enqueue:9 next reopen next reopen next next next reopen next",
-        "enqueue:0 next reopen next enqueue:1 enqueue:2 next reopen next next",
-    ),
-)
-def what_was_returned_never_comes_again(run, sequence):
-    run(sequence)
 
 
 @check("scheduler.close.twice", presupposes=RESUMABLE)

@@ -40,11 +40,6 @@ def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
         finish(spider)
 
 
-@check("state.restored")
-def the_state_is_restored(run):
-    run("put:0 put:1 reopen reopen put:2 reopen reopen")
-
-
 @check("state.restored", name="state.restored.process")
 def the_state_is_restored_in_another_process(child, start, change, finish, state_of, about, rule):
     @child
@@ -102,11 +97,6 @@ def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, stat
     known = {1: "the state of the last clean close", 2: "the state as it was"}
     state = state_of(spider)
     note("a crash leaves", known.get(state.get("count"), "no state") if isinstance(state, dict) else "no state")
-
-
-@check("state.mutation")
-def changes_in_place_are_saved(run):
-    run("grow:0 reopen grow:1 reopen grow:2 reopen")
 
 
 @check("state.mutation", name="state.mutation.nested", presupposes="grow:0 reopen")

@@ -1,9 +1,11 @@
-"""Checks of push: where requests go, and what a failed push leaves behind."""
+"""Checks of push, pop and peek: where requests go, in which order they come, and what a failed push leaves behind."""
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import START
-from queue_conformance.kinds.priority_queue.script_support import LifoQueue, TransientError
+from queue_conformance.kinds.priority_queue.script_support import BareQueue, FifoQueue, LifoQueue, TransientError, UnpeekableQueue
+
+# --- Push ------------------------------------------------------------------------------------------------------------
 
 
 @check("pq.push.bucket")
@@ -53,25 +55,6 @@ def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, raises, d
         queue.push(request())
 
 
-@check(
-    "pq.push.failed-no-trace",
-    sequence=(
-        "push_refused:0 length truth peek pop push:4 peek pop pop",
-        "push:1 push_refused:0 peek pop pop",
-        "push:3 push:1 push_refused:2 push_refused:0 pop pop pop",
-        "push:0 push_refused:1 peek pop push:1 pop",
-        "push_refused:9 push:0 push_refused:5 length truth pop pop",
-        "push:4 push:0 push_refused:2 push_refused:3 peek pop pop reopen",
-        "push_refused:2 push:0 reopen peek pop",
-        "push_refused:0 push_refused:1 reopen push:0 pop",
-        "push:0 push_refused:2 push_refused:4 pop length pop push:0 push:2 pop pop",
-        "push:5 push_refused:7 pop truth push:5 pop",
-    ),
-)
-def a_failed_push_leaves_no_trace(run, sequence):
-    run(sequence)
-
-
 @check("pq.push.failed-no-trace", name="push.no-queue", other=({}, {"meta": START}, {"priority": 1}))
 def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, tolerated, disturbed, pop_urls, about, rule, other):
     store = use_queues()
@@ -84,3 +67,49 @@ def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, tole
     with about(rule):
         assert len(queue) == 1
         assert pop_urls(queue, 1) == ["https://b.example/1"]
+
+
+# --- Pop, with other queues below, or with start requests ------------------------------------------------------------
+
+
+@check("pq.pop.tie-downstream")
+def the_downstream_queue_orders_equal_priorities(run):
+    sequence = "push:0 push:0 push:0 pop push:0 push:0 pop pop pop pop"
+    run(sequence)
+    run(sequence, configure=lambda driver: driver.configure(FifoQueue, FifoQueue, keeps=False), lifo=False)
+
+
+@check("pq.pop.tie-start-last")
+def start_requests_come_last_at_equal_priority(start_queues, run):
+    run("push:1 push:0 push:1 push:0 pop pop push:0 pop pop pop")
+
+
+@check("pq.pop.start-order")
+def the_start_queue_orders_start_requests(start_queues, run):
+    run("push:1 push:1 push:1 pop push:1 pop push:0 pop pop pop")
+
+
+@check("pq.pop.start-priority")
+def start_requests_of_higher_priority_come_first(start_queues, run):
+    run("push:0 push:3 push:4 push:1 push:3 pop pop pop pop pop")
+
+
+@check(
+    "pq.pop.late-higher",
+    sequence=("push:0 push:0 pop push:2 pop pop", "push:4 push:4 pop push:3 push:0 pop pop pop"),
+)
+def a_higher_priority_comes_first_though_it_is_late(context, run, sequence, rule):
+    run(sequence)
+    context.covered[rule] += 1
+
+
+# --- Peek ------------------------------------------------------------------------------------------------------------
+
+
+@check("pq.peek.unsupported", downstream=(UnpeekableQueue, BareQueue))
+def peek_says_that_it_is_not_supported(use_queues, open_queue, request, raises, downstream):
+    use_queues(downstream, downstream, keeps=False)
+    queue = open_queue()
+    queue.push(request())
+    with raises(NotImplementedError, because=f", as a {downstream.__name__} cannot peek"):
+        queue.peek()

@@ -1,0 +1,25 @@
+"""The fixed command sequences of asynchronous queues, by the rules that they test."""
+
+from queue_conformance.engine.fixed import sequences
+
+sequences(
+    __name__,
+    {
+        "aqueue.put.accept": "size put:0 size put:0 size get size put:0 get get size",
+        "aqueue.order.priority": "put:0 put:1 put:2 put:3 get put:1 get get put:3 get get get",
+        "aqueue.get.blocks": (
+            "start_get settle put:0 get",
+            "start_get start_get settle put:0 settle put:0 size",
+            "put:0 get start_get settle start_put:0 start_put:0 settle size",
+        ),
+        "aqueue.get.close-wakes": ("start_get settle close", "put:0 get start_get start_get settle close"),
+        "aqueue.get.closed-drains": ("put:0 close get get", "put:0 put:0 put:0 close get get get get get"),
+        "aqueue.bound.full-signal": ("limit:1 put:0 put:0 size", "limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size"),
+        "aqueue.size": "size put:0 size put:0 size get size put:0 size get get size put:0 size",
+        "aqueue.persist.reopen": (
+            "put:0 put:0 put:0 reopen size reopen put:0 reopen get get get get",
+            "put:0 put:0 get reopen put:0 get reopen get reopen size put:0",
+            "put:0 put:1 put:2 put:3 reopen get get reopen put:1 get get get",
+        ),
+    },
+)

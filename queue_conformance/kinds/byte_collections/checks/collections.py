@@ -1,0 +1,142 @@
+"""Checks of queuelib's collections of queues, besides those by sequences."""
+
+from typing import Any
+
+from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, COLLECTIONS
+from queue_conformance.kinds.byte_collections.script_support import ClearableInnerQueue, InnerQueue, still_open, stored
+from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
+
+
+@fixture
+def store(case: Case) -> Any:
+    """Where the inner queues of ``open_queue()`` keep their items."""
+    return case.sources.give(case.context.driver.store("0"), "store_0")
+
+
+check("queue.ctor.base-queue", kinds=COLLECTIONS)(queuelib_accepts_the_class)
+
+
+@check("queue.push.returns-none", kinds=COLLECTIONS)
+def push_returns_none(queue, item, place):
+    assert queue.push(item(0), place) is None
+
+
+@check("queue.push.zero-length", kinds=BY_PRIORITY)
+def empty_bytes_are_an_item(queue, place, about, rule):
+    with about(rule):
+        queue.push(b"", place)
+        assert len(queue) == 1
+        assert queue.pop() == b""
+        assert len(queue) == 0
+
+
+# --- Priority queues -------------------------------------------------------------------------------------------------
+
+
+@check(
+    "queuelib.pq.order",
+    kinds=BY_PRIORITY,
+    presupposes="push:3 push:1 push:0 push:2 push:4 push:5 pop pop push:2 pop pop pop pop pop",
+)
+def lowest_number_comes_first(queue, item):
+    queue.push(item(1), 1)
+    queue.push(item(2))  # the default priority
+    queue.push(item(3), -1)
+    for number in (3, 2, 1):
+        assert queue.pop() == item(number)
+
+
+@check("queuelib.pq.close", kinds=BY_PRIORITY, name="pq.close.inner")
+def close_closes_every_inner_queue(open_queue, item, store, about, rule):
+    queue = open_queue()
+    for number, priority in enumerate((0, 2, -3)):
+        queue.push(item(number), priority)
+    with about(rule):
+        queue.close()
+    assert still_open(store) == []
+
+
+@check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, start=([0, 5], [-9, 5], [5, 7], [5, -9, 7]))
+def empty_startprios_are_harmless(context, open_queue, item, start, about, rule):
+    with about(rule):
+        queue = open_queue()
+        queue.push(item(1), 5)
+        queue.close()
+        queue = open_queue(start=start)
+        assert len(queue) == 1
+        if context.offers("peek"):
+            assert queue.peek() == item(1)
+        assert queue.pop() == item(1)
+        assert queue.pop() is None
+
+
+@check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, name="pq.startprios.iterator")
+def startprios_may_come_once_only(open_queue, item, about, rule):
+    with about(rule):
+        queue = open_queue()
+        queue.push(item(1), 5)
+        queue.close()
+        queue = open_queue(start=[5], once=True)
+        assert queue.pop() == item(1)
+
+
+@check(
+    "queuelib.pq.clear",
+    kinds=BY_PRIORITY,
+    presupposes="push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop",
+    inner_class=(ClearableInnerQueue, InnerQueue),
+)
+def clear_empties_and_closes(open_queue, item, store, inner_class, about, rule):
+    with about(rule):
+        queue = open_queue(inner_class=inner_class)
+        for number, priority in enumerate((0, 2, -3, 10, 0)):
+            queue.push(item(number), priority)
+        queue.clear()
+    assert stored(store) == 0
+    assert still_open(store) == []
+
+
+# --- Round-robin queues ----------------------------------------------------------------------------------------------
+
+
+@check(
+    "queuelib.rr.cycle",
+    kinds=BY_TURNS,
+    presupposes="push:0 push:3 push:1 push:4 push:2 pop pop push:5 pop push:0 pop pop pop pop",
+)
+def keys_take_turns(queue):
+    for item, key in ((b"a", "1"), (b"b", "1"), (b"c", "2"), (b"d", "2")):
+        queue.push(item, key)
+    for expected in (b"a", b"c", b"b", b"d"):  # the example of the README
+        assert queue.pop() == expected
+
+
+@check("queuelib.rr.falsy", kinds=BY_TURNS)
+def falsy_items_are_not_skipped(queue):
+    for item, key in ((b"", "a"), (b"1", "a"), (b"", "b")):
+        queue.push(item, key)
+    popped = [queue.pop(), queue.pop(), queue.pop()]
+    assert sorted(popped, key=repr) == [b"", b"", b"1"]
+
+
+@check("queuelib.rr.peek-empty", kinds=BY_TURNS)
+def peek_skips_a_key_of_a_refused_push(queue, item, raises, about, rule):
+    with about("queue.push.failed-no-trace"), raises(TypeError):
+        queue.push("text", "a")
+    with about(rule):
+        queue.push(item(1), "b")
+        assert queue.peek() == item(1)
+        assert queue.pop() == item(1)
+
+
+@check("queuelib.rr.peek-empty", kinds=BY_TURNS, name="rr.peek.start")
+def peek_skips_a_key_that_has_nothing(open_queue, item, about, rule):
+    with about(rule):
+        queue = open_queue()
+        queue.push(item(1), "b")
+        queue.close()
+        queue = open_queue(start=["b", "a"])
+        assert queue.peek() == item(1)
+        assert queue.pop() == item(1)
