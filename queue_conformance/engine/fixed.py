@@ -15,6 +15,8 @@ def sequences(
     table: Mapping[str, str | Sequence[str]],
     kinds: Iterable[Kind] = (),
     run: Callable[[CheckContext, str], None] = lockstep.run,
+    *,
+    covered: bool = False,
 ) -> None:
     """Register checks, each of which runs command sequences in lockstep with the model of the kind.
 
@@ -23,19 +25,23 @@ def sequences(
         table: by the id of a rule, its sequence, or several; one of them that fails hides no other.
         kinds: the kinds of implementation that they drive; all whose folder the module stands in, if none is named.
         run: runs one of them.
+        covered: whether one that passes covers its rule, because its commands always do what they say; if not, it is
+            covered by what they compare.
     """
+
+    def add(rule: str, fixed: str | Sequence[str]) -> None:
+        def run_one(context: CheckContext, sequence: str) -> None:
+            run(context, sequence)
+            context.covered[rule] += covered
+
+        def check(context: CheckContext) -> None:
+            if isinstance(fixed, str):
+                run_one(context, fixed)
+            else:
+                run_cases(context, rule, {"sequence": fixed}, lambda case: run_one(context, case["sequence"]))
+
+        check.__module__, check.__qualname__ = module, rule
+        registry.check(rule, kinds=kinds)(check)
+
     for rule, fixed in table.items():
-        _register(module, rule, fixed, kinds, run)
-
-
-def _register(
-    module: str, rule: str, fixed: str | Sequence[str], kinds: Iterable[Kind], run: Callable[[CheckContext, str], None]
-) -> None:
-    def runs(context: CheckContext) -> None:
-        if isinstance(fixed, str):
-            run(context, fixed)
-        else:
-            run_cases(context, rule, {"sequence": fixed}, lambda case: run(context, case["sequence"]))
-
-    runs.__module__, runs.__qualname__ = module, rule
-    registry.check(rule, kinds=kinds)(runs)
+        add(rule, fixed)

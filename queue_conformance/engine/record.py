@@ -9,7 +9,7 @@ import ast
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, NoReturn, cast
 
@@ -127,6 +127,14 @@ class Record:
     def insert(self, text: str) -> None:
         """Add lines that something else has run."""
         self._entries.append(Line(text))
+
+    def fill(self, put: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """Put items into what the statement in progress opens; scripts have each one on a line of its own, below."""
+        for each in items:
+            try:
+                put(each)
+            finally:
+                self.insert(normal(self.recorder.steps[-1].source.strip()))
 
     def precede(self, source: str) -> None:
         """Note a line that comes before the statement in progress."""

@@ -138,12 +138,15 @@ def cancel(case: Case) -> Callable[[Task], Any]:
 
 @fixture
 def open_async_queue(case: Case) -> Callable[..., Any]:
-    """``open_async_queue(name)``: build a queue; with ``placed=False`` nobody tells it where to store."""
+    """``open_async_queue(name, holding=(4, 8))``: build a queue, and put; ``placed=False``: nobody says where it stores."""
+    made, running = prioritized(case), loop(case)
 
-    def opened(name: str = "0", **options: Any) -> Any:
+    def opened(name: str = "0", *, holding: Iterable[int] = (), **options: Any) -> Any:
         driver = case.context.driver
         source, build = driver.construction(name, **options)
-        return case.record.construct(source, driver.constructor_rule, build, RULES, AsyncSubject)
+        queue = case.record.construct(source, driver.constructor_rule, build, RULES, AsyncSubject)
+        case.record.fill(lambda each: running.run(queue.put(each, priority=each.priority)), map(made, holding))
+        return queue
 
     return opened
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -141,36 +143,39 @@ def can_prepare(context: CheckContext) -> bool:
     return prepare is None or is_importable(prepare)
 
 
-@fixture
-def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
-    """``site = open_graph(graph, CONCURRENT_REQUESTS=1)``: a site that serves a graph, and a project that crawls it."""
+@contextmanager
+def opening(case: Case, cls: type[ForkedSite]) -> Iterator[Callable[..., CrawledSite]]:
+    """Yield :func:`open_as` for a case and a class of sites, and close what it opens."""
     opened: list[ForkedSite] = []
-
-    def made(graph: Graph, **settings: Any) -> CrawledSite:
-        _must_be_crawlable(case.context)
-        filters = case.context.implementation.kind == "downstream-queue" or case.context.offers("filters")
-        graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
-        return open_as(case, opened, ForkedGraph, graph, part_of(case.context), **settings)
-
     try:
-        yield made
+        yield partial(open_as, case, opened, cls)
     finally:
         for each in opened:
             each.close()
+
+
+@fixture
+def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
+    """``site = open_graph(graph, CONCURRENT_REQUESTS=1)``: a site that serves a graph, and a project that crawls it."""
+    with opening(case, ForkedGraph) as opened:
+
+        def made(graph: Graph, **settings: Any) -> CrawledSite:
+            _must_be_crawlable(case.context)
+            filters = case.context.implementation.kind == "downstream-queue" or case.context.offers("filters")
+            graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
+            return opened(graph, part_of(case.context), **settings)
+
+        yield made
 
 
 @fixture
 def open_shared(case: Case) -> Iterator[Callable[..., CrawledSite]]:
     """``site = open_shared(graph)``: a site that serves a graph, and a project that several crawlers crawl."""
-    opened: list[ForkedSite] = []
     _must_be_crawlable(case.context)
     if not process.AVAILABLE:
         raise NotCovered("this platform cannot stop processes")
-    try:
-        yield lambda graph, **settings: open_as(case, opened, ForkedShared, graph, part_of(case.context), **settings)
-    finally:
-        for each in opened:
-            each.close()
+    with opening(case, ForkedShared) as opened:
+        yield lambda graph, **settings: opened(graph, part_of(case.context), **settings)
 
 
 @fixture

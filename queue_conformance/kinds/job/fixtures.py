@@ -14,7 +14,7 @@ from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments import crawls, site
 from queue_conformance.environments.crawls import ForkedSite, Pages
-from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, open_as
+from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, opening
 from queue_conformance.script_support import metadata
 
 block(chdir)
@@ -27,21 +27,16 @@ operation(metadata.tear_file)
 def open_site(case: Case) -> Iterator[Callable[..., CrawledSite]]:
     """``site = open_site(pages, CONCURRENT_REQUESTS=1)``: a site whose pages have these links, and a project with a job."""
     context = case.context
-    opened: list[ForkedSite] = []
-
-    def made(pages: Pages, **settings: Any) -> CrawledSite:
-        _must_be_crawlable(context)
-        pages = pages if context.offers("filters") else crawls.tree(pages)  # or else the crawl would never end
-        part = {"SCHEDULER": context.implementation.cls}
-        return open_as(case, opened, ForkedSite, pages, part, JOBDIR="job", **settings)
-
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL) if process.AVAILABLE else ():
         case.sources.give(number, f"signal.{number.name}")
-    try:
+    with opening(case, ForkedSite) as opened:
+
+        def made(pages: Pages, **settings: Any) -> CrawledSite:
+            _must_be_crawlable(context)
+            pages = pages if context.offers("filters") else crawls.tree(pages)  # or else the crawl would never end
+            return opened(pages, {"SCHEDULER": context.implementation.cls}, JOBDIR="job", **settings)
+
         yield made
-    finally:
-        for each in opened:
-            each.close()
 
 
 def _must_be_crawlable(context: CheckContext) -> None:

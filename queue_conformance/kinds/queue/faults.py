@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.cases import Attempt
@@ -15,17 +15,12 @@ from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoP
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.outages import (
     Condition,
-    Frozen,
-    OutOfSpace,
     PasswordWanted,
-    ReadOnly,
     Refused,
     ReplyCut,
     RequestCut,
     ServerFault,
     Stalled,
-    Stopped,
-    StorageReplaced,
     Traffic,
 )
 
@@ -165,19 +160,13 @@ def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     yield Stalled(backend_of(context))
 
 
-def server_away(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
-    """Yield a server that has ended, and one that is frozen."""
-    yield from conditions(context, Stopped, Frozen)
+def offered(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iterator[Condition]]:
+    """Return what yields the faults of these kinds that the server offers; see :func:`conditions`."""
 
+    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Condition]:
+        yield from conditions(context, *kinds)
 
-def server_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
-    """Yield faults of a server, beside those of the connection to it."""
-    yield from conditions(context, Stopped, Frozen, OutOfSpace, ReadOnly)
-
-
-def replaced_storage(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
-    """Yield a server that holds something else from then on."""
-    yield from conditions(context, StorageReplaced)
+    return cases
 
 
 def conditions(context: CheckContext, *kinds: type[Condition]) -> Iterator[Condition]:

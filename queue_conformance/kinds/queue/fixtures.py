@@ -29,12 +29,15 @@ from queue_conformance.script_support.support import key
 
 @fixture
 def open_queue(case: Case) -> Callable[..., Subject]:
-    """``open_queue(key)``: build a queue; other arguments are those of its constructor."""
+    """``open_queue(key, holding=(1, 2))``: build a queue, and push items; other arguments are those of its constructor."""
+    made = item(case)
 
-    def opened(key: str = "0", **options: Any) -> Subject:
+    def opened(key: str = "0", *, holding: Iterable[Any] = (), **options: Any) -> Subject:
         driver = case.context.driver
         source, build = driver.construction(key, **options)
-        return case.record.construct(source, driver.constructor_rule, build, driver.rules)
+        queue = case.record.construct(source, driver.constructor_rule, build, driver.rules)
+        case.record.fill(queue.push, (made(each) if isinstance(each, int) else each for each in holding))
+        return queue
 
     return opened
 

@@ -22,12 +22,13 @@ from queue_conformance.engine.writing import Block
 from queue_conformance.environments.engine import settle
 from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
+from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.scheduler import script_support
 from queue_conformance.kinds.scheduler.driver import Drained
 from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
 from queue_conformance.kinds.scheduler.pool import traits
-from queue_conformance.kinds.scheduler.script_support import NotedFilter
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, opened_for
 from queue_conformance.script_support.support import names_below
 
 TRUE = "scheduler.enqueue.true"
@@ -77,16 +78,17 @@ def build_scheduler(case: Case) -> Callable[..., Scheduler]:
 
 @fixture
 def open_scheduler(case: Case) -> Callable[..., Scheduler]:
-    """``open_scheduler("job", SCHEDULER_DEBUG=True)``: build a scheduler, open it, and wait until it is open."""
+    """``open_scheduler("job", holding=(0, 3), SCHEDULER_DEBUG=True)``: build a scheduler, open it, and enqueue requests."""
     build: Callable[..., Scheduler] = build_scheduler(case)
 
-    def opened(job: str | None = None, **settings: Any) -> Scheduler:
+    def opened(job: str | None = None, *, holding: Iterable[int] = (), **settings: Any) -> Scheduler:
         scheduler = build(job, **settings)
         if callable(getattr(scheduler.raw, "open", None)):
             try:
                 case.record.operate(*_operation(case, scheduler, "open", wait=True))
             finally:
                 case.record.insert(case.record.recorder.steps[-1].source.strip())
+        case.record.fill(scheduler.enqueue_request, map(fresh(case), holding))
         return scheduler
 
     return opened
@@ -349,3 +351,48 @@ def in_both(case: Case) -> None:
     """The scheduler stores in memory and on disk."""
     if not case.context.offers("persistent", "configurable"):
         raise NotApplicable("it does not store in memory and on disk")
+
+
+# --- Several processes, and a server that comes back -----------------------------------------------------------------
+
+
+@fixture
+def scheduler_factory(case: Case) -> Callable[[], Any]:
+    """What another process opens the scheduler with."""
+    driver = case.context.driver
+
+    def opened() -> Any:
+        crawler = driver.new_crawler({}, "job")[1]
+        return opened_for(crawler, driver.construction("job", crawler=crawler)[1])
+
+    crawler_source, crawler = driver.new_crawler({}, "job")
+    source = driver.construction("job", crawler=crawler)[0]
+    found: Callable[[], Any] = case.sources.give(opened, f"lambda: opened_for(crawler := {crawler_source}, lambda: {source})")
+    return found
+
+
+@fixture
+def drained_at_once(case: Case) -> Callable[..., list[str]]:
+    """``drained_at_once(scheduler_opener, 3)``: what so many processes get that take out everything together."""
+
+    def drained(factory: Callable[[], Any], count: int) -> Any:
+        source = f"drained_at_once({case.record.written((factory, count), {})})"
+        return case.record.make(source, case.rule, partial(script_support.drained_at_once, factory, count), "came")
+
+    return drained
+
+
+@fixture
+def patient(case: Case) -> Callable[[Scheduler], Scheduler]:
+    """``scheduler = patient(scheduler)``: a scheduler that is asked again while it raises, as its server is back."""
+    context = case.context
+
+    def made(scheduler: Scheduler) -> Scheduler:
+        def build() -> Scheduler:
+            timeout = SHORT_TIMEOUT if case.rule in context.failed else context.timeout
+            return Scheduler(Patient(scheduler.raw, timeout), scheduler.name, case.record, RULES)
+
+        found: Scheduler = case.record.make(f"Patient({scheduler.name})", "", build)
+        return found
+
+    return made

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
 
 from queue_conformance.discovery.capabilities import Order
+from queue_conformance.kinds.scheduler.pool import Traits
 
 
 class Place(StrEnum):
@@ -16,26 +16,6 @@ class Place(StrEnum):
 
     MEMORY = "memory"
     DISK = "disk"
-
-
-class RequestTraits(Protocol):
-    """What a scheduler looks at in a request."""
-
-    @property
-    def priority(self) -> int:
-        """Its priority."""
-
-    @property
-    def start(self) -> bool:
-        """Whether it is a start request."""
-
-    @property
-    def dont_filter(self) -> bool:
-        """Whether it may come again."""
-
-    @property
-    def slot(self) -> str:
-        """The slot of the downloader that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +55,7 @@ class SchedulerModel:
         stats: what was counted in this run.
     """
 
-    def __init__(self, traits: Callable[[int], RequestTraits], layout: Layout) -> None:
+    def __init__(self, traits: Callable[[int], Traits], layout: Layout) -> None:
         self._traits = traits
         self._layout = layout
         self._stored: dict[Place, list[int]] = {Place.MEMORY: [], Place.DISK: []}

@@ -6,7 +6,6 @@ from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.kinds.scheduler import served  # noqa: F401  registers those for several processes
 from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
 from queue_conformance.kinds.scheduler.faulty import stored
 from queue_conformance.kinds.scheduler.fixtures import TRUE

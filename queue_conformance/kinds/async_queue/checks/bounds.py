@@ -60,28 +60,23 @@ def clear_removes_everything(context, run):
 def clear_removes_the_memory_of_duplicates(context, open_async_queue, put, loop):
     if not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
-    queue = open_async_queue(dedupe=True)
-    put(queue, 4)
+    queue = open_async_queue(dedupe=True, holding=[4])
     loop.run(queue.clear())
     put(queue, 4)
     assert loop.run(queue.size()) == 1
 
 
 @check("aqueue.close.twice", stored=((), (4,)))
-def closing_twice_is_harmless(open_async_queue, put, loop, stored, about, rule):
-    queue = open_async_queue()
-    for number in stored:
-        put(queue, number)
+def closing_twice_is_harmless(open_async_queue, loop, stored, about, rule):
+    queue = open_async_queue(holding=stored)
     loop.run(queue.close())
     with about(rule):
         loop.run(queue.close())
 
 
 @check("aqueue.close.releases")
-def close_ends_all_tasks(open_async_queue, put, loop):
-    queue = open_async_queue()
-    put(queue, 4)
-    put(queue, 8)
+def close_ends_all_tasks(open_async_queue, loop):
+    queue = open_async_queue(holding=(4, 8))
     loop.run(queue.get())
     loop.run(queue.close())
     loop.stays()
@@ -90,9 +85,8 @@ def close_ends_all_tasks(open_async_queue, put, loop):
 
 
 @check("aqueue.close.releases", name="close.connections")
-def close_ends_all_connections(async_backend, connections_left, open_async_queue, put, loop):
-    queue = open_async_queue()
-    put(queue, 4)
+def close_ends_all_connections(async_backend, connections_left, open_async_queue, loop):
+    queue = open_async_queue(holding=[4])
     loop.run(queue.get())
     loop.run(queue.close())
     loop.stays()

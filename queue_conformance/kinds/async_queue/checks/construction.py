@@ -27,9 +27,8 @@ def negative_bounds_are_refused(context, builds_itself, open_async_queue, raises
 
 @check("aqueue.ctor.shipped-config")
 def the_shipped_configuration_works(
-    builds_itself, shipped_config, default_place, open_async_queue, put, loop, prioritized, about, rule
+    builds_itself, shipped_config, default_place, open_async_queue, loop, prioritized, about, rule
 ):
     with about(rule):
-        queue = open_async_queue(placed=False, **shipped_config)
-        put(queue, 1)
+        queue = open_async_queue(placed=False, holding=[1], **shipped_config)
         assert loop.run(queue.get()) == prioritized(1)

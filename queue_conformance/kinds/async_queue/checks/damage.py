@@ -59,10 +59,8 @@ MOST = 12
 
 
 @check("aqueue.get.bad-item")
-def a_damaged_request_is_reported_once(open_async_queue, put, loop, make_unreadable, drained, directory, urls_of, about, rule):
-    queue = open_async_queue()
-    for number in ITEMS:
-        put(queue, number)
+def a_damaged_request_is_reported_once(open_async_queue, loop, make_unreadable, drained, directory, urls_of, about, rule):
+    queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     if not make_unreadable(directory, BAD):
         raise NotCovered("no file holds the text of a request")
@@ -83,10 +81,8 @@ FOREIGN = ("README.txt", ".hidden", "notes.req.bak", "x_y.req", "1_2_3.req", "co
 
 
 @check("aqueue.persist.foreign-files")
-def files_of_others_are_left_alone(open_async_queue, put, loop, directory, prioritized, about, rule):
-    queue = open_async_queue()
-    for number in ITEMS:
-        put(queue, number)
+def files_of_others_are_left_alone(open_async_queue, loop, directory, prioritized, about, rule):
+    queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     place = Path(directory, "0")
     if not place.is_dir():

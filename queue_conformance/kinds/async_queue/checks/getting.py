@@ -60,11 +60,9 @@ def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iter
 
 
 @check("aqueue.iter", numbers=[where("put:0 put:0 close get get get", (4, 8))])
-def async_for_yields_what_is_left(open_async_queue, put, loop, each, urls_of, numbers, about, rule):
+def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers, about, rule):
     with about(rule):
-        queue = open_async_queue()
-        for number in numbers:
-            put(queue, number)
+        queue = open_async_queue(holding=numbers)
         loop.run(queue.close())
         consuming = loop.start(each(queue))
         loop.settle(consuming)
@@ -81,9 +79,7 @@ def async_for_yields_what_is_left(open_async_queue, put, loop, each, urls_of, nu
 def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers, about, rule):
     before, later = numbers
     with about(rule):
-        queue = open_async_queue()
-        for number in before:
-            put(queue, number)
+        queue = open_async_queue(holding=before)
         consuming = loop.start(each(queue))
         loop.stays()
         outcome = outcome_of(consuming)
@@ -99,9 +95,8 @@ def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers
 
 
 @check("aqueue.iter.cancel")
-def cancelling_async_for_ends_the_task(open_async_queue, put, loop, each, cancel):
-    queue = open_async_queue()
-    put(queue, 4)
+def cancelling_async_for_ends_the_task(open_async_queue, loop, each, cancel):
+    queue = open_async_queue(holding=[4])
     consuming = loop.start(each(queue))
     loop.stays()
     if consuming.done():

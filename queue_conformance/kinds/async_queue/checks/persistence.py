@@ -12,20 +12,16 @@ MANY = 20
 
 
 @check("aqueue.close.keeps")
-def close_keeps_the_requests(open_async_queue, put, loop):
-    queue = open_async_queue()
-    for number in range(MANY):
-        put(queue, number)
+def close_keeps_the_requests(open_async_queue, loop):
+    queue = open_async_queue(holding=range(MANY))
     loop.run(queue.close())
     queue = open_async_queue()
     assert loop.run(queue.size()) == MANY
 
 
 @check("aqueue.persist.reopen", name="reopen.new-process")
-def requests_survive_in_another_process(context, open_async_queue, put, loop, urls_of, rule):
-    queue = open_async_queue()
-    for number in STORED:
-        put(queue, number)
+def requests_survive_in_another_process(context, open_async_queue, loop, urls_of, rule):
+    queue = open_async_queue(holding=STORED)
     loop.run(queue.close())
     expect_kept_for_another_process(
         context,

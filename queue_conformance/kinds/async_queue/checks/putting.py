@@ -66,8 +66,7 @@ def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, reques
         run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
         return
     request = requested(**fields)
-    queue = open_async_queue()
-    put(queue, 4)
+    queue = open_async_queue(holding=[4])
     with tolerated() as refused:
         loop.run(queue.put(request, priority=0))
     if not refused:

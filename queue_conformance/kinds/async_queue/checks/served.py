@@ -49,11 +49,9 @@ def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about
 
 
 @check("aqueue.redis.dedupe")
-def what_is_queued_is_not_stored_again(open_async_queue, put, loop, prioritized, about, rule):
+def what_is_queued_is_not_stored_again(open_async_queue, loop, prioritized, about, rule):
     with about(rule):
-        queue = open_async_queue(dedupe=True)
-        for number in (4, 4, 8, 4):
-            put(queue, number)
+        queue = open_async_queue(dedupe=True, holding=(4, 4, 8, 4))
         assert loop.run(queue.size()) == 2
         for _ in range(2):
             assert loop.run(queue.get()) in [prioritized(4), prioritized(8)]
@@ -140,8 +138,7 @@ def outages_are_reported_and_survived(
     if not isinstance(context.driver.loop, RealLoop):
         raise NotCovered("there is no connection that could be cut: give --queue-server")
     context.driver.loop.must_come = ANSWER
-    queue = open_async_queue()
-    put(queue, 4)
+    queue = open_async_queue(holding=[4])
     with about(rule):
         with raises(Exception, because=" while the server is away") as reported, Refused(async_backend):
             put(queue, 8) if operation == "put" else loop.run(getattr(queue, operation)())
@@ -156,9 +153,7 @@ def outages_are_reported_and_survived(
 def entries_without_request_are_skipped(async_backend, open_async_queue, put, loop, drop_hashes, prioritized, about, rule):
     if not hasattr(async_backend.server, "drop_hashes"):
         raise NotCovered(f"the kit removes nothing from {async_backend.server.name}: --queue-server=redis starts one of its own")
-    queue = open_async_queue()
-    put(queue, 4)
-    put(queue, 8)
+    queue = open_async_queue(holding=(4, 8))
     if not drop_hashes(async_backend):
         raise NotApplicable("the queue keeps nothing in a hash of Redis")
     with about(rule):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
@@ -10,7 +10,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.together import OF_THE_SERVER
 from queue_conformance.faults.disk import AVAILABLE
-from queue_conformance.faults.outages import OutOfSpace, ReadOnly, Stopped
+from queue_conformance.faults.outages import Condition, OutOfSpace, ReadOnly, Stopped
 from queue_conformance.kinds.crawl.fixtures import DOCUMENTED
 from queue_conformance.kinds.crawl.plans import Graph
 from queue_conformance.kinds.queue.faults import conditions
@@ -34,23 +34,20 @@ FULL_DISK = {
 }
 
 
-def away(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, int]]:
-    """Yield a server that ends and starts again."""
-    yield from _accidents(context, Stopped)
+NAMES = {kind: name for name, kind in OF_THE_SERVER.items()}
 
 
-def refusing(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, int]]:
-    """Yield a server that is full, and one that may not be written to."""
-    yield from _accidents(context, OutOfSpace, ReadOnly)
+def accidents(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iterator[dict[str, int]]]:
+    """Return what yields what befalls the server in the middle of a crawl, where it offers faults of these kinds."""
+
+    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, int]]:
+        for fault in conditions(context, *kinds):
+            yield {NAMES[type(fault)]: MIDDLE}
+
+    return cases
 
 
-def _accidents(context: CheckContext, *kinds: type) -> Iterator[dict[str, int]]:
-    names = {kind: name for name, kind in OF_THE_SERVER.items()}
-    for fault in conditions(context, *kinds):
-        yield {names[type(fault)]: MIDDLE}
-
-
-@check(AWAY, accident=[away])
+@check(AWAY, accident=[accidents(Stopped)])
 def a_server_that_is_away_for_a_while_costs_nothing(open_shared, backend, documented, accident):
     site = open_shared(WIDE, **documented)
     crawl = site.crawl_together(number=1, backend=backend, **accident)
@@ -60,7 +57,7 @@ def a_server_that_is_away_for_a_while_costs_nothing(open_shared, backend, docume
     assert site.missing() == [], "every page downloaded"
 
 
-@check(REFUSES, accident=[refusing])
+@check(REFUSES, accident=[accidents(OutOfSpace, ReadOnly)])
 def a_server_that_refuses_costs_only_what_push_said(open_shared, backend, documented, accident):
     site = open_shared(WIDE, **documented)
     crawl = site.crawl_together(number=1, backend=backend, **accident)

@@ -41,25 +41,20 @@ URGENT: Graph = {
 }
 
 
-@check(DFO)
-def the_crawl_goes_into_depth(open_graph):
-    site = open_graph(TREE, CONCURRENT_REQUESTS=1, **DEPTH)
-    crawl = site.crawl(recorded=True)
-    page_too_early = out_of_order(site.pages, crawl.notes)
-    assert page_too_early is None, "the deepest request that waits each time"
-
-
-@check(BFO)
-def the_crawl_goes_in_breadth(open_graph):
-    site = open_graph(TREE, CONCURRENT_REQUESTS=1, **BREADTH)
-    crawl = site.crawl(recorded=True)
-    page_too_early = out_of_order(site.pages, crawl.notes, breadth=True)
-    assert page_too_early is None, "the oldest request that waits each time"
+ORDERS = {
+    DFO: (TREE, DEPTH, False, "the deepest request"),
+    BFO: (TREE, BREADTH, True, "the oldest request"),
+    PRIORITY: (URGENT, {"DEPTH_PRIORITY": 0}, False, "the most urgent request"),
+}
+"""By its rule, what is crawled with which settings, whether in breadth, and what comes first."""
 
 
 @check(PRIORITY)
-def what_is_urgent_comes_first(open_graph):
-    site = open_graph(URGENT, CONCURRENT_REQUESTS=1, DEPTH_PRIORITY=0)
+@check(BFO)
+@check(DFO)
+def a_crawl_has_its_order(open_graph, rule):
+    graph, settings, breadth, first = ORDERS[rule]
+    site = open_graph(graph, CONCURRENT_REQUESTS=1, **settings)
     crawl = site.crawl(recorded=True)
-    page_too_early = out_of_order(site.pages, crawl.notes)
-    assert page_too_early is None, "the most urgent request that waits each time"
+    page_too_early = out_of_order(site.pages, crawl.notes, breadth=breadth)
+    assert page_too_early is None, f"{first} that waits each time"

@@ -34,12 +34,10 @@ def tears(context: CheckContext, attempt: Attempt) -> Iterator[tuple[int, str]]:
 
 
 @check(TORN, tear=[tears])
-def torn_metadata_is_no_empty_job(open_scheduler, fresh, close, tear_file, remaining, urls, directory, tolerated, tear):
+def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, urls, directory, tolerated, tear):
     number, state = tear
     stored = urls(SOME)
-    scheduler = open_scheduler("job")
-    for each in SOME:
-        scheduler.enqueue_request(fresh(each))
+    scheduler = open_scheduler("job", holding=SOME)
     close(scheduler, "shutdown")
     torn = tear_file(directory + "/job", number, state)
     with tolerated(when=state != "whole") as reported:
@@ -137,11 +135,9 @@ def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
 
 
 @check(FULL, size=SIZES, resumed=(False, True), fault=[limits])
-def a_full_disk_loses_nothing(open_scheduler, fresh, close, remaining, urls, tolerated, about, rule, size, resumed, fault):
+def a_full_disk_loses_nothing(open_scheduler, close, remaining, urls, tolerated, about, rule, size, resumed, fault):
     stored = urls(SOME)
-    scheduler = open_scheduler("job")
-    for number in SOME:
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=SOME)
     if resumed:
         close(scheduler, "shutdown")
         scheduler = open_scheduler("job")

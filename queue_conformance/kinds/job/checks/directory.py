@@ -15,22 +15,20 @@ from queue_conformance.script_support.support import names_below
 
 
 @check("job.created")
-def a_missing_directory_is_created(open_scheduler, fresh, close, directory, about, rule):
+def a_missing_directory_is_created(open_scheduler, close, directory, about, rule):
     with about(rule):
         # Without the extension for the state of spiders, which would create it, too.
-        scheduler = open_scheduler("a/b/job", EXTENSIONS_BASE={})
-        scheduler.enqueue_request(fresh(0))
+        scheduler = open_scheduler("a/b/job", EXTENSIONS_BASE={}, holding=[0])
         close(scheduler)
     assert os.path.isdir(directory + "/a/b/job"), "a directory a/b/job"
 
 
 @check("job.empty-setting", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def no_directory_means_no_persistence(context, open_scheduler, fresh, close, directory, chdir, about, rule, settings):
+def no_directory_means_no_persistence(context, open_scheduler, close, directory, chdir, about, rule, settings):
     if context.driver.has_job and not context.offers("configurable"):
         raise NotApplicable("it is tested with a job directory only: its settings name one")
     with chdir(directory), about(rule):
-        scheduler = open_scheduler(**settings)
-        scheduler.enqueue_request(fresh(0))
+        scheduler = open_scheduler(holding=[0], **settings)
         close(scheduler)
     assert names_below(directory) == [], "nothing written"
 

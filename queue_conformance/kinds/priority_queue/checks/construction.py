@@ -28,9 +28,7 @@ def queues_in_memory_write_nothing(use_queues, open_queue, item, directory):
     use_queues(keeps=False)
     with chdir(directory):
         before = {*os.listdir("/"), *os.listdir()}
-        queue = open_queue()
-        for number in (0, 1, 5):
-            queue.push(item(number))
+        queue = open_queue(holding=(0, 1, 5))
         for _ in range(3):
             queue.pop()
         queue.push(item(2))

@@ -94,15 +94,6 @@ def start_requests_of_higher_priority_come_first(start_queues, run):
     run("push:0 push:3 push:4 push:1 push:3 pop pop pop pop pop")
 
 
-@check(
-    "pq.pop.late-higher",
-    sequence=("push:0 push:0 pop push:2 pop pop", "push:4 push:4 pop push:3 push:0 pop pop pop"),
-)
-def a_higher_priority_comes_first_though_it_is_late(context, run, sequence, rule):
-    run(sequence)
-    context.covered[rule] += 1
-
-
 # --- Peek ------------------------------------------------------------------------------------------------------------
 
 

@@ -13,11 +13,9 @@ from queue_conformance.kinds.priority_queue.fixtures import START
 
 
 @check("pq.close.closes-all", keeps=(False, True))
-def close_closes_every_queue(use_queues, open_queue, item, keeps):
+def close_closes_every_queue(use_queues, open_queue, keeps):
     store = use_queues(keeps=keeps)
-    queue = open_queue()
-    for number in range(12):
-        queue.push(item(number))
+    queue = open_queue(holding=range(12))
     for _ in range(3):
         queue.pop()
     queue.close()
@@ -27,9 +25,7 @@ def close_closes_every_queue(use_queues, open_queue, item, keeps):
 
 @check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))
 def a_second_close_loses_nothing(resumable, open_queue, item, tolerated, through_json, pop_urls, about, rule, numbers):
-    queue = open_queue()
-    for number in numbers:
-        queue.push(item(number))
+    queue = open_queue(holding=numbers)
     left = queue.close()
     with tolerated():
         left = queue.close()
@@ -93,9 +89,7 @@ def state_of_another_class_is_refused_or_served(
 @check("pq.resume.iterable", form=(iter, set, tuple))
 def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, about, rule, form):
     numbers = (0, 4, 5, 9)
-    queue = open_queue()
-    for number in numbers:
-        queue.push(item(number))
+    queue = open_queue(holding=numbers)
     left = queue.close()
     if isinstance(left, Mapping) and all(isinstance(named, list) for named in left.values()):
         state = {slot: form(named) for slot, named in left.items()}

@@ -79,3 +79,9 @@ sequences(
         ),
     },
 )
+
+sequences(
+    __name__,
+    {"pq.pop.late-higher": ("push:0 push:0 pop push:2 pop pop", "push:4 push:4 pop push:3 push:0 pop pop pop")},
+    covered=True,
+)

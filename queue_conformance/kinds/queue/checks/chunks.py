@@ -27,10 +27,8 @@ def chunks_of_every_size_keep_the_order(open_queue, item, size, about, rule):
 
 
 @check("queuelib.fifo.reclaim", kinds=BYTES_ONLY)
-def consumed_chunks_are_deleted(open_queue, item, directory):
-    queue = open_queue(chunksize=2)
-    for number in range(12):
-        queue.push(item(number))
+def consumed_chunks_are_deleted(open_queue, directory):
+    queue = open_queue(chunksize=2, holding=range(12))
     before = len(names_below(directory))
     if before < 4:
         raise NotCovered(f"12 items in chunks of 2 made {before} files: the chunks are no files")
@@ -45,9 +43,7 @@ def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, 
     if not context.offers("chunked"):
         raise NotCovered("it has no chunks")
     with about(rule):
-        queue = open_queue(chunksize=size)
-        for number in range(before):
-            queue.push(item(number))
+        queue = open_queue(chunksize=size, holding=range(before))
         queue.clear()
         for number in range(5, 5 + 2 * size + 2):
             queue.push(item(number))
@@ -73,8 +69,7 @@ def clear_frees_the_space(open_queue, directory):
 @check("queuelib.pathlike", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
 def paths_may_be_path_objects(open_queue, item, about, rule):
     with about(rule):
-        queue = open_queue(as_path=True)
-        queue.push(item(1))
+        queue = open_queue(as_path=True, holding=[1])
         queue.close()
         queue = open_queue(as_path=True)
         assert queue.pop() == item(1)

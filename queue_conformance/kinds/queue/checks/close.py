@@ -15,16 +15,14 @@ TURNS = 50
 
 
 @check("queue.close.releases", presupposes="push:1 push:2 pop reopen pop")
-def close_releases_everything(context, open_queue, item, turns):
+def close_releases_everything(context, open_queue, turns):
     kept = deque()  # forgetting a queue may release what its close does not
     for turn in turns(4 + TURNS):
         if turn == 4:  # a cache or a pool is made once
             gc.collect()
             files = open_files()
             threads = threading.active_count()
-        queue = open_queue()
-        queue.push(item(1))
-        queue.push(item(2))
+        queue = open_queue(holding=(1, 2))
         queue.pop()
         queue.close()
         kept.append(queue)
@@ -46,10 +44,8 @@ def close_keeps_what_is_pending(run, refusals):
 
 
 @check("queue.close.empty-removes")
-def an_empty_queue_removes_its_files(open_queue, item, directory):
-    queue = open_queue()
-    for number in range(3):
-        queue.push(item(number))
+def an_empty_queue_removes_its_files(open_queue, directory):
+    queue = open_queue(holding=range(3))
     queue.close()
     if not names_below(directory):
         raise NotCovered("no file was seen while items were stored")
@@ -62,9 +58,7 @@ def an_empty_queue_removes_its_files(open_queue, item, directory):
 
 @check("queue.close.twice", presupposes="push:0 reopen pop", stored=(2, 0))
 def a_second_close_is_harmless(context, open_queue, item, drain, stored, about, rule):
-    queue = open_queue()
-    for number in range(stored):
-        queue.push(item(number))
+    queue = open_queue(holding=range(stored))
     queue.close()
     with about(rule):
         queue.close()
@@ -76,9 +70,7 @@ def a_second_close_is_harmless(context, open_queue, item, drain, stored, about, 
 def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, tolerated, note, about, rule):
     if misuse == "peek" and not context.offers("peek"):
         raise NotCovered("it has no peek")
-    queue = open_queue()
-    queue.push(item(0))
-    queue.push(item(1))
+    queue = open_queue(holding=(0, 1))
     queue.close()
     allowed = [contents([item(0), item(1)])]
     with about(rule):
@@ -119,10 +111,8 @@ STORED = (1, 2, 3)
 
 
 @check("queue.persist.new-process", presupposes="push:1 push:2 push:3 reopen")
-def items_survive_into_another_process(context, open_queue, item, keys_of, rule):
-    queue = open_queue()
-    for number in STORED:
-        queue.push(item(number))
+def items_survive_into_another_process(context, open_queue, keys_of, rule):
+    queue = open_queue(holding=STORED)
     queue.close()
     expect_kept_for_another_process(
         context,

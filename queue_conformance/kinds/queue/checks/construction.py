@@ -67,8 +67,7 @@ def neighbours_are_isolated(open_queue, keys, item, about, directory):
 def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
     Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
     with about(rule):
-        queue = open_queue(key)
-        queue.push(item(1))
+        queue = open_queue(key, holding=[1])
         queue.close()
         queue = open_queue(key)
         assert queue.pop() == item(1)
@@ -78,8 +77,7 @@ def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
 @check("queue.ctor.parents", kinds=REQUESTS_ONLY)
 def parents_are_created(open_queue, item, about, rule):
     with about(rule):
-        queue = open_queue("a/b/c/0")
-        queue.push(item(1))
+        queue = open_queue("a/b/c/0", holding=[1])
         assert queue.pop() == item(1)
         queue.close()
 

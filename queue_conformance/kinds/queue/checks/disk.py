@@ -43,9 +43,7 @@ def a_push_is_stored_or_raises(open_queue, item, uncertain, about, drain, fault,
 def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault, setup, reopen):
     large, resumed = setup
     items = [item(1, large == 1), item(2), item(3, large == 3)]
-    queue = open_queue()
-    for each in items:
-        queue.push(each)
+    queue = open_queue(holding=items)
     if resumed:
         queue.close()
         queue = open_queue()
@@ -65,8 +63,7 @@ def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault,
 @check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))
 def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault, resumed):
     items = [item(1), item(3)]
-    queue = open_queue()
-    queue.push(item(1))
+    queue = open_queue(holding=[1])
     if resumed:
         items.append(item(2, large=True))
         queue.push(item(2, large=True))
@@ -85,9 +82,7 @@ def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule
 @check("queue.persist.reopen-fault", name="disk.open", fault=FAULTS)
 def a_failed_open_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
     items = [item(1), item(2, large=True), item(3)]
-    queue = open_queue()
-    for each in items:
-        queue.push(each)
+    queue = open_queue(holding=items)
     queue.close()
     with uncertain() as refused, fault:
         queue = open_queue()

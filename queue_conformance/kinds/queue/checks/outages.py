@@ -2,16 +2,14 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.faults.outages import Refused
+from queue_conformance.faults.outages import Frozen, OutOfSpace, ReadOnly, Refused, Stopped, StorageReplaced
 from queue_conformance.kinds.queue.fallback import TRANSIENT
 from queue_conformance.kinds.queue.faults import (
     bytes_of_a_reply,
     connection_faults,
     files_that_may_not_grow,
     garbage,
-    replaced_storage,
-    server_away,
-    server_faults,
+    offered,
     stalled,
     unusable_server,
 )
@@ -31,8 +29,7 @@ from queue_conformance.script_support.support import contents, key
 )
 def push_raises_the_transient_error(open_queue, item, uncertain, transient, fate, about, push_again, drain, fault):
     rule = "queue.push.transient-after-success" if isinstance(fault, Refused) else "queue.push.transient-error"
-    queue = open_queue()
-    queue.push(item(1))
+    queue = open_queue(holding=[1])
     with about(rule), uncertain(only=transient, expected=TRANSIENT, consequence=fate) as refused, fault:
         queue.push(item(2))
     fault.must_hit()
@@ -57,9 +54,7 @@ def push_raises_the_transient_error(open_queue, item, uncertain, transient, fate
 )
 def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
     items = [item(1), item(2), item(3)]
-    queue = open_queue()
-    for each in items:
-        queue.push(each)
+    queue = open_queue(holding=items)
     popped = None
     with uncertain(rule, never=["Exception"], expected="None", soft=True) as _, fault:
         popped = queue.pop()
@@ -79,10 +74,8 @@ def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def length_stays_known(context, open_queue, item, about, fault):
-    queue = open_queue()
-    for number in (1, 2, 3):
-        queue.push(item(number))
+def length_stays_known(context, open_queue, about, fault):
+    queue = open_queue(holding=(1, 2, 3))
     queue.pop()
     with about("queue.len.transient-no-raise"):
         with fault:
@@ -121,10 +114,9 @@ def what_was_stored_without_a_reply_is_counted(run, sequence, after):
 
 
 @check("queue.ctor.fail-early", kinds=REQUESTS_ONLY, fault=[unusable_server], stored=(False, True))
-def an_unusable_server_is_found_when_building(open_queue, item, raises, fault, stored):
+def an_unusable_server_is_found_when_building(open_queue, raises, fault, stored):
     if stored:
-        queue = open_queue()
-        queue.push(item(1))
+        queue = open_queue(holding=[1])
         queue.close()
     with raises(Exception, because=": its server cannot be used"), fault:
         open_queue()
@@ -133,9 +125,7 @@ def an_unusable_server_is_found_when_building(open_queue, item, raises, fault, s
 @check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
 def close_works_without_a_server(context, open_queue, item, backend, about, drain, rule):
     items = [item(1), item(2)]
-    queue = open_queue()
-    for each in items:
-        queue.push(each)
+    queue = open_queue(holding=items)
     with about(rule), Refused(backend):
         queue.close()
     if context.offers("persistent"):
@@ -148,11 +138,13 @@ def close_works_without_a_server(context, open_queue, item, backend, about, drai
 
 BOUNDED = "queue.push.bounded-time"
 
+SERVER_FAULTS = offered(Stopped, Frozen, OutOfSpace, ReadOnly)
+"""Faults of a server, beside those of the connection to it."""
+
 
 @check(BOUNDED, "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
 def push_waits_for_no_server(open_queue, item, uncertain, transient, fate, about, rule, fault):
-    queue = open_queue()
-    queue.push(item(1))
+    queue = open_queue(holding=[1])
     with about(rule), uncertain("queue.push.transient-error", only=transient, expected=TRANSIENT, consequence=fate), fault:
         queue.push(item(2))
     fault.must_hit()
@@ -160,8 +152,7 @@ def push_waits_for_no_server(open_queue, item, uncertain, transient, fate, about
 
 @check(BOUNDED, "queue.pop.transient-none", kinds=REQUESTS_ONLY, name="stalled.pop", fault=[stalled])
 def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
-    queue = open_queue()
-    queue.push(item(1))
+    queue = open_queue(holding=[1])
     with about(rule), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
         popped = queue.pop()
     fault.must_hit()
@@ -170,9 +161,8 @@ def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
 
 
 @check(BOUNDED, "queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="stalled.len", fault=[stalled])
-def length_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
-    queue = open_queue()
-    queue.push(item(1))
+def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
+    queue = open_queue(holding=[1])
     with about(rule), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
         length = len(queue)
     fault.must_hit()
@@ -189,13 +179,11 @@ def length_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
     "queue.push.permanent-error",
     kinds=REQUESTS_ONLY,
     name="server-faults.push",
-    fault=[server_faults],
+    fault=[SERVER_FAULTS],
 )
 def a_failing_server_loses_no_push(open_queue, item, uncertain, transient, fate, about, drain, fault):
     about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
-    queue = open_queue()
-    for number in (1, 2, 3):
-        queue.push(item(number))
+    queue = open_queue(holding=(1, 2, 3))
     wanted = transient if fault.is_away else ()
     with about(BOUNDED), uncertain(about_push, only=wanted, consequence=fate) as refused, fault:
         queue.push(item(4))
@@ -214,13 +202,11 @@ def a_failing_server_loses_no_push(open_queue, item, uncertain, transient, fate,
     "queue.pop.reply-cut",
     kinds=REQUESTS_ONLY,
     name="server-faults.pop",
-    fault=[server_faults],
+    fault=[SERVER_FAULTS],
 )
 def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fault):
     items = [item(1), item(2), item(3)]
-    queue = open_queue()
-    for each in items:
-        queue.push(each)
+    queue = open_queue(holding=items)
     popped, forbidden = None, ["Exception"] if fault.is_away else []
     with about(BOUNDED), uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _, fault:
         popped = queue.pop()
@@ -233,11 +219,9 @@ def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fau
     fault.must_hit(popped is None)
 
 
-@check("queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="server-faults.len", fault=[server_away])
-def length_survives_its_server(open_queue, item, uncertain, about, fault):
-    queue = open_queue()
-    for number in (1, 2, 3):
-        queue.push(item(number))
+@check("queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="server-faults.len", fault=[offered(Stopped, Frozen)])
+def length_survives_its_server(open_queue, uncertain, about, fault):
+    queue = open_queue(holding=(1, 2, 3))
     with about(BOUNDED), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"), fault:
         length = len(queue)
     assert length != 0, "above 0: 3 items remain"
@@ -249,7 +233,7 @@ def length_survives_its_server(open_queue, item, uncertain, about, fault):
 NO_FALLBACK = "an error for which nobody falls back"
 
 
-@check("queue.push.permanent-error", kinds=REQUESTS_ONLY, fault=[replaced_storage])
+@check("queue.push.permanent-error", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
 def push_raises_permanent_errors_as_they_are(queue, item, uncertain, fallbacks, fate, about, rule, drain, fault):
     for number in (1, 2):
         queue.push(item(number))
@@ -271,20 +255,16 @@ def push_raises_what_a_full_disk_says(queue, item, uncertain, fallbacks, fate, a
         raise NotCovered("push returned; queue.push.no-silent-loss says whether that is right")
 
 
-@check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, fault=[replaced_storage])
-def pop_raises_permanent_errors(open_queue, item, raises, fault):
-    queue = open_queue()
-    for number in (1, 2):
-        queue.push(item(number))
+@check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
+def pop_raises_permanent_errors(open_queue, raises, fault):
+    queue = open_queue(holding=(1, 2))
     with raises(Exception, because=": its storage was replaced"), fault:
         queue.pop()
 
 
 @check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, name="permanent.files", fault=[garbage])
-def garbage_is_reported(open_queue, item, uncertain, raises, fault):
-    queue = open_queue()
-    for number in (1, 2):
-        queue.push(item(number))
+def garbage_is_reported(open_queue, uncertain, raises, fault):
+    queue = open_queue(holding=(1, 2))
     queue.close()
     with uncertain() as refused, fault:
         queue = open_queue()

@@ -45,9 +45,7 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
 def a_server_gone_between_commands_loses_nothing(
     context, open_scheduler, patient, fresh, remaining, urls, uncertain, about, operation, fault
 ):
-    scheduler = open_scheduler("job")
-    for number in STORED:
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
     with about(KEEPS), uncertain() as _, fault:
         if operation == "enqueue":
@@ -93,9 +91,7 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
 
 @check(KEEPS, UNSEEN, name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults])
 def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, tolerated, about, fault):
-    scheduler = open_scheduler("job")
-    for number in STORED:
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=STORED)
     accepted = False
     with about(KEEPS), tolerated(), fault:
         accepted = scheduler.enqueue_request(fresh(LAST))
@@ -114,9 +110,7 @@ def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, to
 def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, tolerated, about, fault):
     if not context.offers("persistent"):
         raise NotApplicable("it keeps nothing")
-    scheduler = open_scheduler("job")
-    for number in STORED:
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=STORED)
     with about(KEEPS), tolerated(), fault:
         scheduler.enqueue_request(fresh(LAST))
     with about(KEEPS):

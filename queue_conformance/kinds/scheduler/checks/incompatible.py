@@ -24,10 +24,8 @@ from queue_conformance.kinds.scheduler.script_support import NotedFilter, ShelfQ
         {"SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue"},
     ),
 )
-def other_settings_hide_nothing(open_scheduler, default_queues, fresh, close, remaining, urls, uncertain, change):
-    scheduler = open_scheduler("job", **default_queues)
-    for number in (0, 3, 8, 11):
-        scheduler.enqueue_request(fresh(number))
+def other_settings_hide_nothing(open_scheduler, default_queues, close, remaining, urls, uncertain, change):
+    scheduler = open_scheduler("job", holding=(0, 3, 8, 11), **default_queues)
     close(scheduler)
     with uncertain() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **change})
@@ -80,11 +78,9 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
 
 @check("scheduler.open.incompatible", presupposes=RESUMABLE, damage=[damages])
 def state_that_cannot_be_used_is_not_ignored(
-    open_scheduler, default_queues, fresh, close, remaining, urls, directory, uncertain, damage
+    open_scheduler, default_queues, close, remaining, urls, directory, uncertain, damage
 ):
-    scheduler = open_scheduler("job", **{**default_queues, **damage.before})
-    for number in (0, 3, 20):
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=(0, 3, 20), **{**default_queues, **damage.before})
     close(scheduler)
     if damage.file:
         damage_file(f"{directory}/{damage.file}", damage.size)
@@ -111,7 +107,6 @@ def close_works_after_an_open_that_failed(
     open_scheduler,
     default_queues,
     filter_if_used,
-    fresh,
     call_open,
     close,
     directory,
@@ -120,9 +115,7 @@ def close_works_after_an_open_that_failed(
     rule,
     damage,
 ):
-    scheduler = open_scheduler("job", **{**default_queues, **damage.before})
-    for number in (0, 3, 20):
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=(0, 3, 20), **{**default_queues, **damage.before})
     close(scheduler)
     if damage.file:
         damage_file(f"{directory}/{damage.file}", damage.size)

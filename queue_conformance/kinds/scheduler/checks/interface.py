@@ -75,20 +75,18 @@ AGAIN = (
 
 
 @check("scheduler.enqueue.duplicate", job=[jobs], again=AGAIN)
-def equal_requests_are_rejected_and_no_others(context, open_scheduler, fresh, made_here, about, rule, job, again):
+def equal_requests_are_rejected_and_no_others(context, open_scheduler, made_here, about, rule, job, again):
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
-    scheduler = open_scheduler(job)
-    scheduler.enqueue_request(fresh(1))
+    scheduler = open_scheduler(job, holding=[1])
     with about(rule):
         accepted = bool(scheduler.enqueue_request(made_here(again[0])))
     assert accepted == again[1]
 
 
 @check("scheduler.enqueue.dont-filter", job=[jobs])
-def dont_filter_is_always_stored(open_scheduler, fresh, remaining, urls, about, rule, job):
-    scheduler = open_scheduler(job)
-    scheduler.enqueue_request(fresh(1))
+def dont_filter_is_always_stored(open_scheduler, remaining, urls, about, rule, job):
+    scheduler = open_scheduler(job, holding=[1])
     for _ in range(2):
         with about(rule):
             accepted = scheduler.enqueue_request(Request("https://example.com/1", dont_filter=True))
@@ -146,10 +144,8 @@ def pending_looks_at_memory_and_disk(in_both, run):
 
 
 @check("scheduler.pending.pure", job=[jobs])
-def pending_changes_nothing(open_scheduler, fresh, remaining, urls, about, rule, job):
-    scheduler = open_scheduler(job)
-    for number in (0, 3, 8):
-        scheduler.enqueue_request(fresh(number))
+def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
+    scheduler = open_scheduler(job, holding=(0, 3, 8))
     with about(rule):
         for _ in range(100):
             scheduler.has_pending_requests()

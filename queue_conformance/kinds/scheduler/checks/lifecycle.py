@@ -35,8 +35,7 @@ def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, ca
 
 @check("scheduler.enqueue.drop-logged")
 def a_duplicate_is_reported_to_the_filter(noted_filter, open_scheduler, fresh, about, rule):
-    scheduler = open_scheduler(**noted_filter)
-    scheduler.enqueue_request(fresh(0))
+    scheduler = open_scheduler(holding=[0], **noted_filter)
     with about(rule):
         scheduler.enqueue_request(fresh(0))
     logged = [call for call in filter_calls() if call.startswith("log https://example.com/0 ")]
@@ -45,8 +44,7 @@ def a_duplicate_is_reported_to_the_filter(noted_filter, open_scheduler, fresh, a
 
 @check("scheduler.enqueue.drop-logged", name="enqueue.drop-counted")
 def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat, about, rule):
-    scheduler = open_scheduler(DUPEFILTER_CLASS="scrapy.dupefilters.RFPDupeFilter")
-    scheduler.enqueue_request(fresh(0))
+    scheduler = open_scheduler(DUPEFILTER_CLASS="scrapy.dupefilters.RFPDupeFilter", holding=[0])
     with about(rule):
         for _ in range(2):
             scheduler.enqueue_request(fresh(0))
@@ -57,11 +55,9 @@ def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat, about, rul
 
 
 @check("scheduler.open.disk-iff-jobdir", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def without_a_job_directory_nothing_is_written(open_scheduler, faulty_queues, fresh, close, directory, about, rule, settings):
+def without_a_job_directory_nothing_is_written(open_scheduler, faulty_queues, close, directory, about, rule, settings):
     with about(rule), chdir(directory):
-        scheduler = open_scheduler(**faulty_queues, **settings)
-        for number in (0, 8):
-            scheduler.enqueue_request(fresh(number))
+        scheduler = open_scheduler(holding=(0, 8), **faulty_queues, **settings)
         assert stored() == [], "no request on disk"
         close(scheduler)
         assert os.listdir(directory) == [], "nothing written"
@@ -87,11 +83,11 @@ NAMED = {
 
 
 @check("scheduler.settings.classes", by_class=(False, True), job=[jobs])
-def settings_take_paths_and_classes(open_scheduler, fresh, remaining, urls, class_of, about, rule, by_class, job):
+def settings_take_paths_and_classes(open_scheduler, remaining, urls, class_of, about, rule, by_class, job):
     with about(rule):
-        scheduler = open_scheduler(job, **{name: class_of(path) if by_class else path for name, path in NAMED.items()})
-        for number in (0, 8, 1):
-            scheduler.enqueue_request(fresh(number))
+        scheduler = open_scheduler(
+            job, holding=(0, 8, 1), **{name: class_of(path) if by_class else path for name, path in NAMED.items()}
+        )
         assert sorted(remaining(scheduler)) == urls([0, 1, 8])
 
 
@@ -99,7 +95,6 @@ def settings_take_paths_and_classes(open_scheduler, fresh, remaining, urls, clas
 def the_filter_is_that_of_the_settings(open_scheduler, fresh, class_of, about, rule, by_class):
     with about(rule):
         path = "scrapy.dupefilters.BaseDupeFilter"
-        scheduler = open_scheduler(DUPEFILTER_CLASS=class_of(path) if by_class else path)
-        scheduler.enqueue_request(fresh(0))
+        scheduler = open_scheduler(DUPEFILTER_CLASS=class_of(path) if by_class else path, holding=[0])
         accepted = scheduler.enqueue_request(fresh(0))
         assert accepted, "stored again: BaseDupeFilter filters nothing"

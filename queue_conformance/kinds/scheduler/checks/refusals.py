@@ -51,10 +51,9 @@ CAUSES = (
 
 @check(ANSWERS, job=[jobs], refused=CAUSES)
 def there_is_an_answer_to_every_request(
-    context, open_scheduler, faulty_queues, fresh, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
+    context, open_scheduler, faulty_queues, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
 ):
-    scheduler = open_scheduler(job, **(faulty_queues if job else {}))
-    scheduler.enqueue_request(fresh(0))
+    scheduler = open_scheduler(job, holding=[0], **(faulty_queues if job else {}))
     with unless_the_queue_raises() as raised:
         accepted = scheduler.enqueue_request(made_here(refused))
     if raised or (accepted is None and context.driver.silent):

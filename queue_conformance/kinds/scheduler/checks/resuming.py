@@ -29,13 +29,9 @@ STORED = (0, 3, 8, 1, 4, 9, 6, 11, 20, 23, 2)
     name="resume.order",
     settings=[*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"SCHEDULER_START_DISK_QUEUE": None}],
 )
-def everything_comes_back_in_order(
-    context, in_both, without_a_pause, open_scheduler, fresh, remaining, close, about, rule, settings
-):
+def everything_comes_back_in_order(context, in_both, without_a_pause, open_scheduler, remaining, close, about, rule, settings):
     expected = without_a_pause(settings, STORED)
-    scheduler = open_scheduler("job", **settings)
-    for number in STORED:
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=STORED, **settings)
     popped = [scheduler.next_request() for _ in range(2)]
     if None in popped:
         raise NotCovered("it gives nothing although requests wait")
@@ -53,10 +49,8 @@ def everything_comes_back_in_order(
 
 
 @check(ALL, name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
-def everything_comes_back_whatever_ended_the_crawl(open_scheduler, fresh, close, remaining, urls, about, rule, reason):
-    scheduler = open_scheduler("job")
-    for number in (0, 3, 8):
-        scheduler.enqueue_request(fresh(number))
+def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remaining, urls, about, rule, reason):
+    scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler, reason)
     with about(rule):
         scheduler = open_scheduler("job")
@@ -64,29 +58,9 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, fresh, close,
         assert sorted(left) == urls([0, 3, 8])
 
 
-@check("scheduler.resume.seen")
-def what_was_seen_stays_seen(open_scheduler, fresh, close, about, rule):
-    scheduler = open_scheduler("job")
-    for number in (0, 3, 8):
-        scheduler.enqueue_request(fresh(number))
-    with about("scheduler.enqueue.duplicate"):
-        for number in (0, 3, 8):
-            accepted = scheduler.enqueue_request(fresh(number))
-            assert not accepted, "a false result"
-    scheduler.next_request()
-    close(scheduler)
-    scheduler = open_scheduler("job")
-    with about(rule):
-        for number in (0, 3, 8):
-            accepted = scheduler.enqueue_request(fresh(number))
-            assert not accepted, "a false result"
-
-
 @check("scheduler.close.twice", presupposes=RESUMABLE)
-def a_second_close_loses_nothing(open_scheduler, fresh, close, remaining, urls, about, rule):
-    scheduler = open_scheduler("job")
-    for number in (0, 3, 8):
-        scheduler.enqueue_request(fresh(number))
+def a_second_close_loses_nothing(open_scheduler, close, remaining, urls, about, rule):
+    scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
     with about(rule):
         close(scheduler)
@@ -99,9 +73,7 @@ def a_second_close_loses_nothing(open_scheduler, fresh, close, remaining, urls, 
 def what_was_lost_can_be_enqueued_again(
     in_both, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, rule, numbers
 ):
-    scheduler = open_scheduler("job", **faulty_queues)
-    for number in numbers:
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=numbers, **faulty_queues)
     close(scheduler)
     scheduler = open_scheduler("job", **faulty_queues)
     left = remaining(scheduler)
@@ -115,9 +87,7 @@ def what_was_lost_can_be_enqueued_again(
 def what_could_not_be_stored_can_be_enqueued_again(
     context, keeps_in_memory, open_scheduler, fresh, close, remaining, urls, about, rule, numbers
 ):
-    scheduler = open_scheduler("job")
-    for number in numbers:
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=numbers)
     close(scheduler)
     scheduler = open_scheduler("job")
     left = remaining(scheduler)
@@ -130,12 +100,10 @@ def what_could_not_be_stored_can_be_enqueued_again(
 
 
 @check("scheduler.persist.evidence")
-def what_leaves_traces_gives_back_its_requests(context, open_scheduler, fresh, close, remaining, urls, traces, about, rule):
+def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, remaining, urls, traces, about, rule):
     if context.implementation.claims.get("persistent") == "no" and not context.offers("persistent"):
         raise NotApplicable("persistent=no is claimed")
-    scheduler = open_scheduler("job")
-    for number in (0, 3, 8):
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
     found = traces()
     if not found:
@@ -152,10 +120,8 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, fresh, c
 
 
 @check("scheduler.close.persist", presupposes=RESUMABLE)
-def requests_survive_into_another_process(context, open_scheduler, fresh, close, rule):
-    scheduler = open_scheduler("job")
-    for number in (0, 3, 8):
-        scheduler.enqueue_request(fresh(number))
+def requests_survive_into_another_process(context, open_scheduler, close, rule):
+    scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler, "shutdown")
     lines = _lines_for_two_processes(context)
     expect_in_another_process(context, rule, lines, "the 3 requests in another process", scheduler.crawler.spider.name)

@@ -49,6 +49,14 @@ sequences(
         ),
         "scheduler.resume.all": "enqueue:0 enqueue:3 enqueue:8 reopen reopen next enqueue:9 reopen "
         "enqueue:1 next reopen next next",
+        "scheduler.resume.seen": "enqueue:0 enqueue:3 enqueue:8 next reopen enqueue:0 enqueue:3 enqueue:8",
+        "scheduler.enqueue.disk-first": "enqueue:0 enqueue:3 enqueue:8 enqueue:13 reopen",
+        "scheduler.enqueue.unserializable-stat": "enqueue:0 enqueue:15 enqueue:8 enqueue:16 enqueue:18 enqueue:3 reopen",
+        "scheduler.next.memory-first": (
+            "enqueue:0 enqueue:15 next next",
+            "enqueue:3 enqueue:17 next next",
+            "enqueue:8 enqueue:18 next next",
+        ),
         "scheduler.resume.no-dup": (
             "enqueue:0 enqueue:3 enqueue:8 enqueue:9 next reopen next reopen next next next reopen next",
             "enqueue:0 next reopen next enqueue:1 enqueue:2 next reopen next next",

@@ -34,10 +34,8 @@ def an_unreachable_server_is_found_early(open_scheduler, raises, fault):
 
 
 @check("scheduler.next.outage", fault=[outages], numbers=((0, 1), (0, 3, 8, 20), (8, 9)))
-def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, fresh, remaining, urls, about, rule, fault, numbers):
-    scheduler = open_scheduler("job", **(faulty_queues if isinstance(fault, EmptyPops) else {}))
-    for number in numbers:
-        scheduler.enqueue_request(fresh(number))
+def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls, about, rule, fault, numbers):
+    scheduler = open_scheduler("job", holding=numbers, **(faulty_queues if isinstance(fault, EmptyPops) else {}))
     with about(rule):
         with fault:
             for _ in range(3):
@@ -50,8 +48,7 @@ def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, fresh, remainin
 
 @check("scheduler.next.frozen", operation=("next", "pending", "enqueue"), fault=[stalled])
 def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, uncertain, note, about, rule, operation, fault):
-    scheduler = open_scheduler("job")
-    scheduler.enqueue_request(fresh(0))
+    scheduler = open_scheduler("job", holding=[0])
     started = time.monotonic()
     with about(rule), uncertain(only=["Exception"]), fault:  # what raises did not wait
         if operation == "next":

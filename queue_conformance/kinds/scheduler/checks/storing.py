@@ -12,20 +12,12 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
-from queue_conformance.kinds.scheduler.faulty import PushRaises, refusals, stored
+from queue_conformance.kinds.scheduler.faulty import PushRaises, stored
 from queue_conformance.kinds.scheduler.fixtures import FALLBACK
 from queue_conformance.script_support.support import logged
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 TRANSIENT = "scheduler.enqueue.fallback-transient"
-
-
-@check("scheduler.enqueue.disk-first")
-def requests_go_to_disk(open_scheduler, faulty_queues, fresh, urls):
-    scheduler = open_scheduler("job", **faulty_queues)
-    for number in (0, 3, 8, 13):
-        scheduler.enqueue_request(fresh(number))
-    assert sorted(stored()) == sorted(urls([0, 3, 8, 13])), "4 requests on disk"
 
 
 # --- Fallbacks -------------------------------------------------------------------------------------------------------
@@ -98,9 +90,7 @@ def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, 
 
 @check("scheduler.enqueue.other-propagates", fault=[permanent_error])
 def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remaining, urls, raises, fault):
-    scheduler = open_scheduler("job", **faulty_queues)
-    for number in (0, 3):
-        scheduler.enqueue_request(fresh(number))
+    scheduler = open_scheduler("job", holding=(0, 3), **faulty_queues)
     with raises(type(fault.error)), fault:
         scheduler.enqueue_request(fresh(1))
     assert sorted(remaining(scheduler)) == urls([0, 3])
@@ -140,14 +130,6 @@ def what_the_disk_did_not_take_can_be_enqueued_again(open_scheduler, tolerated, 
 
 
 # --- What is counted and logged --------------------------------------------------------------------------------------
-
-
-@check("scheduler.enqueue.unserializable-stat")
-def fallbacks_are_counted(open_scheduler, faulty_queues, fresh, stat):
-    scheduler = open_scheduler("job", **faulty_queues)
-    for number in (0, 15, 8, 16, 18, 3):
-        scheduler.enqueue_request(fresh(number))
-    assert stat(scheduler, "scheduler/unserializable") == refusals()  # 3, if it always tried the disk
 
 
 @check("scheduler.enqueue.debug-log", debug=(True, False))
