@@ -5,7 +5,6 @@ MODULES = (
     "smoke",
     "checks.sequences",
     "checks.answers",
-    "checks.fingerprints",
     "checks.files",
     "checks.persistence",
     "checks.crash",

@@ -6,14 +6,12 @@ MODULES = (
     "checks.interface",
     "checks.lifecycle",
     "checks.storing",
-    "checks.refusals",
     "checks.fields",
     "checks.ordering",
     "checks.resuming",
     "checks.incompatible",
-    "checks.crash",
-    "checks.servers",
     "checks.faults",
+    "checks.servers",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

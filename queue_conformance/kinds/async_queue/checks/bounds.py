@@ -6,15 +6,6 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 
 
-@check("aqueue.bound.limit")
-def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
-    queue = open_async_queue(maxsize=2)
-    for request in map(prioritized, (4, 8, 12, 16)):
-        loop.start(queue.put(request, priority=request.priority))
-    loop.stays()
-    assert loop.run(queue.size()) <= 2
-
-
 @check(
     "aqueue.bound.limit",
     name="bound.at-once",
@@ -27,14 +18,6 @@ def puts_at_once_do_not_exceed_the_limit(context, run, steps):
     run(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
 
 
-@check("aqueue.bound.usable")
-def a_bounded_queue_can_be_filled(context, run):
-    run("limit:1 put:0 size get put:0 get put:0")
-    run("limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size")
-    if context.offers("persistent"):
-        run("limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0")
-
-
 @check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
 def maxsize_tells_the_limit(context, open_async_queue, options):
     if options and not context.offers("bounded"):
@@ -44,16 +27,6 @@ def maxsize_tells_the_limit(context, open_async_queue, options):
     limit = queue.maxsize()
     assert limit == expected
     assert type(limit) is int
-
-
-@check("aqueue.clear")
-def clear_removes_everything(context, run):
-    run("clear put:0 put:0 clear size put:0 size get put:0 clear")
-    if context.offers("persistent"):
-        run("put:0 put:0 clear reopen size put:0 reopen get")
-    if context.offers("bounded"):
-        with context.collecting():  # a bound that is wrong is no matter of this
-            run("limit:2 put:0 put:0 clear put:0 put:0 size")
 
 
 @check("aqueue.clear", name="clear.dedupe")

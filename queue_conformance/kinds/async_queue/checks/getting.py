@@ -40,14 +40,6 @@ def cancelled_gets_lose_nothing(context, run, note):
         note(*REAL.format("gets were cancelled").split(": ", 1))
 
 
-@check("aqueue.get.concurrent")
-def each_request_goes_to_one_getter(run):
-    run("put:0 put:0 put:0 start_get start_get start_get settle size")
-    run("start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size")
-    many = "start_put:0 start_get start_put:0 start_get tick start_get start_put:0 start_get start_put:0 tick settle"
-    run(f"{many} size {many} size")
-
-
 def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iterator[Any]]:
     """Return what yields these values of a case, if a command sequence passes."""
 

@@ -97,16 +97,6 @@ def cancelled_puts_leave_no_trace(context, run, count):
         run(f"{cancelled} put:0 reopen size put:0 get reopen")
 
 
-@check("aqueue.put.closed")
-def puts_on_a_closed_queue_do_nothing(context, run):
-    run("close put:0 put:0 get")
-    run("put:0 close put:0 get get")
-    if context.offers("persistent"):
-        run("put:0 close put:0 reopen size get")
-    if context.offers("bounded"):
-        run("limit:1 put:0 close put:0 get")
-
-
 @check("aqueue.order.priority", name="no-priority", order=((1, 0, -1), (-1, 0, 1)))
 def a_request_without_a_priority_has_0(open_async_queue, put, loop, prioritized, order):
     queue = open_async_queue()

@@ -138,11 +138,6 @@ def nothing_waits_for_work(open_scheduler, fresh, about, rule):
         assert min(elapsed) < LIMIT
 
 
-@check("scheduler.pending.exact", name="pending.in-memory")
-def pending_looks_at_memory_and_disk(in_both, run):
-    run("enqueue:15 pending next pending enqueue:0 enqueue:16 pending next pending next pending", job=True)
-
-
 @check("scheduler.pending.pure", job=[jobs])
 def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
     scheduler = open_scheduler(job, holding=(0, 3, 8))
@@ -151,11 +146,6 @@ def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
             scheduler.has_pending_requests()
         left = remaining(scheduler)
     assert sorted(left) == urls([0, 3, 8])
-
-
-@check("scheduler.len", name="len.in-memory")
-def length_counts_memory_and_disk(in_both, run):
-    run("enqueue:15 length enqueue:0 length enqueue:16 length next length next length next length", job=True)
 
 
 @check("scheduler.close.reason", reason=REASONS)
