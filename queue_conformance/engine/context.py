@@ -205,7 +205,7 @@ class CheckContext:
         except OperationRaised as raised:
             if isinstance(raised.error, errors):
                 return raised.error
-            actual = f"{describe(raised.error)} raised by {call_of(raised.step)}"
+            actual = raised.said
         else:
             actual = came_from(self.recorder.steps[-1])
         tail = must_raise(self.recorder.steps[-1].source, names)

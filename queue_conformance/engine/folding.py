@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Set
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from queue_conformance.engine.instrument import SCOPES
@@ -11,10 +13,10 @@ from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import Copier, expression, names_in
 
 if TYPE_CHECKING:
-    from queue_conformance.engine.writing import Frame, Writer
+    from queue_conformance.engine.writing import Frame
 
 
-def number_of(node: ast.AST) -> int:
+def number_of(node: ast.AST | None) -> int:
     """Return the number of an expression in its check, or -1."""
     return getattr(node, "number", -1)
 
@@ -22,12 +24,10 @@ def number_of(node: ast.AST) -> int:
 class Folding(Copier):
     """Returns a copy of a tree with literals, and variables, in the places of what is known."""
 
-    def __init__(self, writer: Writer, frame: Frame, variables: dict[int, str]) -> None:
-        self._writer = writer
-        self._sources = writer.sources
-        self._key = writer.key
-        self._kept = writer.kept
+    def __init__(self, frame: Frame, kept: Set[str], variables: Mapping[int, str] = MappingProxyType({})) -> None:
         self._frame = frame
+        self._sources = frame.record.sources
+        self._kept = kept
         self._variables = variables
         self._bound: set[str] = set()  # names of comprehensions and lambdas
 
@@ -54,7 +54,7 @@ class Folding(Copier):
         value, before, after = self._frame.values[number_of(node)]
         if isinstance(value, Subject):
             return str(value.name)
-        return self._sources.of(value) if before == after and not self._writer.looks_around(self._frame, node) else None
+        return self._sources.of(value) if before == after and not self._frame.looks_around(node) else None
 
     def _constructs(self, node: ast.expr) -> bool:
         """Whether an expression is the call of a fixture that made something; one that raised has no value."""
@@ -78,10 +78,10 @@ class Folding(Copier):
     def test(self, node: ast.expr) -> ast.expr:
         """Return what is asserted; items that cannot be compared are compared by their keys."""
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.In)):
-            right = self._writer.value_of(self._frame, node.comparators[0])
+            right = self._frame.value_of(node.comparators[0])
             left = ast.unparse(self.visit(node.left))
             items = right if isinstance(right, (list, tuple)) else [right]
-            keys = [self._key(one) for one in items]
+            keys = [self._frame.record.key(one) for one in items]
             if keys and all(keys):
                 literals = [repr(key[0]) for key in keys if key]
                 return expression(among(left, next(key[1] for key in keys if key), literals))

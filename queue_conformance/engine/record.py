@@ -94,7 +94,7 @@ class Record:
         """Return what was done as lines of Python, up to the end of a block if one is given."""
         entries = self._entries
         ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Within) and entry.holds(last)]
-        return Writer(self.sources, self.key, self.silent, last).lines(entries[: ends[0]] if ends else entries)
+        return Writer(last).lines(entries[: ends[0]] if ends else entries)
 
     @property
     def target(self) -> str:
@@ -190,16 +190,15 @@ class Record:
             return value.name
         source = self.sources.of(value)
         if source is None and self._frames:
-            source = Writer(self.sources, self.key, self.silent).expression_of(self._frames[-1], value)
+            source = Writer().expression_of(self._frames[-1], value)
         return source or describe(value)
 
     # --- What instrumented functions call ------------------------------------------------------------------------------
 
     def statement(self, source: Source, number: int, names: Mapping[str, Any]) -> Frame:
         """Run one statement."""
-        frame = Frame(self, source.statements[number], source, names, self.operations)
+        frame = self.head(source, number, names)
         self._entries.append(frame)
-        self._frames.append(frame)
         return frame
 
     def leave(self, frame: Frame) -> None:
@@ -209,9 +208,10 @@ class Record:
 
     def head(self, source: Source, number: int, names: Mapping[str, Any]) -> Frame:
         """Begin the head of a block."""
-        frame = Frame(self, source.statements[number], source, names, self.operations)
-        self._frames.append(frame)
-        return frame
+        node = source.statements[number]
+        known = {name: names[name] for name in node.reads if name in names}  # type: ignore[attr-defined]
+        self._frames.append(Frame(self, node, source, known, self.operations, self.operations))
+        return self._frames[-1]
 
     def count(self) -> int:
         """Return the number of operations so far."""
@@ -271,7 +271,7 @@ class Record:
             frame = self._frames[-1]
             test = cast(ast.Assert, frame.node).test
             denied = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
-            actual = Writer.value_of(frame, denied) if denied else value
+            actual = frame.value_of(denied) if denied else value
             expected = expected or f"a {'false' if denied else 'true'} value"
             self._fail(expected, self._received(actual, expected))
         self.held()
@@ -310,7 +310,7 @@ class Record:
         """Return the expression of a check as scripts have it, or where that is a literal, as the check has it."""
         if not isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
             return ""
-        written = Writer(self.sources, self.key, self.silent).expression(self._frames[-1], node)
+        written = Writer().expression(self._frames[-1], node)
         if not names_in(parse(written)):
             written = ast.unparse(node)
         return "" if re.search(r"\b(getattr|Exactly|key)\(", written) else written

@@ -57,6 +57,11 @@ class OperationRaised(Exception):
         self.step = step
         self.error = error
 
+    @property
+    def said(self) -> str:
+        """What was raised, and by which call."""
+        return f"{describe(self.error)} raised by {call_of(self.step)}"
+
 
 class TakesTooLong(Exception):
     """So many calls, each of which returned in time, are not through in the time that there is; the text says so."""

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.record import Failed
-from queue_conformance.engine.recording import OperationRaised, call_of, came_from, describe
+from queue_conformance.engine.recording import OperationRaised, came_from, describe
 from queue_conformance.engine.scripts import or_exit
 from queue_conformance.engine.writing import INDENT, Block
 
@@ -39,7 +39,7 @@ def raises(case: Case) -> Callable[..., Block]:
             if not isinstance(error, OperationRaised):
                 return False
             if not isinstance(error.error, self.errors) or self.only not in (None, error.error):
-                self._fail(f"{describe(error.error)} raised by {call_of(error.step)}")
+                self._fail(error.said)
             self.error = error.error
             case.context.covered[case.rule] += 1
             return True
@@ -145,8 +145,7 @@ class Uncertain(Block):
             return False
         self.raised = error.error
         if not self.accepts(error.error):
-            raised = f"{describe(error.error)} raised by {call_of(error.step)}"
-            self.failed = Failed(self.expected, f"{raised}{self._consequence(error.error)}")
+            self.failed = Failed(self.expected, f"{error.said}{self._consequence(error.error)}")
             self.failed.rule = self.rule
             if not self._soft:
                 raise self.failed from None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from queue_conformance.engine.folding import Folding, number_of
@@ -16,7 +16,6 @@ from queue_conformance.engine.syntax import names_in, parse
 
 if TYPE_CHECKING:
     from queue_conformance.engine.record import Record
-    from queue_conformance.engine.sources import Sources
 
 INDENT = "    "
 
@@ -44,51 +43,71 @@ class Block(AbstractContextManager[Any]):
         return body
 
 
+@dataclass(slots=True, eq=False)
 class Frame:
     """One statement of a check, or the head of a block, that runs or has run.
 
-    Args:
-        names: the local variables before it.
-        began: the number of operations before it.
-
     Attributes:
-        ended: the number of operations after it.
+        names: the local variables before it that it mentions.
+        began: the number of operations before it; ``ended`` is that after it.
         values: by the numbers of expressions, the value, and the numbers of operations before and after.
         construction: the expression that makes what it asks a fixture for, such as the subject.
         constructed: what that made, or ``None``.
     """
 
-    __slots__ = (
-        "_record",
-        "began",
-        "constructed",
-        "construction",
-        "ended",
-        "failed",
-        "names",
-        "node",
-        "raised",
-        "source",
-        "values",
-    )
-
-    def __init__(self, record: Record, node: ast.AST, source: Source, names: Mapping[str, Any], began: int) -> None:
-        self._record = record
-        self.node = node
-        self.source = source
-        self.names = {name: names[name] for name in node.reads if name in names}  # type: ignore[attr-defined]
-        self.began = self.ended = began
-        self.values: dict[int, tuple[Any, int, int]] = {}
-        self.raised = self.failed = False
-        self.construction = ""
-        self.constructed: Any = None
+    record: Record
+    node: ast.AST
+    source: Source
+    names: Mapping[str, Any]
+    began: int
+    ended: int
+    values: dict[int, tuple[Any, int, int]] = field(default_factory=dict)
+    raised: bool = False
+    failed: bool = False
+    construction: str = ""
+    constructed: Any = None
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, *_: object) -> None:
         self.raised = kind is not None
-        self._record.leave(self)
+        self.record.leave(self)
+
+    def value_of(self, node: ast.AST | None) -> Any:
+        """Return the value of an expression, if it is known."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id)
+        return self.values.get(number_of(node), (None, 0, 0))[0]
+
+    def is_silent(self, node: ast.AST | None) -> bool:
+        """Whether a call is one of a fixture."""
+        while isinstance(node, (ast.Call, ast.Attribute)):
+            node = node.func if isinstance(node, ast.Call) else node.value
+        return isinstance(node, ast.Name) and node.id in self.names and id(self.names[node.id]) in self.record.silent
+
+    def looks_around(self, node: ast.AST) -> bool:
+        """Whether an expression calls something whose result another run may not see, such as a function that lists files."""
+        return any(isinstance(call, ast.Call) and not self._is_pure(call) for call in ast.walk(node))
+
+    def _is_pure(self, call: ast.Call) -> bool:
+        if (isinstance(call.func, ast.Name) and call.func.id in PURE) or self.is_silent(call):
+            return True
+        if isinstance(call.func, ast.Attribute):
+            return isinstance(self.value_of(call.func.value), (str, bytes, int, dict, list, set))
+        value = self.values.get(number_of(call))
+        return value is not None and self.record.sources.has(value[0])
+
+    def operations(self, node: ast.AST) -> Iterator[ast.expr]:
+        """Yield the outermost expressions in which operations ran."""
+        value = self.values.get(number_of(node))
+        if value is not None and value[1] < value[2] and isinstance(node, (ast.Call, ast.Attribute)):
+            yield node
+            return
+        for child in ast.iter_child_nodes(node):
+            yield from self.operations(child)
 
 
 class Within(NamedTuple):
@@ -120,27 +139,16 @@ class Line:
 Entry = Frame | Within | Line
 
 
-Key = Callable[[Any], tuple[Any, str] | None]
-
-
 class Writer:
-    """Writes statements.
-
-    Args:
-        key: see :class:`~queue_conformance.engine.record.Record`.
-        silent: the ids of objects whose calls are not written.
-        last: the block whose failure is written, if it is one.
+    """Writes statements; of the ``last`` block, if there is one, how it failed.
 
     Names keep their names in scripts if they hold something of the subject, or what has no literal, and are assigned there.
     All others are written as literals, and their assignments are left out.
     """
 
-    def __init__(self, sources: Sources, key: Key, silent: Set[int] = frozenset(), last: Block | None = None) -> None:
-        self.sources = sources
-        self.key = key
-        self._silent = silent
+    def __init__(self, last: Block | None = None) -> None:
         self._last = last
-        self.kept: set[str] = set()
+        self._kept: set[str] = set()
 
     def lines(self, entries: Sequence[Entry]) -> list[str]:
         """Return what was done as lines of Python, without those that only define what nothing below reads."""
@@ -166,7 +174,7 @@ class Writer:
                 text = block.manager.failing(text) if block.manager is self._last else block.manager.written(text, named)
             return [Line(text, reads=frozenset(_words(text)))] if text else []
         head = self._line(block.head, block.head.node)
-        self.kept |= names_in(block.head.node, ast.Store)
+        self._kept |= names_in(block.head.node, ast.Store)
         text = "\n".join(self.lines(block.entries))
         return [Line(f"with {head.text}:\n{textwrap.indent(text, INDENT)}", reads=frozenset(head.reads | _words(text)))]
 
@@ -177,65 +185,33 @@ class Writer:
             return self._assertion(frame, node)
         operated = frame.ended > frame.began
         targets = {name for target in _targets(node) for name in names_in(target, ast.Store)}
-        if not operated and isinstance(node, ast.Expr) and self._is_silent(frame, node.value):
+        if not operated and isinstance(node, ast.Expr) and frame.is_silent(node.value):
             return []
-        if not operated and self.kept.isdisjoint(names_in(node)) and self._is_literal(frame, node):
-            self.kept -= targets
+        if not operated and self._kept.isdisjoint(names_in(node)) and self._is_literal(frame, node):
+            self._kept -= targets
             return []
-        before = [Line(f"{name} = {self.sources.of(frame.names[name])}") for name in self._lasting(frame, targets)]
+        before = [Line(f"{name} = {frame.record.sources.of(frame.names[name])}") for name in self._lasting(frame, targets)]
         line = self._line(frame, node, needed=operated or not targets, defines=targets)
         if not frame.raised:  # otherwise the names hold what they held before
-            self.kept |= targets
+            self._kept |= targets
         return [*before, line]
 
     def _lasting(self, frame: Frame, targets: Iterable[str]) -> list[str]:
         """Return the names that hold a literal which is left out, although a statement that raised leaves it to them."""
-        found = [name for name in sorted(targets) if frame.raised and name in frame.names and name not in self.kept]
-        self.kept |= {*found}
+        found = [name for name in sorted(targets) if frame.raised and name in frame.names and name not in self._kept]
+        self._kept |= {*found}
         return found
 
     def _is_literal(self, frame: Frame, node: ast.AST) -> bool:
         """Whether a statement gives names to what can be written; an expression by itself says nothing."""
         value = getattr(node, "value", None)
         if isinstance(node, ast.Expr):
-            return not self.looks_around(frame, node)
-        return self.sources.of(self.value_of(frame, value)) is not None and not self.looks_around(frame, node)
-
-    def _is_silent(self, frame: Frame, node: ast.AST | None) -> bool:
-        """Whether a call is one of a fixture."""
-        while isinstance(node, (ast.Call, ast.Attribute)):
-            node = node.func if isinstance(node, ast.Call) else node.value
-        return isinstance(node, ast.Name) and node.id in frame.names and id(frame.names[node.id]) in self._silent
-
-    def looks_around(self, frame: Frame, node: ast.AST) -> bool:
-        """Whether an expression calls something whose result another run may not see, such as a function that lists files."""
-        return any(isinstance(call, ast.Call) and not self._is_pure(frame, call) for call in ast.walk(node))
-
-    def _is_pure(self, frame: Frame, call: ast.Call) -> bool:
-        if (isinstance(call.func, ast.Name) and call.func.id in PURE) or self._is_silent(frame, call):
-            return True
-        if isinstance(call.func, ast.Attribute):
-            return isinstance(self.value_of(frame, call.func.value), (str, bytes, int, dict, list, set))
-        value = frame.values.get(number_of(call))
-        return value is not None and self.sources.has(value[0])
-
-    @staticmethod
-    def value_of(frame: Frame, node: ast.AST | None) -> Any:
-        """Return the value of an expression, if it is known."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return frame.names.get(node.id)
-        return frame.values.get(number_of(node), (None,))[0] if node is not None else None
+            return not frame.looks_around(node)
+        return frame.record.sources.of(frame.value_of(value)) is not None and not frame.looks_around(node)
 
     def _line(self, frame: Frame, node: ast.AST, *, needed: bool = True, defines: Iterable[str] = (), start: str = "") -> Line:
-        written = Folding(self, frame, {}).visit(node)
+        written = Folding(frame, self._kept).visit(node)
         return Line(start + ast.unparse(written), frozenset(defines), frozenset(names_in(written)), needed)
-
-    def text(self, frame: Frame) -> str:
-        """Return what an assertion asserts."""
-        assert isinstance(frame.node, ast.Assert)
-        return self.expression(frame, frame.node.test)
 
     def expression_of(self, frame: Frame, value: Any) -> str | None:
         """Return how a statement that runs names a value."""
@@ -243,13 +219,13 @@ class Writer:
             if found is value:
                 return str(name)
         for node in ast.walk(frame.node):
-            if frame.values.get(number_of(node), (None,))[0] is value:
+            if frame.values.get(number_of(node), (None, 0, 0))[0] is value:
                 return self.expression(frame, node)
         return None
 
     def _assertion(self, frame: Frame, node: ast.Assert) -> list[Line]:
         """Return the operations of an assertion; of one that failed, also the assertion."""
-        called = list(_operations(frame, node.test))
+        called = list(frame.operations(node.test))
         if frame.raised and not frame.failed:
             called += [call for call in _calls(node.test) if number_of(call) not in frame.values][:1]
         if not frame.failed:
@@ -258,29 +234,19 @@ class Writer:
         lines = []
         for call in called:
             name = VARIABLES.get(_operation(call), "result")
-            while name in variables.values() or name in self.kept:
+            while name in variables.values() or name in self._kept:
                 name = f"{name}_again"
             variables[number_of(call)] = name
             lines.append(self._line(frame, call, start=f"{name} = "))
-        test = Folding(self, frame, variables).test(node.test)
+        test = Folding(frame, self._kept, variables).test(node.test)
         left = node.test.left if isinstance(node.test, ast.Compare) else getattr(node.test, "operand", node.test)
-        shown = variables.get(number_of(left)) or (left.id if isinstance(left, ast.Name) and left.id in self.kept else "")
+        shown = variables.get(number_of(left)) or (left.id if isinstance(left, ast.Name) and left.id in self._kept else "")
         message = f", f'got {{{shown}!r}}'" if shown else ""
         return [*lines, Line(f"assert {ast.unparse(test)}{message}", reads=frozenset(names_in(test)))]
 
     def expression(self, frame: Frame, node: ast.AST) -> str:
         """Return an expression of a check as it stands in a script."""
-        return ast.unparse(Folding(self, frame, {}).visit(node))
-
-
-def _operations(frame: Frame, node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the outermost expressions in which operations ran."""
-    value = frame.values.get(number_of(node))
-    if value is not None and value[1] < value[2] and isinstance(node, (ast.Call, ast.Attribute)):
-        yield node
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _operations(frame, child)
+        return ast.unparse(Folding(frame, self._kept).visit(node))
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:

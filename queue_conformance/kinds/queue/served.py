@@ -11,7 +11,7 @@ from queue_conformance.engine.ablation import Ablation, Change, drop, returned
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command
 from queue_conformance.engine.outcomes import RuleFailed, TooSlow
-from queue_conformance.engine.recording import NOTHING, OperationRaised, call_of, describe
+from queue_conformance.engine.recording import NOTHING, OperationRaised
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.queue.attribution import ABLATIONS, FAULTS, SPREAD
@@ -168,7 +168,7 @@ class ServedQueueLockstep(QueueLockstep):
 
     def _raised(self, rule: str, raised: OperationRaised) -> NoReturn:
         """Report an exception that fails a rule, whatever came before."""
-        self.context.fail(rule, "no exception", f"{describe(raised.error)} raised by {call_of(raised.step)}", [], final=True)
+        self.context.fail(rule, "no exception", raised.said, [], final=True)
 
     def _drain_as(self, rule: str) -> None:
         """Take out everything after a push that returned although it cannot have reached the server: is it there?"""
@@ -344,7 +344,7 @@ def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised)
     if is_transient(context, raised.error):
         return
     names = transient_names(context)
-    actual = f"{describe(raised.error)} raised by {call_of(raised.step)}{consequence(context, raised.error)}"
+    actual = f"{raised.said}{consequence(context, raised.error)}"
     tail = [
         "try:",
         f"    {raised.step.source}",
