@@ -37,7 +37,7 @@ def die():
 def kill_at_line(cls, number):
     """Die before that line of the class is executed, counted from now."""
     lines = itertools.count(1)
-    trace_lines(cls, lambda frame: next(lines) == number and die())
+    trace_lines(cls, lambda frame: next(lines) == number and os.kill(os.getpid(), signal.SIGKILL))
     yield
     sys.settrace(None)
 
