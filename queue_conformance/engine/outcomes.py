@@ -40,7 +40,7 @@ class FailedAmongOthers(NotAlone):
     """It failed, which what the others have left in the process may be the cause of."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RuleFailed(Exception):
     """A rule failed.
 
