@@ -43,7 +43,7 @@ class Case:
         self.failed.append((failed, list(self.context.recorder.steps), block))
 
     def failure(self, failed: Failed, steps: Sequence[Step], last: Block | None = None) -> RuleFailed:
-        """Return the rule that a failed assertion is about, with what was done, up to the end of a block if one is given."""
+        """Return the failure of an assertion, with what was done, up to the end of a block if one is given."""
         write = partial(self.record.lines, last)
         return self.context.failure(failed.rule or self.rule, failed.expected, failed.actual, steps, write)
 

@@ -118,7 +118,7 @@ def run_case(
     values: Mapping[str, Any],
     fixtures: Mapping[str, Fixture] = MappingProxyType({}),
 ) -> None:
-    """Run an instrumented check with the values of one case; what it asserts is about a rule, unless it says otherwise."""
+    """Run an instrumented check with the values of one case, and with fixtures of its own; ``rule`` is what it is about."""
     function, source = check
     if context.recorder.steps:
         context.restart()

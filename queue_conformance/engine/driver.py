@@ -181,7 +181,7 @@ class Driver(ABC):
         """Return the Python expression that builds a queue, and a function that does the same."""
 
     def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> OpenQueue:
-        """Build a queue, called a variable in scripts; ``rule`` fails if this raises, if not the one on construction."""
+        """Build a queue, which scripts call by a variable; if this raises, ``rule`` fails, or the one on construction."""
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
         return OpenQueue(raw, variable, self.recorder, self.rules)
@@ -251,7 +251,7 @@ class Driver(ABC):
         return []
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        """Return a stand-alone script."""
+        """Return a stand-alone script, which may quote what some more modules define."""
         body = "\n".join(lines)
         imports, quoted = self.under_test()
         known = [support, *self.definitions, *definitions]

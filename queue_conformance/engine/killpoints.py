@@ -96,7 +96,7 @@ Rehearsal = Sequence[Passed]
 def plan(
     workloads: Sequence[Workload], rehearse: Callable[[Workload], Rehearsal], ways: Set[When], points: int, seed: int
 ) -> list[Crash]:
-    """Choose about so many kill points; the simplest come first."""
+    """Choose about so many kill points, of which the simplest come first."""
     short = [operations for operations in workloads if len(operations) <= LONG]
     planned: list[Crash] = []
     if When.AFTER in ways:
