@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cached_property
 
 from queue_conformance.suggestion import did_you_mean
 
@@ -21,7 +22,7 @@ class ClaimError(ValueError):
     """A claim is not one that the kit knows; the message is one line that says what to write."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Capabilities:
     """What an implementation offers.
 
@@ -83,7 +84,7 @@ class Capabilities:
     stores: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The names that rules use for what is offered."""
         names = {attribute.name.replace("_", "-") for attribute in fields(self) if getattr(self, attribute.name) is True}

@@ -131,9 +131,8 @@ def run_case(
             case.record.note(value.setup)
     try:
         with ExitStack() as stack:
-            wanted = [name for name in inspect.signature(function).parameters if not name.startswith("__")]
             known = {**REGISTERED, **fixtures}
-            given = {name: values[name] if name in values else _made(stack, known[name], case) for name in wanted}
+            given = {name: values[name] if name in values else _made(stack, known[name], case) for name in _wanted(function)}
             case.record.silent.update(map(id, given.values()))
             function(**given, __record__=case.record, __source__=source)
     except Failed as failed:
@@ -149,6 +148,12 @@ def run_case(
         raise failure
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised
         context.covered[rule] += context.covered[rule] == before
+
+
+@cache
+def _wanted(function: Callable[..., None]) -> list[str]:
+    """Return the names of the fixtures and values that a check asks for."""
+    return [name for name in inspect.signature(function).parameters if not name.startswith("__")]
 
 
 def _made(stack: ExitStack, fixture: Fixture, case: Case) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,8 +12,7 @@ from queue_conformance.engine.killpoints import Operation
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.process import Ended, Say
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step
-from queue_conformance.engine.scripts import with_loops
-from queue_conformance.engine.writing import INDENT
+from queue_conformance.engine.writing import INDENT, Forked
 from queue_conformance.watchdog import Watchdog
 
 
@@ -94,10 +92,9 @@ def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
         if line.startswith(INDENT):
             line = f"{statements.pop()}\n{line}"
         statements.append(line)
-    ran = textwrap.indent("\n".join([*with_loops(statements, alike=True), end]), INDENT)
-    script = f"if (child := os.fork()) == 0:\n{ran}\nos.waitpid(child, 0)"
-    case.record.insert(script)
-    for line in script.splitlines():
+    forked = Forked(statements, end)
+    case.record.insert(forked)
+    for line in forked.written(statements).splitlines():
         context.watchdog.note(line)
 
 

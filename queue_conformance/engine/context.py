@@ -205,7 +205,7 @@ class CheckContext:
         except OperationRaised as raised:
             if isinstance(raised.error, errors):
                 return raised.error
-            actual = raised.said
+            actual = str(raised)
         else:
             actual = came_from(self.recorder.steps[-1])
         tail = must_raise(self.recorder.steps[-1].source, names)

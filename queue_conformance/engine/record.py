@@ -18,7 +18,7 @@ from queue_conformance.engine.recording import Recorder, call_of, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import names_in, normal, parse
-from queue_conformance.engine.writing import Block, Entry, Frame, Line, Within, Writer
+from queue_conformance.engine.writing import Block, Entry, Forked, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
 
 LONGEST_ORIGIN = 80
@@ -124,9 +124,9 @@ class Record:
             self._entries.append(Line(source))
             self.recorder.note(source)
 
-    def insert(self, text: str) -> None:
+    def insert(self, entry: Line | Forked) -> None:
         """Add lines that something else has run."""
-        self._entries.append(Line(text))
+        self._entries.append(entry)
 
     def fill(self, put: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Put items into what the statement in progress opens; scripts have each one on a line of its own, below."""
@@ -134,7 +134,7 @@ class Record:
             try:
                 put(each)
             finally:
-                self.insert(normal(self.recorder.steps[-1].source.strip()))
+                self.insert(Line(normal(self.recorder.steps[-1].source.strip())))
 
     def precede(self, source: str) -> None:
         """Note a line that comes before the statement in progress."""

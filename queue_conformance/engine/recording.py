@@ -52,14 +52,12 @@ class OperationRaised(Exception):
     """An operation on the implementation raised, which its rule says that it must not."""
 
     def __init__(self, rule: str, step: Step, error: BaseException) -> None:
-        super().__init__(f"{step.source} raised {describe(error)}")
+        super().__init__(rule, step, error)
         self.rule = rule
         self.step = step
         self.error = error
 
-    @property
-    def said(self) -> str:
-        """What was raised, and by which call."""
+    def __str__(self) -> str:
         return f"{describe(self.error)} raised by {call_of(self.step)}"
 
 
@@ -246,6 +244,7 @@ def came_from(step: Step) -> str:
 
 def shortened(text: str, limit: int = 100) -> str:
     """Return a text on one line of so many characters at most, all of which can be shown."""
-    text = text[: 20 * limit]  # it may be very long
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in " ".join(text.split()))
+    text = " ".join(text[: 20 * limit].split())  # it may be very long
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -39,7 +39,7 @@ def raises(case: Case) -> Callable[..., Block]:
             if not isinstance(error, OperationRaised):
                 return False
             if not isinstance(error.error, self.errors) or self.only not in (None, error.error):
-                self._fail(error.said)
+                self._fail(str(error))
             self.error = error.error
             case.context.covered[case.rule] += 1
             return True
@@ -145,7 +145,7 @@ class Uncertain(Block):
             return False
         self.raised = error.error
         if not self.accepts(error.error):
-            self.failed = Failed(self.expected, f"{error.said}{self._consequence(error.error)}")
+            self.failed = Failed(self.expected, f"{error}{self._consequence(error.error)}")
             self.failed.rule = self.rule
             if not self._soft:
                 raise self.failed from None

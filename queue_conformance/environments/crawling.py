@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -30,6 +30,7 @@ from queue_conformance.suggestion import did_you_mean
 
 _URL = re.compile(r"https://example\.com/(\d+)")
 
+_compiled = lru_cache(partial(compile, filename="<item>", mode="eval"))
 
 _CRAWLS = {
     "GraphSite": "from queue_conformance.environments.graph import GraphSite",
@@ -195,7 +196,7 @@ class CrawlerDriver(Driver):
         return Item(item.value, item.source, number)
 
     def evaluate(self, source: str) -> Item:
-        return Item(eval(source, self.names), source)
+        return Item(eval(_compiled(source), self.names), source)
 
     def identify(self, value: Any) -> int | None:
         match = _URL.fullmatch(value.url) if isinstance(value, Request) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping, Set
+from functools import cache
 from types import MappingProxyType
 
 from packaging.version import Version
@@ -58,7 +59,8 @@ def why_not_applicable(rule: Rule, capabilities: Set[str], releases: Mapping[str
     return ""
 
 
-def installed_releases() -> dict[str, str]:
+@cache
+def installed_releases() -> Mapping[str, str]:
     """Return the installed releases of the libraries that rules may name."""
     releases = {}
     for library in ("scrapy", "queuelib", "qcrawl"):

@@ -168,7 +168,7 @@ class ServedQueueLockstep(QueueLockstep):
 
     def _raised(self, rule: str, raised: OperationRaised) -> NoReturn:
         """Report an exception that fails a rule, whatever came before."""
-        self.context.fail(rule, "no exception", raised.said, [], final=True)
+        self.context.fail(rule, "no exception", str(raised), [], final=True)
 
     def _drain_as(self, rule: str) -> None:
         """Take out everything after a push that returned although it cannot have reached the server: is it there?"""
@@ -344,7 +344,7 @@ def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised)
     if is_transient(context, raised.error):
         return
     names = transient_names(context)
-    actual = f"{raised.said}{consequence(context, raised.error)}"
+    actual = f"{raised}{consequence(context, raised.error)}"
     tail = [
         "try:",
         f"    {raised.step.source}",

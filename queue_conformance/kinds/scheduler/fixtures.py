@@ -18,7 +18,7 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
-from queue_conformance.engine.writing import Block
+from queue_conformance.engine.writing import Block, Line
 from queue_conformance.environments.engine import settle
 from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
@@ -87,7 +87,7 @@ def open_scheduler(case: Case) -> Callable[..., Scheduler]:
             try:
                 case.record.operate(*_operation(case, scheduler, "open", wait=True))
             finally:
-                case.record.insert(case.record.recorder.steps[-1].source.strip())
+                case.record.insert(Line(case.record.recorder.steps[-1].source.strip()))
         case.record.fill(scheduler.enqueue_request, map(fresh(case), holding))
         return scheduler
 
