@@ -377,7 +377,7 @@ def raises(queue):
         ),
         (
             raises_in_an_assertion,
-            "queue.push(None) raised TypeError('no item')",
+            "TypeError('no item') raised by queue.push(None)",
             ["len(queue)", "queue.push(None)"],
         ),
         (
@@ -385,7 +385,7 @@ def raises(queue):
             "expected two, got 1 from len(queue)",
             ["queue.push(1)", "length = len(queue)", "assert length == 2, f'got {length!r}'"],
         ),
-        (raises, "queue.push(None) raised TypeError('no item')", ["queue.push(b'1')", "queue.push(None)"]),
+        (raises, "TypeError('no item') raised by queue.push(None)", ["queue.push(b'1')", "queue.push(None)"]),
     ],
 )
 def test_a_check_becomes_a_script(check, failure, lines):
