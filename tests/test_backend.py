@@ -318,8 +318,8 @@ def test_keys_that_are_left_in_a_running_server_are_named():
 
 
 def test_what_is_no_redis_server_holds_no_keys(monkeypatch):
-    monkeypatch.setattr(running, "_TIMEOUT", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as mute:
+    with monkeypatch.context() as impatient, socket.create_server(("127.0.0.1", 0)) as mute:
+        impatient.setattr(running, "_TIMEOUT", 0.1)
         assert keys_of(f"127.0.0.1:{mute.getsockname()[1]}") is None
     assert keys_of("redis") is None
     with Backend("fakeredis") as backend:
