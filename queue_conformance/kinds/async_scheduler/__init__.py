@@ -2,11 +2,12 @@
 
 MODULES = (
     "fixtures",
-    "checks.sequences",
     "checks.adding",
     "checks.refusals",
+    "checks.getting",
     "checks.closing",
     "checks.joining",
+    "checks.statistics",
     "checks.fingerprints",
     "commands",
     "checks.crawls",

@@ -6,6 +6,15 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 
 
+@check("aqueue.bound.limit")
+def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
+    queue = open_async_queue(maxsize=2)
+    for request in map(prioritized, (4, 8, 12, 16)):
+        loop.start(queue.put(request, priority=request.priority))
+    loop.stays()
+    assert loop.run(queue.size()) <= 2
+
+
 @check(
     "aqueue.bound.limit",
     name="bound.at-once",
@@ -27,6 +36,16 @@ def maxsize_tells_the_limit(context, open_async_queue, options):
     limit = queue.maxsize()
     assert limit == expected
     assert type(limit) is int
+
+
+@check("aqueue.clear")
+def clear_removes_everything(context, run):
+    run("clear put:0 put:0 clear size put:0 size get put:0 clear")
+    if context.offers("persistent"):
+        run("put:0 put:0 clear reopen size put:0 reopen get")
+    if context.offers("bounded"):
+        with context.collecting():  # a bound that is wrong is no matter of this
+            run("limit:2 put:0 put:0 clear put:0 put:0 size")
 
 
 @check("aqueue.clear", name="clear.dedupe")

@@ -27,16 +27,10 @@ sequences(
             "put:0 close put:0 reopen size get",
             "limit:1 put:0 close put:0 get",
         ),
-        "aqueue.bound.limit": "limit:2 start_put:0 start_put:0 start_put:0 start_put:0 settle size",
         "aqueue.bound.usable": (
             "limit:1 put:0 size get put:0 get put:0",
             "limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size",
             "limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0",
-        ),
-        "aqueue.clear": (
-            "clear put:0 put:0 clear size put:0 size get put:0 clear",
-            "put:0 put:0 clear reopen size put:0 reopen get",
-            "limit:2 put:0 put:0 clear put:0 put:0 size",
         ),
         "aqueue.bound.full-signal": ("limit:1 put:0 put:0 size", "limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size"),
         "aqueue.size": "size put:0 size put:0 size get size put:0 size get get size put:0 size",

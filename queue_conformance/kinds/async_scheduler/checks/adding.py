@@ -1,7 +1,9 @@
 """Checks of ``add``, of direct delivery, and of retries."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.loops import WAITING, outcome_of
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.async_scheduler.common import LOST, WORKS
+from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
 @check("ascheduler.ctor.none", presupposes="add:0 get", part=("queue", "fingerprinter"))
@@ -20,7 +22,7 @@ def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule, priority
         assert got.priority == (priority or 0), f"priority {priority or 0}"
 
 
-@check("ascheduler.add.dedupe", name="add.dedupe.forms", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./1"))
+@check("ascheduler.add.dedupe", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./1"))
 def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, about, rule, duplicate):
     again = duplicate if isinstance(duplicate, str) else page(1, **duplicate)
     scheduler = new_scheduler()
@@ -36,6 +38,16 @@ def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, about, rule
         loop.run(scheduler.add(again))
         loop.settle()
         assert outcome_of(waiting) == WAITING
+
+
+@check("ascheduler.add.dedupe", name="add.dedupe.at-once")
+def what_is_being_added_is_ignored(new, new_scheduler, page, loop):
+    queue = new("SuspendingQueue")
+    scheduler = new_scheduler(queue)
+    loop.start(scheduler.add(page(1)))
+    loop.start(scheduler.add(page(1)))
+    loop.settle()
+    assert len(queue.items) == 1
 
 
 @check("ascheduler.add.closed")
@@ -54,3 +66,95 @@ def add_does_nothing_after_close(new_scheduler, page, loop, about, rule):
     loop.settle()
     outcome = outcome_of(getting)
     assert outcome[0] != "returned", "no request that was added after close"
+
+
+@check("ascheduler.add.direct", count=(1, 2))
+def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_get, loop, about, count):
+    queue = new("MemoryQueue")
+    scheduler = new_scheduler(queue)
+    consumers = [waiting_get(scheduler) for _ in range(count)]
+    for number in range(count):
+        loop.start(scheduler.add(page(number)))
+    loop.settle()
+    assert queue.puts == [], "nothing is put into the queue"
+    with about(LOST):
+        waiting = stuck(*consumers)
+        assert waiting == [], "each consumer gets a request"
+    assert queue.items == [], "an empty queue"
+
+
+@check("ascheduler.add.direct-fifo", gone=(0, 1))
+def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop, about, rule, gone):
+    scheduler = new_scheduler()
+    consumers = [waiting_get(scheduler) for _ in range(4)]
+    if gone:
+        cancel(consumers[0])
+        loop.settle()
+    for number in range(gone, 4):
+        loop.run(scheduler.add(page(number)))
+        loop.settle()
+    with about(rule):
+        for number in range(gone, 4):
+            assert loop.run(consumers[number]) == page(number)
+
+
+@check(
+    "ascheduler.add.direct-cancel",
+    presupposes=WORKS,
+    kind=("MemoryQueue", "SuspendingQueue"),
+    both=(False, True),
+    ticks=range(8),
+)
+def a_request_for_a_cancelled_consumer_is_not_lost(
+    new, new_scheduler, page, waiting_get, cancel, loop, about, rule, kind, both, ticks
+):
+    queue = new(kind)
+    scheduler = new_scheduler(queue)
+    consumer = waiting_get(scheduler)
+    if both:
+        other = waiting_get(scheduler)
+    loop.start(scheduler.add(page(1)))
+    for _ in range(ticks):
+        loop.tick()
+    cancel(consumer)
+    loop.settle()
+    if not consumer.cancelled():
+        raise NotCovered("it had the request before it was cancelled")
+    with about(rule):
+        if not both:
+            other = loop.start(scheduler.get())
+        assert loop.run(other) == page(1)
+        loop.call(scheduler.task_done)
+        loop.run(scheduler.join())
+
+
+@check("ascheduler.retry", waiting=(False, True))
+def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, about, rule, waiting):
+    scheduler = new_scheduler()
+    loop.run(scheduler.add(page(1)))
+    got = loop.run(scheduler.get())
+    if waiting:
+        getting = waiting_get(scheduler)
+    again = got.copy()
+    again.meta.update(retry_count=1, retry_delay=0.0)  # as qCrawl's RetryMiddleware does
+    with about(rule):
+        loop.run(scheduler.add(again))
+    loop.call(scheduler.task_done)
+    with about(rule):
+        if not waiting:
+            getting = loop.start(scheduler.get())
+        assert loop.run(getting) == page(1)
+        loop.call(scheduler.task_done)
+
+
+@check("ascheduler.idle-running", presupposes=WORKS)
+def an_idle_scheduler_works_on(new_scheduler, page, loop, about, rule):
+    scheduler = new_scheduler()
+    with about(rule):
+        for number in (1, 2):
+            loop.run(scheduler.add(page(number)))
+            joining = loop.start(scheduler.join())
+            assert loop.run(scheduler.get()) == page(number)
+            assert outcome_of(joining) == WAITING, "join waits"
+            loop.call(scheduler.task_done)
+            loop.run(joining)

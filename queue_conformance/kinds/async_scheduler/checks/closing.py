@@ -9,6 +9,23 @@ from queue_conformance.loops import WAITING, outcome_of, stuck
 CONTEXT = "ascheduler.context"
 
 
+@check("ascheduler.close.waiters", kind=("MemoryQueue", "SuspendingQueue", "SlowQueue"), count=(0, 1), steps=range(8))
+def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps):
+    queue = new(kind)
+    scheduler = new_scheduler(queue)
+    for number in range(count):
+        loop.run(scheduler.add(page(number)))
+    consumers = [loop.start(scheduler.get()) for _ in range(2)]
+    for _ in range(steps):
+        if kind == "SlowQueue":
+            loop.advance(0.05)
+        else:
+            loop.tick()
+    loop.run(scheduler.close())
+    waiting = stuck(*consumers)
+    assert waiting == [], "each consumer ends"
+
+
 @check("ascheduler.close.queue")
 def close_closes_the_queue(new, new_scheduler, page, loop):
     queue = new("MemoryQueue")
@@ -29,6 +46,23 @@ def a_second_close_does_nothing(new, new_scheduler, page, loop, about, rule):
         loop.run(scheduler.close())
     assert queue.closed <= before, "the queue is not closed again"
     assert len(queue.items) == 1, "what is left in the queue stays there"
+
+
+@check("ascheduler.close.join", presupposes=WORKS, handed=(False, True))
+def join_ends_after_close(new_scheduler, page, loop, about, rule, handed):
+    scheduler = new_scheduler()
+    loop.run(scheduler.add(page(1)))
+    loop.run(scheduler.add(page(2)))
+    if handed:
+        loop.run(scheduler.get())
+    loop.run(scheduler.close())
+    joining = loop.start(scheduler.join())
+    loop.settle()
+    with about(rule):
+        if handed:
+            assert outcome_of(joining) == WAITING, "join waits for the request that is being processed"
+            loop.call(scheduler.task_done)
+        loop.run(joining)
 
 
 @check(CONTEXT)

@@ -5,7 +5,7 @@ A crawl that fails because of a rule which has a check of its own is that rule's
 
 from queue_conformance.engine.check import check
 
-USUAL = ("ascheduler.add.forms", "ascheduler.join", "ascheduler.add.dedupe", "ascheduler.add.direct")
+USUAL = ("ascheduler.add.forms", "ascheduler.join", "join.direct", "ascheduler.add.dedupe", "ascheduler.add.direct")
 """The checks of what every crawl needs."""
 
 EVERYTHING = "e2e.q.all"

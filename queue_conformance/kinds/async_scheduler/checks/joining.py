@@ -1,11 +1,46 @@
-"""Checks of ``join`` and ``task_done``, and of what ``stats`` says of work that is left."""
+"""Checks of ``join`` and ``task_done``."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import NUMBERS, WORKS
+from queue_conformance.kinds.async_scheduler.common import WORKS
 from queue_conformance.loops import WAITING, outcome_of
-from queue_conformance.script_support.support import values_of
 
 JOIN = "ascheduler.join"
+
+
+@check(JOIN, name="join.idle")
+def join_ends_at_once_where_nothing_is_to_do(new_scheduler, loop):
+    scheduler = new_scheduler()
+    loop.run(scheduler.join())
+
+
+@check(JOIN)
+def join_waits_until_all_is_done(new_scheduler, page, loop, about, rule):
+    scheduler = new_scheduler()
+    loop.run(scheduler.add(page(1)))
+    loop.run(scheduler.add(page(2)))
+    joining = loop.start(scheduler.join())
+    for step in ("get", "task_done", "get", "task_done"):
+        loop.settle()
+        assert outcome_of(joining) == WAITING, "join waits, as something is left to do"
+        if step == "get":
+            loop.run(scheduler.get())
+        else:
+            loop.call(scheduler.task_done)
+    with about(rule):
+        loop.run(joining)
+
+
+@check(JOIN, name="join.direct")
+def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get, loop, about, rule):
+    scheduler = new_scheduler()
+    waiting_get(scheduler)
+    loop.run(scheduler.add(page(1)))
+    joining = loop.start(scheduler.join())
+    loop.settle()
+    assert outcome_of(joining) == WAITING, "join waits for the request that was delivered"
+    loop.call(scheduler.task_done)
+    with about(rule):
+        loop.run(joining)
 
 
 @check(JOIN, name="join.adding")
@@ -53,57 +88,21 @@ def crawlers_share_a_queue(new, new_scheduler, page, loop, about, rule, own):
             loop.run(other.join())
 
 
-IDLE = {"queued": 0, "pending": 0}
-
-
-@check("ascheduler.stats.idle", consumer=(False, True))
-def idle_means_nothing_to_do(new_scheduler, page, loop, about, consumer):
+@check("ascheduler.task-done.extra", worked=(False, True))
+def one_task_done_too_many_is_refused(new_scheduler, page, loop, raises, about, rule, worked):
     scheduler = new_scheduler()
-    if consumer:
-        getting = loop.start(scheduler.get())
-        loop.settle()
-        with about("ascheduler.get.waits"):
-            outcome = outcome_of(getting)
-            assert outcome == ("waiting", None)
-    loop.run(scheduler.add(page(1)))
-    loop.settle()
-    assert values_of(loop.run(scheduler.stats()), IDLE) != IDLE, "not both 0, as it is not idle"
-    if not consumer:
+    if worked:
+        loop.run(scheduler.add(page(1)))
         loop.run(scheduler.get())
-        assert values_of(loop.run(scheduler.stats()), IDLE) != IDLE, "not both 0, as it is not idle"
-    loop.call(scheduler.task_done)
-    loop.settle()
-    assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
-
-
-@check("ascheduler.idle-running", presupposes=WORKS)
-def an_idle_scheduler_works_on(new_scheduler, page, loop, about, rule):
-    scheduler = new_scheduler()
-    with about(rule):
-        for number in (1, 2):
-            loop.run(scheduler.add(page(number)))
-            joining = loop.start(scheduler.join())
-            assert loop.run(scheduler.get()) == page(number)
-            assert outcome_of(joining) == WAITING, "join waits"
+        with about(rule):
             loop.call(scheduler.task_done)
-            loop.run(joining)
+    with raises(ValueError):
+        loop.call(scheduler.task_done)
 
 
-@check("ascheduler.stats.keys")
-def stats_are_numbers(new_scheduler, page, loop, about):
+@check("ascheduler.task-done.early")
+def task_done_without_get_is_refused(new_scheduler, page, loop, raises):
     scheduler = new_scheduler()
-    assert values_of(loop.run(scheduler.stats()), NUMBERS) == dict.fromkeys(NUMBERS, 0)
-    for number in (1, 2, 1):
-        loop.run(scheduler.add(page(number)))
-    expected = {"seen": 2, "waiting_consumers": 0, "closed": 0}
-    assert values_of(loop.run(scheduler.stats()), expected) == expected
-    loop.run(scheduler.get())
-    loop.run(scheduler.get())
-    waiting = loop.start(scheduler.get())
-    loop.settle()
-    with about("ascheduler.get.waits"):
-        outcome = outcome_of(waiting)
-        assert outcome == ("waiting", None)
-    assert values_of(loop.run(scheduler.stats()), ["waiting_consumers"]) == {"waiting_consumers": 1}
-    loop.run(scheduler.close())
-    assert values_of(loop.run(scheduler.stats()), ["closed"]) == {"closed": 1}
+    loop.run(scheduler.add(page(1)))
+    with raises(ValueError, because=", as the request is only queued"):
+        loop.call(scheduler.task_done)

@@ -1,0 +1,60 @@
+"""Checks of ``get``."""
+
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_scheduler.common import LOST
+from queue_conformance.loops import outcome_of, stuck
+
+PRIORITIES = (0, 10, -5, 3, 10, -10)
+
+
+@check("ascheduler.get.order")
+def the_highest_priority_comes_first(new_scheduler, page, loop):
+    scheduler = new_scheduler()
+    for number, priority in enumerate(PRIORITIES):
+        loop.run(scheduler.add(page(number, priority=priority)))
+    for priority in sorted(PRIORITIES, reverse=True):
+        got = loop.run(scheduler.get())
+        assert getattr(got, "priority", None) == priority, f"priority {priority}"
+
+
+@check("ascheduler.get.waits")
+def get_waits_for_a_request(new_scheduler, page, waiting_get, loop, about, rule):
+    scheduler = new_scheduler()
+    for number in (1, 2):
+        getting = waiting_get(scheduler)
+        loop.run(scheduler.add(page(number)))
+        with about(rule):
+            assert loop.run(getting) == page(number)
+
+
+@check(LOST, kind=("SuspendingQueue", "SlowQueue"), count=(1, 2), steps=range(8))
+def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, count, steps):
+    queue = new(kind)
+    scheduler = new_scheduler(queue)
+    consumers = [loop.start(scheduler.get()) for _ in range(count)]
+    for _ in range(steps):
+        if kind == "SlowQueue":
+            loop.advance(0.05)
+        else:
+            loop.tick()
+    for number in range(count):
+        loop.start(scheduler.add(page(number)))
+    loop.settle()
+    waiting = stuck(*consumers)
+    assert waiting == [], "each consumer gets a request"
+
+
+@check("ascheduler.get.closed", count=(0, 2))
+def a_closed_scheduler_is_emptied_first(new_scheduler, page, loop, about, rule, count):
+    scheduler = new_scheduler()
+    for number in range(count):
+        loop.run(scheduler.add(page(number)))
+    loop.run(scheduler.close())
+    with about(rule):
+        for number in range(count):
+            assert loop.run(scheduler.get()) == page(number)
+        getting = loop.start(scheduler.get())
+        loop.settle()
+        waiting = stuck(getting)
+        assert waiting == [], "CancelledError, as nothing is left"
+        assert outcome_of(getting) == ("cancelled", None), "CancelledError, as nothing is left"
