@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterable
 from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, may_meet, mounts, must_meet, run_script
@@ -109,7 +111,7 @@ def the_message_names_expected_and_actual(violation):
 
 def the_script_fails_on_it_and_passes_on_a_right_one(mutant: Mutant, violation: Violation, directory):
     script = violation.script
-    on_it = run_script(script, directory)
+    on_it = run_script(script, Path(mkdtemp(dir=directory)))
     state, why = judge(violation, on_it.returncode, on_it.stdout + on_it.stderr)
     if on_it.returncode and not on_it.stderr:  # it lets no file grow, and the fork server's streams are files
         again = replay(violation)
@@ -120,5 +122,5 @@ def the_script_fails_on_it_and_passes_on_a_right_one(mutant: Mutant, violation: 
     line = f"from {module} import {name}\n"
     assert line in script
     right = script.replace(line, f"from {right_module} import {right_name} as {name}\n")
-    on_right = run_script(right, directory)
+    on_right = run_script(right, Path(mkdtemp(dir=directory)))
     assert on_right.returncode == 0, f"{on_right.stderr}\n{right}"

@@ -366,7 +366,7 @@ shared_for_longer = partial(
 """The page whose links were dropped is lent for longer than an accident lasts, or another crawler would find them again."""
 
 
-@shared(fails="e2e.shared.once")
+@shared(fails=("e2e.shared.once", "scheduler.resume.seen"))
 class FiltersAlone(SharedRedisScheduler):
     """Each crawler knows only of the requests that it has stored itself."""
 
@@ -395,7 +395,7 @@ class StoresNothingAfterAPause(SharedRedisScheduler):
         return not self.replaced and super().enqueue_request(request)
 
 
-@shared_for_longer(fails="e2e.shared.restarted")
+@shared_for_longer(fails=("e2e.shared.restarted", "scheduler.fault.keeps"))
 class DropsWhatFindsNoServer(SharedRedisScheduler):
     """It keeps what a server does not take that says nothing, and forgets what one does not take that is gone."""
 
@@ -422,7 +422,7 @@ class DropsWhatComesTooLate(SharedRedisScheduler):
             raise
 
 
-@shared(fails="e2e.shared.redelivered", claims={"shared": "yes", "redelivers": "yes"})
+@shared(fails=("e2e.shared.redelivered", "scheduler.fault.keeps"), claims={"shared": "yes", "redelivers": "yes"})
 class RemovesWhatItTakes(SharedRedisScheduler):
     """It removes a request from the store when it returns it."""
 
@@ -433,7 +433,7 @@ class RemovesWhatItTakes(SharedRedisScheduler):
         return request
 
 
-@shared(fails="e2e.shared.killed")
+@shared(fails=("e2e.shared.killed", "e2e.priority", "scheduler.next.priority"))
 class TakesAll(SharedRedisScheduler):
     """It takes all requests out of the store at once, and puts back what is left of them when it is closed."""
 
@@ -444,7 +444,7 @@ class TakesAll(SharedRedisScheduler):
     def next_request(self):
         if not self.batch:
             self.batch = self._client.zpopmin(self._key("requests"), 1000)
-        return self._rebuilt(self.batch.pop(0)[0][20:]) if self.batch else None
+        return self._rebuilt(self.batch.pop(0)[0][20:]) if self.batch else self._next_volatile()
 
     def __len__(self):
         return super().__len__() + len(self.batch)

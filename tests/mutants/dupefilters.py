@@ -616,7 +616,7 @@ class AsksThenAdds(SharedDupeFilter):
         return False
 
 
-@shared(fails=("dupefilter.shared.atomic", "dupefilter.seen.no-false-positive"))
+@shared(fails=("dupefilter.shared.atomic", "dupefilter.seen.no-false-positive", "dupefilter.persist.resume"))
 class NamedAfterTheTime(SharedDupeFilter):
     """It names its set after the second in which it is built: who starts later uses another one, and any who do not share it."""
 

@@ -333,13 +333,17 @@ class BlocksWhenEmpty(FifoMemoryQueue):
 
 @mutant(fails="queue.pop.no-wait", control=FIFO)
 class WaitsForWork(FifoMemoryQueue):
-    """Its first three pops of nothing wait for 0.6 seconds."""
+    """Its first three pops of nothing wait for 0.6 seconds, until something was pushed."""
 
-    waits = 0
+    waits = 3
+
+    def push(self, request):
+        self.waits = 0
+        super().push(request)
 
     def pop(self):
-        if not self._requests and WaitsForWork.waits < 3:
-            WaitsForWork.waits += 1
+        if self.waits:
+            self.waits -= 1
             time.sleep(0.6)
         return super().pop()
 

@@ -213,7 +213,7 @@ class KeepsCallbacksInTheProcess(SQLiteScheduler):
         return request.replace(callback=getattr(self.spider, name)) if name else request
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails=("scheduler.next.roundtrip", "scheduler.close.persist"), control=RIGHT)
 class LooksForCallbacksInTheProcess(KeepsCallbacksInTheProcess):
     """It raises in a process that does not know the name of a callback."""
 

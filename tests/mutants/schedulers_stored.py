@@ -28,7 +28,7 @@ class TakesNothingForAPath(Scheduler):
             self._job = "."
 
 
-@mutant(fails="scheduler.enqueue.disk-first", control=RIGHT)
+@mutant(fails=("scheduler.enqueue.disk-first", "scheduler.enqueue.true"), control=RIGHT)
 class KeepsUrgentOnesInMemory(Scheduler):
     """It keeps in memory what must not be filtered."""
 
@@ -54,10 +54,11 @@ class KnowsNoFallback(Scheduler):
 class KnowsNoTransientError(Scheduler):
     """It lets the transient error through."""
 
-    def _store(self, request):
+    def open(self, spider):
+        opened = super().open(spider)
         if self._disk is not None:
             self._disk.push = raising_another_error(self._disk.push)
-        return super()._store(request)
+        return opened
 
 
 def raising_another_error(push):
@@ -70,7 +71,7 @@ def raising_another_error(push):
     return raising
 
 
-@mutant(fails="scheduler.enqueue.fallback-once", control=RIGHT)
+@mutant(fails=("scheduler.enqueue.fallback-once", "scheduler.enqueue.disk-first"), control=RIGHT)
 class GivesUpOnTheDisk(Scheduler):
     """After a request that the disk queue refused, it does not try the disk queue any more."""
 
@@ -177,7 +178,7 @@ class LooksThenRemoves(RedisScheduler):
         return found[0]
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails=("scheduler.resume.all", "scheduler.close.memory-unseen"), control=RIGHT_REDIS, settings=REDIS, server="redis")
 class ThrowsOneAway(RedisScheduler):
     """It takes a request out when it is closed."""
 

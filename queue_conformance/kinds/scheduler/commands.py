@@ -123,7 +123,8 @@ class SchedulerLockstep(Comparing):
             self.model.uncertain[number] -= 1
             self._before.add(number)
             return number
-        if number is not None and number not in self.model.items and number not in self._rejected:
+        again = self._resumed and number in self._before
+        if number is not None and not (again or number in self.model.items or number in self._rejected):
             number = next((n for n in (number + RETRIED, number - RETRIED) if n in allowed), number)  # dont_filter changed
         if number is None or number not in allowed:
             number = self._wrong(number, value, allowed)

@@ -138,7 +138,7 @@ def nothing_waits_for_work(open_scheduler, fresh, about, rule):
         assert min(elapsed) < LIMIT
 
 
-@check("scheduler.pending.pure", job=[jobs])
+@check("scheduler.pending.pure", presupposes="enqueue:0 enqueue:3 enqueue:8 next next next next", job=[jobs])
 def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
     scheduler = open_scheduler(job, holding=(0, 3, 8))
     with about(rule):

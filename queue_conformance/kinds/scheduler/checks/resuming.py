@@ -35,6 +35,7 @@ def everything_comes_back_in_order(context, in_both, without_a_pause, open_sched
     popped = [scheduler.next_request() for _ in range(2)]
     if None in popped:
         raise NotCovered("it gives nothing although requests wait")
+    counted = context.offers("length") and len(scheduler)
     close(scheduler)
     with about(rule):
         scheduler = open_scheduler("job", **settings)
@@ -45,7 +46,7 @@ def everything_comes_back_in_order(context, in_both, without_a_pause, open_sched
         return  # that is a matter of scheduler.resume.no-dup
     assert left == expected
     if context.offers("length"):
-        assert length == len(expected)
+        assert length == counted, "the length before the pause"
 
 
 @check(ALL, name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
@@ -71,13 +72,16 @@ def a_second_close_loses_nothing(open_scheduler, close, remaining, urls, about, 
 
 @check("scheduler.close.memory-unseen", numbers=((15,), (0, 18)))
 def what_was_lost_can_be_enqueued_again(
-    in_both, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, rule, numbers
+    context, in_both, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, rule, numbers
 ):
-    scheduler = open_scheduler("job", holding=numbers, **faulty_queues)
+    scheduler = open_scheduler("job", holding=numbers[:-1], **faulty_queues)
+    stored = scheduler.enqueue_request(fresh(numbers[-1]))
+    if stored is None and context.driver.silent:
+        raise NotCovered("its answers do not say what it stored")
     close(scheduler)
     scheduler = open_scheduler("job", **faulty_queues)
     left = remaining(scheduler)
-    if urls(numbers)[-1] not in left:
+    if stored and urls(numbers)[-1] not in left:
         with about(rule):
             accepted = scheduler.enqueue_request(fresh(numbers[-1]))
         assert accepted, "a true result: it was lost at close"
@@ -87,15 +91,16 @@ def what_was_lost_can_be_enqueued_again(
 def what_could_not_be_stored_can_be_enqueued_again(
     context, keeps_in_memory, open_scheduler, fresh, close, remaining, urls, about, rule, numbers
 ):
-    scheduler = open_scheduler("job", holding=numbers)
+    scheduler = open_scheduler("job", holding=numbers[:-1])
+    stored = scheduler.enqueue_request(fresh(numbers[-1]))
+    if stored is None and context.driver.silent:
+        raise NotCovered("its answers do not say what it stored")
     close(scheduler)
     scheduler = open_scheduler("job")
     left = remaining(scheduler)
-    if urls(numbers)[-1] not in left:
+    if stored and urls(numbers)[-1] not in left:
         with about(rule):
             accepted = scheduler.enqueue_request(fresh(numbers[-1]))
-        if accepted is None and context.driver.silent:
-            raise NotCovered("its answers do not say what it stored")
         assert accepted, "a true result: it was lost at close"
 
 
