@@ -117,10 +117,10 @@ class RaisesAnotherError(DiskQueue):
 
 @mutant(fails="aqueue.close.keeps", control=DISK)
 class LosesTheLast(DiskQueue):
-    """Its close loses a request, if there are many."""
+    """Its close loses a request, if there are more than a thousand."""
 
     async def close(self):
-        if len(self._heap) > 15 and not self._closed:
+        if len(self._heap) > 1000 and not self._closed:
             entry = self._heap.pop()
             self._file(entry).unlink()
         await super().close()

@@ -594,6 +594,16 @@ class CountsInOneByte(FifoDiskQueue):
         super().close()
 
 
+@mutant(fails="queue.persist.reopen", control=FIFO)
+class ReadsAPage(FifoDiskQueue):
+    """When it is opened, it knows of a thousand requests at most."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        while len(self) > 1000:
+            self._queue.pop()
+
+
 @mutant(fails="queue.persist.new-process", control=FIFO)
 class OwnedByAProcess(FifoDiskQueue):
     """It writes the number of its process into the name of its file."""

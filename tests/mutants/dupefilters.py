@@ -88,11 +88,11 @@ class AnswersLater(DupeFilter):
 
 
 @mutant(fails="dupefilter.seen.first", control=RIGHT)
-class RemembersTwoHundred(DupeFilter):
-    """It forgets everything whenever it knows 200 fingerprints."""
+class RemembersAThousand(DupeFilter):
+    """It forgets everything whenever it knows a thousand fingerprints."""
 
     def request_seen(self, request):
-        if len(self._seen) >= 200:
+        if len(self._seen) >= 1000:
             self._seen.clear()
         return super().request_seen(request)
 
@@ -296,6 +296,15 @@ class ForgetsTheLast(DupeFilter):
         if self._file is not None and self.last:
             os.ftruncate(self._file, os.fstat(self._file).st_size - len(self.last))
         super().close(reason)
+
+
+@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+class ReadsAPage(DupeFilter):
+    """A later run knows of a thousand fingerprints at most."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._seen = set(list(self._seen)[:1000])
 
 
 @mutant(fails="dupefilter.persist.resume", control=RIGHT)

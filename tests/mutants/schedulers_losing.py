@@ -436,6 +436,16 @@ class KeyedByTheClock(SQLiteScheduler):
 
 
 @mutant(fails="scheduler.resume.all", control=RIGHT)
+class ResumesAPage(SQLiteScheduler):
+    """When a crawl continues, it knows of a thousand requests at most."""
+
+    def open(self, spider):
+        super().open(spider)
+        with self.db:
+            self.db.execute("DELETE FROM requests WHERE id NOT IN (SELECT id FROM requests ORDER BY id LIMIT 1000)")
+
+
+@mutant(fails="scheduler.resume.all", control=RIGHT)
 class KeepsWhatWasStopped(SQLiteScheduler):
     """It deletes its requests at close, unless the crawl was finished or stopped by hand."""
 

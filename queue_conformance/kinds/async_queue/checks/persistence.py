@@ -3,20 +3,19 @@
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.samples import few_and_many
 from queue_conformance.kinds.async_queue.script_support import drained
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
 
-MANY = 20
 
-
-@check("aqueue.close.keeps")
-def close_keeps_the_requests(open_async_queue, loop):
-    queue = open_async_queue(holding=range(MANY))
+@check("aqueue.close.keeps", numbers=[few_and_many])
+def close_keeps_the_requests(open_async_queue, loop, numbers):
+    queue = open_async_queue(holding=numbers)
     loop.run(queue.close())
     queue = open_async_queue()
-    assert loop.run(queue.size()) == MANY
+    assert loop.run(queue.size()) == len(numbers)
 
 
 @check("aqueue.persist.reopen", name="reopen.new-process")

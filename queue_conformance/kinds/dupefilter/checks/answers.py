@@ -21,18 +21,18 @@ NEVER = "dupefilter.base.never"
 NOON = 1_700_000_000
 """When a crawl begins, in seconds."""
 
-MISTAKEN = 30
-"""How many of 300 new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
+MISTAKEN = 0.1
+"""How large a part of new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
 
 
-@check(FIRST, name="seen.many", job=(None, "job"))
-def many_are_remembered(context, open_filter, count_seen, job):
+@check(FIRST, name="seen.many", many=(300, 1100), job=(None, "job"))
+def many_are_remembered(context, open_filter, count_seen, many, job):
     dupefilter = open_filter(job)
-    new = count_seen(dupefilter, range(300))
+    new = count_seen(dupefilter, range(many))
     if context.offers("probabilistic"):
-        assert new <= MISTAKEN, f"at most {MISTAKEN} of 300 new requests taken for seen"
-    seen = count_seen(dupefilter, range(300))
-    assert seen == 300, "all 300 requests seen the second time"
+        assert new <= MISTAKEN * many, f"at most {MISTAKEN * many:g} of {many} new requests taken for seen"
+    seen = count_seen(dupefilter, range(many))
+    assert seen == many, f"all {many} requests seen the second time"
 
 
 @check(FRESH)

@@ -27,6 +27,16 @@ def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reas
     assert known == 4, "all 4 requests seen in the next run"
 
 
+@check(RESUME, name="resume.many", presupposes="seen:0 reopen", many=(300, 1100))
+def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(many))
+    dupefilter.close("finished")
+    dupefilter = open_filter()
+    known = count_seen(dupefilter, range(many))
+    assert known == many, f"all {many} requests seen in the next run"
+
+
 @check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
 def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, site, rule):
     dupefilter = open_filter()

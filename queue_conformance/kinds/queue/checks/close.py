@@ -8,6 +8,7 @@ from collections import deque
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.samples import few_and_many
 from queue_conformance.script_support.support import contents, names_below, open_files
 
 TURNS = 50
@@ -92,19 +93,20 @@ def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, to
 # --- Persistence -----------------------------------------------------------------------------------------------------
 
 
-MANY = 300
-"""Items, more than one byte counts."""
-
-
-@check("queue.persist.reopen", name="reopen.many", presupposes="push:0 push:1 push:0 reopen pop pop pop")
-def many_items_survive_reopening(open_queue, item, push_often, count_all, about, rule):
+@check(
+    "queue.persist.reopen",
+    name="reopen.many",
+    presupposes="push:0 push:1 push:0 reopen pop pop pop",
+    numbers=[few_and_many],
+)
+def many_items_survive_reopening(open_queue, item, push_often, count_all, about, rule, numbers):
     with about(rule):
         queue = open_queue()
-        push_often(queue, item(1), MANY)
+        push_often(queue, item(1), len(numbers))
         queue.close()
         queue = open_queue()
         came = count_all(queue)
-        assert came == MANY, f"all {MANY} that were pushed"
+        assert came == len(numbers), f"all {len(numbers)} that were pushed"
 
 
 STORED = (1, 2, 3)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from scrapy import Request
 
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import CLOCKS, REASONS
+from queue_conformance.engine.samples import CLOCKS, REASONS, few_and_many
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
@@ -40,18 +36,6 @@ def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, 
                 scheduler.enqueue_request(fresh(number))
         left = remaining(scheduler)
         assert sorted(left) == urls(range(4))
-
-
-SLOW = 0.5
-"""Seconds for forty requests after which many are not tried."""
-
-
-def few_and_many(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
-    """Yield the numbers of forty requests, and of more than a bounded queue of a thousand holds."""
-    started = context.watchdog.now
-    yield range(100, 140)
-    if context.watchdog.now - started < SLOW:
-        yield range(1000, 2100)
 
 
 @check(TRUE, name="enqueue.many", job=[jobs], numbers=[few_and_many])

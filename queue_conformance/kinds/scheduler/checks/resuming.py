@@ -6,7 +6,7 @@ from queue_conformance.engine.another_process import expect_in_another_process, 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import REASONS
+from queue_conformance.engine.samples import REASONS, few_and_many
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.engine.sources import Sources
 from queue_conformance.faults.backend import VARIABLE
@@ -57,6 +57,18 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
         assert sorted(left) == urls([0, 3, 8])
+
+
+@check(ALL, name="resume.many", presupposes=RESUMABLE, numbers=[few_and_many])
+def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, rule, numbers):
+    scheduler = open_scheduler("job")
+    accepted = enqueue_many(scheduler, numbers)
+    close(scheduler)
+    with about(rule):
+        scheduler = open_scheduler("job")
+        left = remaining(scheduler)
+        assert len(left) == len(accepted), f"{len(accepted)} requests"
+        assert sorted(left) == sorted(accepted), "each request once"
 
 
 @check("scheduler.close.twice", presupposes=RESUMABLE)
