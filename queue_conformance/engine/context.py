@@ -247,7 +247,7 @@ class CheckContext:
             TooSlow: if it is a time-out that nothing but the speed of this machine explains.
         """
         self.excuse(raised.error)
-        expected, actual = SUCCESS, f"{self.describe(raised.error)} raised by {call_of(raised.step)}"
+        expected, actual = raised.expected or SUCCESS, f"{self.describe(raised.error)} raised by {call_of(raised.step)}"
         if isinstance(raised.error, Endless):
             expected, actual = RETURNS, f"{call_of(raised.step)} {str(raised.error).removeprefix('it ')}"
         steps = self._steps()

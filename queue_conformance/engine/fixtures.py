@@ -14,7 +14,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Failed
-from queue_conformance.engine.recording import Timed
+from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block
@@ -28,12 +28,16 @@ FEWEST = 10
 
 
 @fixture
-def about(case: Case) -> Callable[[str], Block]:
-    """``with about(rule)``: what fails inside, also by raising, fails this rule."""
+def about(case: Case) -> Callable[..., Block]:
+    """``with about(rule)``: what fails inside, also by raising, fails this rule.
+
+    ``with about(rule, "3 requests")``: where an operation raised, that was expected of it.
+    """
 
     class About(Block):
-        def __init__(self, rule: str) -> None:
+        def __init__(self, rule: str, expected: str = "") -> None:
             self.rule = rule
+            self.expected = expected
 
         def __enter__(self) -> None:
             case.rules.append(self.rule)
@@ -45,6 +49,8 @@ def about(case: Case) -> Callable[[str], Block]:
             case.rules.pop()
             if isinstance(error, Failed):
                 error.rule = error.rule or self.rule
+            if isinstance(error, OperationRaised):
+                error.expected = error.expected or self.expected
 
     return About
 

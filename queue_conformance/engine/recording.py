@@ -56,6 +56,7 @@ class OperationRaised(Exception):
         self.rule = rule
         self.step = step
         self.error = error
+        self.expected = ""
 
     def __str__(self) -> str:
         return f"{describe(self.error)} raised by {call_of(self.step)}"

@@ -106,11 +106,12 @@ def what_is_accepted_can_be_rebuilt(open_queue, made, cause, reopen, uncertain, 
     with uncertain() as refused:
         queue.push(made(cause))
     if not refused:
-        with about(rule):
+        expected = f"an error of push, or an equal request back, for {cause.name}"
+        with about(rule, expected):
             if reopen:
                 queue.close()
                 queue = open_queue()
-            assert fields(queue.pop()) == fields(made(cause)), f"an error of push, or an equal request back, for {cause.name}"
+            assert fields(queue.pop()) == fields(made(cause)), expected
 
 
 REQUEST_TYPES = (
