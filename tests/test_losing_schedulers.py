@@ -1,7 +1,7 @@
 """Schedulers that lose nothing are not blamed; those that lose requests are in the mutants, each with the rules that say so."""
 
 import pytest
-from kit import examine, without_crawls
+from kit import examine, further, without_crawls
 
 from mutants import all_mutants
 from queue_conformance.specification import Level, load
@@ -32,7 +32,7 @@ def test_the_released_scheduler_loses_nothing_but_its_turn():
     assert report.verdict is RunVerdict.NON_CONFORMANT
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *further(1, 2)])
 @pytest.mark.parametrize("name", ["SQLiteScheduler", "FilteringScheduler", "OpensLater"])
 def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
     def meets(number, check):  # other seeds are for what is drawn, which is sequences most of all
@@ -42,7 +42,7 @@ def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
     assert [v.rule.id for v in report.verdicts if v.verdict in (Verdict.FAILED, Verdict.BLOCKED)] == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *further(1, 2)])
 def test_a_scheduler_may_say_that_it_does_not_store_a_large_request(seed):
     report = examine("mutants.controls_schedulers.RejectsLongOnes", seed=seed, only="scheduler.next.roundtrip")
     assert not [v for v in report.verdicts if v.verdict in (Verdict.FAILED, Verdict.BLOCKED)]
