@@ -27,7 +27,7 @@ def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reas
     assert known == 4, "all 4 requests seen in the next run"
 
 
-@check(RESUME, name="resume.many", presupposes="seen:0 reopen", many=(300, 1100))
+@check(RESUME, name="resume.many", presupposes="seen:0 reopen", blocked_by=["seen.many"], many=(300, 1100))
 def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
     dupefilter = open_filter()
     count_seen(dupefilter, range(many))

@@ -59,7 +59,7 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
         assert sorted(left) == urls([0, 3, 8])
 
 
-@check(ALL, name="resume.many", presupposes=RESUMABLE, numbers=[few_and_many])
+@check(ALL, name="resume.many", presupposes=RESUMABLE, blocked_by=["enqueue.many"], numbers=[few_and_many])
 def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, rule, numbers):
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, numbers)
