@@ -317,6 +317,26 @@ class AfterAll(Bare):
     """A lower priority comes later. The highest value is served first."""
 
 
+class Small(Bare):
+    """Requests with a smaller priority value are processed first."""
+
+
+class Ascends(Bare):
+    """Requests in ascending order of priority."""
+
+
+class Heap(Bare):
+    """A min-heap: priority 0 comes out before priority 5."""
+
+
+class Waits(Bare):
+    """Requests of lower priority wait for more urgent ones, and equal ones come first in, first out."""
+
+
+class Negates(Bare):
+    """Scores are negated priorities, so the lowest score is popped first."""
+
+
 @pytest.mark.parametrize(
     ("cls", "claims", "higher"),
     [
@@ -327,6 +347,11 @@ class AfterAll(Bare):
         (Documents, {}, False),
         (Uncertain, {}, False),
         (AfterAll, {}, True),
+        (Small, {}, False),
+        (Ascends, {}, False),
+        (Heap, {}, False),
+        (Waits, {}, True),
+        (Negates, {}, True),
         (Says, {"priority": "higher-first"}, True),
         (Bare, {"priority": "lower-first"}, False),
     ],

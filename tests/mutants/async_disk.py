@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 from dataclasses import replace
@@ -115,7 +116,7 @@ class RaisesAnotherError(DiskQueue):
             raise ValueError("damaged") from error
 
 
-@mutant(fails="aqueue.close.keeps", control=DISK)
+@mutant(fails=("aqueue.close.keeps", "aqueue.persist.reopen"), control=DISK)
 class LosesTheLast(DiskQueue):
     """Its close loses a request, if there are more than a thousand."""
 
@@ -140,6 +141,75 @@ class ForgetsTheOrder(DiskQueue):
             self._file((urgency, number)).rename(self._file(entry))
             self._heap.append(entry)
         self._heap.sort()
+
+
+@mutant(fails="aqueue.persist.reopen", control=DISK)
+class SortsNames(DiskQueue):
+    """After reopening, equal priorities come in the order of their numbers as texts, of three digits at least."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        old = sorted(self._heap, key=lambda entry: (entry[0], f"{entry[1]:03}"))
+        self._heap = []
+        self._counter = count(1 + max((number for _, number in old), default=0))
+        for urgency, number in old:
+            entry = urgency, next(self._counter)
+            self._file((urgency, number)).rename(self._file(entry))
+            self._heap.append(entry)
+
+
+@mutant(fails="aqueue.persist.crash", control=DISK)
+class RewritesAtClose(DiskQueue):
+    """Its close writes the file of each request anew, in place."""
+
+    async def close(self):
+        for entry in [] if self._closed else self._heap:
+            data = self._file(entry).read_bytes()
+            with self._file(entry).open("wb") as file:
+                file.flush()
+                file.write(data)
+        await super().close()
+
+
+@mutant(fails="aqueue.put.failed-no-trace", control=DISK)
+class KeepsTheRoom(DiskQueue):
+    """With a bound, what it cannot encode keeps the room that was reserved for it."""
+
+    async def put(self, request, priority=0):
+        try:
+            await super().put(request, priority)
+        except ValueError:
+            self._writing += 1
+            raise
+
+
+@mutant(fails="aqueue.put.closed", control=DISK)
+class ForgetsWhoPuts(DiskQueue):
+    """A put that its close interrupts never ends."""
+
+    async def put(self, request, priority=0):
+        if not self._closed:
+            await asyncio.sleep(0)
+            if self._closed:
+                await asyncio.Future()
+        await super().put(request, priority)
+
+
+@mutant(fails="aqueue.get.bad-item", control=DISK)
+class CountsTheDamaged(DiskQueue):
+    """What it could not decode stays in its size."""
+
+    damaged = 0
+
+    async def get(self):
+        try:
+            return await super().get()
+        except RuntimeError:
+            self.damaged += 1
+            raise
+
+    async def size(self):
+        return await super().size() + self.damaged
 
 
 @mutant(fails=("aqueue.persist.crash", "aqueue.persist.torn"), control=DISK)

@@ -61,6 +61,62 @@ class DropsEveryFourth(MemoryQueue):
             heapq.heapify(self._heap)
 
 
+@mutant(fails="aqueue.put.accept", control=MEMORY)
+class KeepsAThousand(MemoryQueue):
+    """It has room for a thousand requests, and drops the last in order."""
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        self._heap = sorted(self._heap)[: self._maxsize or 1000]
+
+
+@mutant(fails="aqueue.order.priority", control=MEMORY)
+class PacksItsScore(MemoryQueue):
+    """It orders by one number, a thousand times the priority less a counter, which overtakes the priority."""
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        if not self._closed:
+            last = max(range(len(self._heap)), key=lambda at: self._heap[at][1])
+            _, number, request = self._heap[last]
+            self._heap[last] = (-1000 * priority + number, number, request)
+            heapq.heapify(self._heap)
+
+
+@mutant(fails="aqueue.get.concurrent", control=MEMORY)
+class SharesItsIteration(MemoryQueue):
+    """Those who iterate at once share one get: each of them has the same request."""
+
+    pending = None
+
+    async def __anext__(self):
+        if self.pending is None or self.pending.done():
+            self.pending = asyncio.ensure_future(super().__anext__())
+        return await asyncio.shield(self.pending)
+
+
+@mutant(fails="aqueue.iter", control=MEMORY)
+class LooksAhead(MemoryQueue):
+    """Whoever iterates has the next request taken out beforehand, which is lost if he leaves."""
+
+    async def _requests(self):
+        try:
+            ahead = await self.get()
+            while True:
+                if self._heap:
+                    one, ahead = ahead, await self.get()
+                    yield one
+                else:
+                    yield ahead
+                    ahead = await self.get()
+        except asyncio.CancelledError:
+            if not self._closed:
+                raise
+
+    def __aiter__(self):
+        return self._requests()
+
+
 @mutant(fails="aqueue.put.result", control=MEMORY)
 class ReturnsTheSize(MemoryQueue):
     """Its put returns the size."""

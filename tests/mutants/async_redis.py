@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import ClassVar
 
@@ -42,6 +43,66 @@ class RepeatsForOthers(RedisQueue):
     async def close(self):
         self.last.pop(self._keys[0], None)
         await super().close()
+
+
+@mutant(fails="aqueue.redis.shared", claims={"shared": "yes"})
+class HearsItselfOnly(RedisQueue):
+    """A get that waits looks again only when the same object puts."""
+
+    async def get(self, timeout=None):
+        while not self._closed and timeout is None and not await self.size():
+            await self._something_arrives()
+        return await super().get(timeout)
+
+
+@mutant(fails="aqueue.redis.namespace")
+class ClearsWhatBeginsAlike(RedisQueue):
+    """Its clear removes all keys that begin like its own."""
+
+    async def clear(self):
+        await super().clear()
+        for key in await self._client.keys(self._keys[0].removesuffix(":index") + "*"):
+            await self._client.delete(key)
+
+
+@mutant(fails="aqueue.redis.dedupe")
+class ComparesURLs(RedisQueue):
+    """Two requests are one if their URLs are."""
+
+    async def put(self, request, priority=0):
+        if self._fingerprinter:
+            self._fingerprinter.fingerprint_bytes = lambda request: request.url
+        return await super().put(request, priority)
+
+
+@mutant(fails="aqueue.put.failed-no-trace")
+class KnowsWhatItRefused(RedisQueue):
+    """With a bound, what it refused is a duplicate from then on."""
+
+    refused = ()
+
+    async def put(self, request, priority=0):
+        if self._fingerprinter and request in self.refused:
+            return False
+        try:
+            return await super().put(request, priority)
+        except asyncio.QueueFull:
+            self.refused = [*self.refused, request]
+            raise
+
+
+@mutant(fails="aqueue.redis.timeout")
+class LeavesAGetter(RedisQueue):
+    """A get whose time is over goes on, and takes a request for nobody."""
+
+    async def get(self, timeout=None):
+        if not timeout:
+            return await super().get(timeout)
+        getting = asyncio.ensure_future(super().get())
+        done, _ = await asyncio.wait([getting], timeout=timeout)
+        if not done:
+            raise asyncio.QueueEmpty
+        return await getting
 
 
 @mutant(fails="aqueue.redis.timeout")

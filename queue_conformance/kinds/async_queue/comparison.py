@@ -183,6 +183,8 @@ class Judge(Lockstep):
         """Judge a task that nothing wakes any more."""
         if task.number is not None:
             rule = "aqueue.bound.full-signal" if self.model.limit else LOST
+            if task.number in self.model.late:
+                self._fail_task("aqueue.put.closed", task, PUT_RETURNS, "returned")
             self._fail_task(rule, task, "QueueFull" if self.model.limit else PUT_RETURNS, "raised")
         if task.cancelled:
             return

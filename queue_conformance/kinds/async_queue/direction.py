@@ -7,10 +7,15 @@ import re
 from collections.abc import Iterator, Mapping
 
 _WHAT = r"\b(?:numbers?|numeric|values?|priority|priorities|scores?)\b"
+_SOON = r"first(?!,? (?:in|come|out)\b)|before|earlier|earliest|sooner"
 _LOWER = re.compile(
-    rf"\blow(?:er|est)\b[^.;]*{_WHAT}[^.;]*\b(?:first|earlier|earliest|sooner|(?:higher|highest|more) \w+)\b", re.I
+    rf"\b(?:low|small)(?:er|est)?\b[^.;]*{_WHAT}[^.;]*\b(?:{_SOON}|(?:higher|highest|more) \w+)"
+    rf"|\bascending\b[^.;]*{_WHAT}|{_WHAT}[^.;]*\bascending\b|\bmin-?heap\b",
+    re.I,
 )
-_HIGHER = re.compile(rf"\bhigh(?:er|est)\b[^.;]*{_WHAT}[^.;]*\b(?:first|earlier|earliest|sooner)\b", re.I)
+_HIGHER = re.compile(rf"\bhigh(?:er|est)?\b[^.;]*{_WHAT}[^.;]*\b(?:{_SOON})", re.I)
+_TURNED = re.compile(r"\b(?:negat|invert|revers)|-\s?priority|\b(?:waits?|after|behind|later|last)\b", re.I)
+"""What turns the meaning of a sentence around: numbers that are negated, or what has to wait."""
 _INTERFACE = "qcrawl.core.queue"
 
 
@@ -28,9 +33,10 @@ def higher_first(cls: type[object], claims: Mapping[str, str]) -> bool:
         return claims["priority"] == "higher-first"
     for text in _documentation(cls):
         # «The highest priority first» may be a low number; a text that says so of low ones leaves no doubt.
-        if _LOWER.search(text):
+        sentences = [sentence for sentence in re.split("[.;]", text) if not _TURNED.search(sentence)]
+        if any(map(_LOWER.search, sentences)):
             return False
-        if _HIGHER.search(text):
+        if any(map(_HIGHER.search, sentences)):
             return True
     return True
 

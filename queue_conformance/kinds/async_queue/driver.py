@@ -152,6 +152,18 @@ class AsyncQueueDriver(AsyncDriver):
         """Whether the constructor has no default for a parameter."""
         return inspect.signature(self.implementation.builder).parameters[parameter].default is inspect.Parameter.empty
 
+    @property
+    def limit(self) -> int:
+        """The bound of a queue that is told none: that of the settings, or what the constructor has by default."""
+        known = inspect.signature(self.implementation.builder).parameters.get("maxsize")
+        default = known.default if known is not None and type(known.default) is int else 0
+        return int(self.implementation.values.get("maxsize", default))
+
+    @property
+    def unlimited(self) -> dict[str, int]:
+        """The arguments of the constructor of a queue without a bound, which may have one by default."""
+        return {"maxsize": 0} if "maxsize" in self.parameters else {}
+
     def after_fork(self) -> None:
         """Take a loop of its own in a forked process, where that of the other one must not be touched."""
         self.loop = self._new_loop()

@@ -12,6 +12,7 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Record
+from queue_conformance.engine.recording import Timed
 from queue_conformance.engine.subject import Subject
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
@@ -190,6 +191,20 @@ def put(case: Case) -> Callable[..., Any]:
 
 
 @fixture
+def put_all(case: Case) -> Callable[[RecordedLoop, AsyncSubject, range], None]:
+    """``put_all(loop, queue, range(40))``: put requests of priority 0 with these numbers, as one operation."""
+
+    def run(_loop: RecordedLoop, queue: AsyncSubject, numbers: range) -> None:
+        driver = case.context.driver
+        source = f"[Request(f'https://example.com/{{n}}', priority=0) for n in {numbers}]"
+        requests, timed = driver.evaluate(source).value, Timed(driver.loop, case.context.watchdog)
+        written = f"put_all(loop, {queue.name}, {source})"
+        case.record.make(written, RULES["put"], lambda: consumers.put_all(timed, queue.raw, requests))
+
+    return run
+
+
+@fixture
 def requested(case: Case) -> Callable[..., Any]:
     """``request = requested(meta={1: 2})``: a request with these fields."""
 
@@ -212,12 +227,19 @@ def each(case: Case) -> Callable[[AsyncSubject], Call]:
 
 
 @fixture
+def first_of(case: Case) -> Callable[[AsyncSubject], Call]:
+    """``first_of(queue)``: a coroutine that leaves ``async for`` with the first request."""
+    return lambda queue: Call(f"first_of({queue.name})", case.rule, lambda: consumers.first_of(queue.raw))
+
+
+@fixture
 def drained(case: Case) -> Callable[[RecordedLoop, AsyncSubject, int], list[Any]]:
     """``drained(loop, queue, most)``: get until a get waits, so many times at most; errors are among what came."""
 
     def taken(_loop: RecordedLoop, queue: AsyncSubject, most: int) -> list[Any]:
         def run() -> list[Any]:
-            left: list[Any] = consumers.drained(case.context.driver.loop, queue.raw, most)
+            timed = Timed(case.context.driver.loop, case.context.watchdog)
+            left: list[Any] = consumers.drained(timed, queue.raw, most)
             return left
 
         found: list[Any] = case.record.operate(f"drained(loop, {queue.name}, {most})", RULES["get"], run)

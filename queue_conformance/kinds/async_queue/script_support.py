@@ -42,6 +42,11 @@ def connections_left(backend, timeout=0.5):
     return backend.proxy.connections
 
 
+def put_all(loop, queue, requests):
+    for request in requests:
+        loop.run(queue.put(request, priority=request.priority))
+
+
 def drained(loop, queue, most):
     """Get until a get waits; errors are among what came."""
     left = []
@@ -59,6 +64,11 @@ def drained(loop, queue, most):
 
 async def each(queue):
     return [request async for request in queue]
+
+
+async def first_of(queue):
+    async for request in queue:
+        return request
 
 
 def size_again(loop, queue, timeout=2.0):

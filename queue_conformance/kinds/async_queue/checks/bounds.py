@@ -4,6 +4,7 @@ import asyncio
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.loops import outcome_of
 
 
 @check("aqueue.bound.limit")
@@ -31,7 +32,7 @@ def puts_at_once_do_not_exceed_the_limit(context, run, steps):
 def maxsize_tells_the_limit(context, open_async_queue, options):
     if options and not context.offers("bounded"):
         raise NotCovered("it has no bound")
-    expected = {"maxsize": 0, **context.implementation.values, **options}["maxsize"]
+    expected = options.get("maxsize", context.driver.limit)
     queue = open_async_queue(**options)
     limit = queue.maxsize()
     assert limit == expected
@@ -56,6 +57,20 @@ def clear_removes_the_memory_of_duplicates(context, open_async_queue, put, loop)
     loop.run(queue.clear())
     put(queue, 4)
     assert loop.run(queue.size()) == 1
+
+
+@check("aqueue.put.closed", name="close.during-put", ticks=range(4))
+def a_put_ends_when_the_queue_is_closed(open_async_queue, prioritized, loop, ticks):
+    queue = open_async_queue()
+    first = loop.start(queue.put(prioritized(4), priority=0))
+    second = loop.start(queue.put(prioritized(8), priority=0))
+    for _ in range(ticks):
+        loop.tick()
+    closing = loop.start(queue.close())
+    loop.settle(closing)
+    loop.stays()
+    outcomes = [outcome_of(first)[0], outcome_of(second)[0]]
+    assert "waiting" not in outcomes, "each put ends"
 
 
 @check("aqueue.close.twice", stored=((), (4,)))

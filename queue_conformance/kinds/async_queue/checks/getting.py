@@ -86,6 +86,33 @@ def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers
         assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(before + later))
 
 
+CONSUMED = "put:0 put:0 put:0 put:0 get get get get start_get start_get settle close"
+
+
+@check("aqueue.get.concurrent", name="iter.consumers", numbers=[where(CONSUMED, (4, 8, 12, 16))])
+def consumers_share_what_comes(open_async_queue, loop, each, urls_of, about, rule, numbers):
+    queue = open_async_queue(holding=numbers)
+    with about("aqueue.iter"):
+        first = loop.start(each(queue))
+        second = loop.start(each(queue))
+        loop.stays()
+        loop.run(queue.close())
+        loop.settle(first, second)
+        came = [*(outcome_of(first)[1] or ()), *(outcome_of(second)[1] or ())]
+    with about(rule):
+        assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers)), "each request for one consumer"
+
+
+@check("aqueue.iter", name="iter.break", numbers=[where("put:0 put:0 close get get get", (4, 8, 12))])
+def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, urls_of, about, rule, numbers):
+    with about(rule):
+        queue = open_async_queue(holding=numbers)
+        consuming = loop.start(first_of(queue))
+        loop.settle(consuming)
+        came = [outcome_of(consuming)[1], *drained(loop, queue, len(numbers) - 1)]
+    assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers))
+
+
 @check("aqueue.iter.cancel")
 def cancelling_async_for_ends_the_task(open_async_queue, loop, each, cancel):
     queue = open_async_queue(holding=[4])

@@ -11,10 +11,11 @@ STORED = (4, 8, 12)
 
 
 @check("aqueue.close.keeps", numbers=[few_and_many])
-def close_keeps_the_requests(open_async_queue, loop, numbers):
-    queue = open_async_queue(holding=numbers)
+def close_keeps_the_requests(context, open_async_queue, put_all, loop, numbers):
+    queue = open_async_queue(**context.driver.unlimited)
+    put_all(loop, queue, numbers)
     loop.run(queue.close())
-    queue = open_async_queue()
+    queue = open_async_queue(**context.driver.unlimited)
     assert loop.run(queue.size()) == len(numbers)
 
 

@@ -16,7 +16,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.registry import runner_of
-from queue_conformance.engine.samples import CLOCKS
+from queue_conformance.engine.samples import CLOCKS, few_and_many
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable
 from queue_conformance.script_support.example import Exactly
@@ -67,11 +67,13 @@ def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, reques
         run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
         return
     request = requested(**fields)
-    queue = open_async_queue(holding=[4])
-    with tolerated() as refused:
-        loop.run(queue.put(request, priority=0))
-    if not refused:
-        raise NotCovered("it stored everything")
+    room = {"maxsize": 3} if context.offers("bounded") else {}
+    queue = open_async_queue(holding=[4], **room)
+    for _ in range(3):
+        with tolerated() as refused:
+            loop.run(queue.put(request, priority=0))
+        if not refused:
+            raise NotCovered("it stored everything")
     with about(rule):
         assert loop.run(queue.size()) == 1
         put(queue, 8)
@@ -84,6 +86,21 @@ def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, reques
             assert loop.run(queue.size()) == 0
 
 
+@check("aqueue.put.failed-no-trace", name="put.full-dedupe")
+def what_was_refused_is_no_duplicate(context, open_async_queue, put, loop, tolerated, about, rule):
+    if not context.offers("bounded", "dedupe"):
+        raise NotCovered("it has no bound, or knows no duplicates")
+    queue = open_async_queue(maxsize=1, dedupe=True, holding=[4])
+    with tolerated() as refused:
+        put(queue, 8)
+    if not refused:
+        raise NotCovered("it did not refuse what exceeds its bound")
+    with about(rule):
+        loop.run(queue.get())
+        put(queue, 8)
+        assert loop.run(queue.size()) == 1
+
+
 STEPS = ("tick", "run_job:0", "deliver:0") * 8
 
 
@@ -93,6 +110,8 @@ def cancelled_puts_leave_no_trace(context, run, count):
         raise NotCovered(STOCK)
     cancelled = " ".join(("start_put:0", *STEPS[:count], "cancel_put:0", "settle"))
     run(f"{cancelled} put:0 size")
+    if context.offers("bounded"):
+        run(f"limit:1 {cancelled} clear put:0 size")
     if context.offers("persistent"):
         run(f"{cancelled} reopen")
         run(f"{cancelled} put:0 reopen size put:0 get reopen")
@@ -132,7 +151,42 @@ def equal_priorities_come_in_order(context, run):
         run("put:0 " * 11 + "reopen put:0 get get put:0 reopen put:0")
 
 
-NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2)
+@check(
+    "aqueue.put.accept",
+    "aqueue.order.priority",
+    "aqueue.order.fifo",
+    "aqueue.persist.reopen",
+    name="put.many",
+    reopen=(False, True),
+    numbers=[few_and_many],
+)
+def many_come_once_and_in_order(context, open_async_queue, put, put_all, loop, drained, about, rule, reopen, numbers):
+    if reopen and not context.offers("persistent"):
+        raise NotCovered("it is not persistent")
+    more = range(20)
+    with about(rule):
+        queue = open_async_queue(**context.driver.unlimited)
+        put_all(loop, queue, numbers)
+        put(queue, 21, 1 if context.driver.higher_first else -1)
+        early = drained(loop, queue, len(numbers) // 2)
+        put_all(loop, queue, more)
+    with about("aqueue.persist.reopen" if reopen else rule):
+        if reopen:
+            loop.run(queue.close())
+            queue = open_async_queue(**context.driver.unlimited)
+        late = drained(loop, queue, len(numbers) + 21 - len(numbers) // 2)
+        came = [getattr(one, "url", repr(one)) for one in early + late]
+        assert len(came) == len(numbers) + 21, f"{len(numbers) + 21} requests"
+        assert sorted(came) == sorted(f"https://example.com/{n}" for n in [*numbers, *more, 21]), "each request once"
+    with about("aqueue.order.priority"):
+        assert came[0] == "https://example.com/21", "the most urgent one first"
+    right = [f"https://example.com/{n}" for n in [21, *numbers, *more]]
+    misplaced = [url for url, place in zip(came[1:], right[1:], strict=False) if url != place]
+    with about("aqueue.persist.reopen" if reopen and "aqueue.order.fifo" not in context.failed else "aqueue.order.fifo"):
+        assert misplaced == [], "the others in the order of their puts"
+
+
+NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2, 100, 200, 1000, -200, -1000)
 
 UNORDERED = "put:0 put:1 put:3 get get get"
 """Without order, the sign does not matter."""

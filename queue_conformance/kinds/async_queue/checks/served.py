@@ -16,12 +16,12 @@ from queue_conformance.kinds.async_queue.driver import PLACES
 from queue_conformance.loops import NeverReturns, RealLoop, outcome_of
 
 
-@check("aqueue.redis.namespace")
-def namespaces_are_independent(context, open_async_queue, put, loop, prioritized, about, rule):
+@check("aqueue.redis.namespace", names=(("0", "1"), ("1", "10"), ("10", "1")))
+def namespaces_are_independent(context, open_async_queue, put, loop, prioritized, about, rule, names):
     if context.driver.place is None:
         raise NotApplicable(f"the constructor takes none of {', '.join(PLACES)}")
-    queue = open_async_queue("0")
-    other = open_async_queue("1")
+    queue = open_async_queue(names[0])
+    other = open_async_queue(names[1])
     with about(rule):
         put(queue, 4)
         assert loop.run(other.size()) == 0, "size 0 in the other namespace"
@@ -38,14 +38,38 @@ def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about
     other = open_async_queue()
     came = []
     with about(rule):
-        for number in numbers:
+        for number in numbers[::2]:
             put(queue, number)
+            put(other, number + 4)
         for _ in range(6):
             getting = loop.start(queue.get())
             getting_too = loop.start(other.get())
             loop.settle(getting, getting_too)
             came = [*came, *(getattr(outcome_of(task)[1], "url", "") for task in (getting, getting_too))]
         assert sorted(came) == sorted(urls_of(numbers)), "12 requests, each for one of two crawlers"
+
+
+@check("aqueue.redis.shared", name="redis.shared-wakes")
+def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioritized, about, rule):
+    queue = open_async_queue()
+    other = open_async_queue()
+    with about(rule):
+        getting = loop.start(other.get())
+        loop.stays()
+        put(queue, 4)
+        loop.settle(getting)
+        assert outcome_of(getting)[1] == prioritized(4)
+
+
+@check("aqueue.redis.dedupe", name="redis.dedupe-body", fields=({"method": "PUT"}, {"method": "POST", "body": b"b"}))
+def another_method_or_body_makes_another_request(open_async_queue, loop, requested, about, rule, fields):
+    with about(rule):
+        queue = open_async_queue(dedupe=True)
+        request = requested(method="POST", body=b"a")
+        loop.run(queue.put(request, priority=0))
+        request = requested(**{"body": b"a", **fields})
+        loop.run(queue.put(request, priority=0))
+        assert loop.run(queue.size()) == 2
 
 
 @check("aqueue.redis.dedupe")
@@ -116,7 +140,7 @@ def _is_old(context: CheckContext) -> bool:
 
 
 @check("aqueue.redis.timeout")
-def a_time_out_of_zero_does_not_wait(context, open_async_queue, loop, about, rule):
+def a_time_out_of_zero_does_not_wait(context, open_async_queue, put, loop, about, rule):
     if "timeout" not in inspect.signature(context.implementation.cls.get).parameters:
         raise NotApplicable("get has no parameter timeout")
     queue = open_async_queue()
@@ -125,6 +149,11 @@ def a_time_out_of_zero_does_not_wait(context, open_async_queue, loop, about, rul
         loop.advance(1)
         outcome, _ = outcome_of(getting)
         assert outcome != "waiting", "an answer at once"
+        loop.start(queue.get(timeout=0.05))
+        loop.advance(1)
+        put(queue, 4)
+        loop.advance(0.2)
+        assert loop.run(queue.size()) == 1, "the request, which no get waits for"
 
 
 ANSWER = 8.0
