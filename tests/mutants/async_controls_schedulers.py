@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections import deque
+from contextlib import suppress
 
 from qcrawl.core.request import Request
 from qcrawl.signals import signals_registry
@@ -477,3 +478,55 @@ class Remembers(Scheduler):
         await reader.read()
         writer.close()
         await super().add(request)
+
+
+class TakesAhead(Scheduler):
+    """It takes up to four requests out of the queue ahead of its consumers; they go back before a put, and before the close."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.ahead = []
+
+    async def _next(self):
+        if self._closed and self.ahead and self._consumers:
+            return self.ahead.pop(0)
+        if self._returned or self._closed or not self._consumers:
+            return await super()._next()
+        async with self._one_put:
+            if self.ahead:
+                return self.ahead.pop(0)
+        found = await super()._next()
+        with suppress(Exception):  # what the queue raises, the next call notices
+            async with self._one_put, asyncio.timeout(self.timeout):
+                while found is not None and not self._closed and len(self.ahead) < 4 and await self.queue.size():
+                    self.ahead.append(await self.queue.get())
+        return found
+
+    async def put_back(self):
+        while self.ahead:
+            request = self.ahead.pop(0)
+            try:
+                await self.queue.put(request, priority=request.priority)
+            except BaseException:
+                self.ahead.insert(0, request)
+                raise
+
+    async def _store(self, request):
+        async with self._one_put:
+            await self.put_back()
+        return await super()._store(request)
+
+    async def close(self):
+        async with self._one_put:
+            if not self._closed:
+                self._closed = True
+                await self.put_back()
+                await self.queue.close()
+        self._tell()
+
+    async def _is_empty(self):
+        return not self.ahead and await super()._is_empty()
+
+    async def _queued(self):
+        async with self._one_put:
+            return len(self.ahead) + await super()._queued()

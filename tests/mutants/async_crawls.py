@@ -8,6 +8,7 @@ from qcrawl.core.request import Request
 from yarl import URL
 
 from mutants import mutant
+from mutants.async_controls_schedulers import TakesAhead
 from queue_reference.async_scheduler import RequestFingerprinter, Scheduler
 
 RIGHT = "queue_reference.async_scheduler.Scheduler"
@@ -113,6 +114,27 @@ class ResumesOnce(Scheduler):
 
     async def _is_empty(self):
         return (self.resumed and not self.seen) or await super()._is_empty()
+
+
+@mutant(fails="e2e.q.resume", control=RIGHT)
+class KeepsWhatItTookAhead(TakesAhead):
+    """It puts nothing of what it has taken out of the queue ahead back when it is closed."""
+
+    async def put_back(self):
+        if not self._closed:
+            await super().put_back()
+
+
+@mutant(fails="e2e.q.resume", control=RIGHT)
+class PutsBackTooLate(TakesAhead):
+    """It puts back what it has taken ahead when the queue is closed already."""
+
+    async def close(self):
+        ahead, self.ahead = self.ahead, []
+        await super().close()
+        for request in ahead:
+            await self.queue.put(request, priority=request.priority)
+            self.ahead.append(request)
 
 
 @mutant(fails="e2e.q.bad-item", control=RIGHT)

@@ -4,6 +4,7 @@ A crawl that fails because of a rule which has a check of its own is that rule's
 """
 
 from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_scheduler.common import WORKS
 
 USUAL = ("ascheduler.add.forms", "ascheduler.join", "join.direct", "ascheduler.add.dedupe", "ascheduler.add.direct")
 """The checks of what every crawl needs."""
@@ -36,6 +37,23 @@ def a_crawl_goes_on_with_what_is_stored(new, crawl, directory, start):
     queue = new("DiskQueue", f"{directory}/queue")
     spider = crawl(start, queue, concurrency=1, stored=["/1", "/2"])
     assert sorted(spider.requested) == ["/1", "/2", *start]
+
+
+@check("e2e.q.resume", name="resume.closed", presupposes=WORKS)
+def what_was_not_handed_out_is_stored_after_close(new, new_scheduler, page, loop, directory):
+    queue = new("DiskQueue", f"{directory}/queue")
+    scheduler = new_scheduler(queue)
+    for number in range(6):
+        loop.run(scheduler.add(page(number)))
+    loop.run(scheduler.get())
+    loop.call(scheduler.task_done)
+    loop.settle()
+    loop.run(scheduler.close())
+    loop.settle()
+    queue = new("DiskQueue", f"{directory}/queue")
+    scheduler = new_scheduler(queue)
+    left = loop.run(scheduler.qsize())
+    assert left == 5, "the 5 that nobody has got, in a queue that is opened again"
 
 
 @check("e2e.q.bad-item", blocked_by=[EVERYTHING], concurrency=(1, 3))
