@@ -141,6 +141,30 @@ class RemembersFailures(Scheduler):
             raise
 
 
+@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+class RemembersCancelledAdds(Scheduler):
+    """It remembers the fingerprint of a request whose add was cancelled."""
+
+    async def add(self, request):
+        try:
+            await super().add(request)
+        except asyncio.CancelledError:
+            self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
+            raise
+
+
+@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+class WaitsForCancelledAdds(Scheduler):
+    """Its join waits for an add that was cancelled."""
+
+    async def add(self, request):
+        try:
+            await super().add(request)
+        except asyncio.CancelledError:
+            self._adding += 1
+            raise
+
+
 @mutant(fails="ascheduler.add.put-duplicate", control=RIGHT)
 class CountsDuplicates(Scheduler):
     """It counts as being processed what the queue reports as a duplicate."""

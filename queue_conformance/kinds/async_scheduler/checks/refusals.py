@@ -23,6 +23,35 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, 
         loop.run(scheduler.join())
 
 
+@check(
+    "ascheduler.add.put-failure",
+    name="put-failure.cancelled",
+    presupposes=WORKS,
+    kind=("SuspendingQueue", "SlowQueue"),
+    steps=range(6),
+)
+def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, about, rule, kind, steps):
+    queue = new(kind)
+    scheduler = new_scheduler(queue)
+    adding = loop.start(scheduler.add(page(1)))
+    for _ in range(steps):
+        if kind == "SlowQueue":
+            loop.advance(0.05)
+        else:
+            loop.tick()
+    cancel(adding)
+    loop.settle()
+    with about(rule):
+        loop.run(scheduler.add(page(1)))
+        getting = loop.start(scheduler.get())
+        assert loop.run(getting) == page(1)
+        loop.call(scheduler.task_done)
+        for _ in range(loop.run(scheduler.qsize())):  # the first add may have come through
+            loop.run(scheduler.get())
+            loop.call(scheduler.task_done)
+        loop.run(scheduler.join())
+
+
 @check("ascheduler.add.put-duplicate", presupposes=WORKS)
 def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop, about, rule):
     queue = new("DuplicatesQueue", page(1).url)
