@@ -246,6 +246,16 @@ class GivesNoSecondChance(Scheduler):
         await super().add(request)
 
 
+@mutant(fails="ascheduler.retry", control=RIGHT)
+class GivesNoThirdChance(Scheduler):
+    """It takes the second retry of a request for a duplicate."""
+
+    async def add(self, request):
+        if isinstance(request, Request) and request.meta.get("retry_count", 0) > 1:
+            request.meta.pop("retry_count")
+        await super().add(request)
+
+
 # --- get -------------------------------------------------------------------------------------------------------------
 
 

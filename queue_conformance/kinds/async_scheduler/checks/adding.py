@@ -135,15 +135,18 @@ def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, about, ru
     got = loop.run(scheduler.get())
     if waiting:
         getting = waiting_get(scheduler)
-    again = got.copy()
-    again.meta.update(retry_count=1, retry_delay=0.0)  # as qCrawl's RetryMiddleware does
+    for count in (1, 2):
+        again = got.copy()
+        again.meta.update(retry_count=count, retry_delay=0.0)  # as qCrawl's RetryMiddleware does
+        with about(rule):
+            loop.run(scheduler.add(again))
+        loop.call(scheduler.task_done)
+        with about(rule):
+            if count == 2 or not waiting:
+                getting = loop.start(scheduler.get())
+            got = loop.run(getting)
+            assert got == page(1)
     with about(rule):
-        loop.run(scheduler.add(again))
-    loop.call(scheduler.task_done)
-    with about(rule):
-        if not waiting:
-            getting = loop.start(scheduler.get())
-        assert loop.run(getting) == page(1)
         loop.call(scheduler.task_done)
 
 
