@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 
 from qcrawl.core.request import Request
 
@@ -65,6 +66,25 @@ class ForgetsBetween(Scheduler):
         if is_new:
             self.seen.discard(fingerprint)
         await super().add(request)
+
+
+class _Latest(OrderedDict):
+    def add(self, fingerprint):
+        self[fingerprint] = None
+        if len(self) > 500:
+            self.popitem(last=False)
+
+    def discard(self, fingerprint):
+        self.pop(fingerprint, None)
+
+
+@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+class RemembersTheLatest(Scheduler):
+    """It knows the last 500 fingerprints."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.seen = _Latest()
 
 
 @mutant(fails="ascheduler.add.closed", control=RIGHT)

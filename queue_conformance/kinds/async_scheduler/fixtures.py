@@ -96,13 +96,25 @@ def interrupted(case: Case) -> Callable[..., Call]:
 @fixture
 def fill(case: Case) -> Callable[..., Call]:
     """``loop.run(fill(queue, page(1)))``: put requests into a queue, as an earlier crawl did."""
+    return _quoted(case, "fill")
+
+
+@fixture
+def add_many(case: Case) -> Callable[..., Call]:
+    """``loop.run(add_many(scheduler, range(40)))``: add the URLs with these numbers."""
+    return _quoted(case, "add_many")
+
+
+def _quoted(case: Case, name: str) -> Callable[..., Call]:
+    """Return what calls a coroutine function that scripts quote."""
     from queue_conformance.kinds.async_scheduler import script_support
 
-    def filled(*arguments: Any) -> Call:
-        source = f"fill({case.record.written(arguments, {})})"
-        return Call(source, case.rule, lambda: script_support.fill(*arguments))
+    def called(*arguments: Any) -> Call:
+        raw = [argument.raw if isinstance(argument, SchedulerSubject) else argument for argument in arguments]
+        source = f"{name}({case.record.written(arguments, {})})"
+        return Call(source, case.rule, lambda: getattr(script_support, name)(*raw))
 
-    return filled
+    return called
 
 
 @fixture

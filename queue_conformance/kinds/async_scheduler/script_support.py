@@ -154,6 +154,12 @@ async def fill(queue, *requests):
         await queue.put(request, priority=request.priority)
 
 
+async def add_many(scheduler, numbers):
+    """Add the URLs with these numbers."""
+    for number in numbers:
+        await scheduler.add(f"https://example.com/{number}")
+
+
 def waiting_get(loop, scheduler, name=None):
     """Begin to get, in a task; it must wait."""
     getting = loop.start(scheduler.get(), name)

@@ -2,6 +2,7 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.samples import few_and_many
 from queue_conformance.kinds.async_scheduler.common import LOST, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
@@ -48,6 +49,15 @@ def what_is_being_added_is_ignored(new, new_scheduler, page, loop):
     loop.start(scheduler.add(page(1)))
     loop.settle()
     assert len(queue.items) == 1
+
+
+@check("ascheduler.add.dedupe", name="add.dedupe.many", numbers=[few_and_many])
+def what_was_seen_long_ago_is_ignored(new_scheduler, add_many, loop, numbers):
+    scheduler = new_scheduler()
+    loop.run(add_many(scheduler, numbers))
+    before = loop.run(scheduler.stats())
+    loop.run(add_many(scheduler, numbers))
+    assert loop.run(scheduler.stats()) == before, "stats() as before, as all of them are duplicates"
 
 
 @check("ascheduler.add.closed")
