@@ -112,7 +112,10 @@ def test_the_state_machine_names_the_rules_that_the_released_scheduler_breaks():
     assert {failure.rule for failure in failures} <= FAILED
 
 
-RIGHT = [f"mutants.async_controls_schedulers.{name}" for name in ("Conditional", "Mailbox", "Dispatches", "Polls", "TakesAhead")]
+RIGHT = [
+    f"mutants.async_controls_schedulers.{name}"
+    for name in ("Conditional", "Mailbox", "Dispatches", "Polls", "TakesAhead", "KeepsADistance")
+]
 
 
 @pytest.mark.further

@@ -530,3 +530,26 @@ class TakesAhead(Scheduler):
     async def _queued(self):
         async with self._one_put:
             return len(self.ahead) + await super()._queued()
+
+
+class KeepsADistance(Scheduler):
+    """A quarter of a second lies between two requests of one host."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.next = {}
+
+    async def get(self):
+        request = await super().get()
+        host, now = request.url.split("/")[2], asyncio.get_running_loop().time()
+        begins = max(now, self.next.get(host, 0))
+        self.next[host] = begins + 0.25
+        try:
+            if begins > now:
+                await asyncio.sleep(begins - now)
+        except asyncio.CancelledError:
+            self._processed -= 1
+            self._returned.append(request)
+            self._feed()
+            raise
+        return request

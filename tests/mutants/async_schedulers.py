@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 from qcrawl.core.request import Request
 
@@ -312,6 +312,41 @@ class LooksBeforeItListens(Scheduler):
         if found is None and not self._closed and not self._returned:
             self._news.clear()
         return found
+
+
+@mutant(fails="ascheduler.get.no-lost-wakeup", control=RIGHT)
+class EndsWithAnOutage(Scheduler):
+    """The task that feeds its consumers ends when the queue cannot be reached."""
+
+    async def _next(self):
+        try:
+            return await super()._next()
+        except ConnectionError:
+            raise asyncio.CancelledError from None
+
+
+@mutant(fails="ascheduler.get.no-lost-wakeup", control=RIGHT)
+class FreesTheLastSlot(Scheduler):
+    """It hands out 16 requests of a host at one time, and its task_done frees a slot of the host that was got last."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.busy, self.last, self.freed = Counter(), "", asyncio.Event()
+
+    async def get(self):
+        request = await super().get()
+        host = request.url.split("/")[2]
+        while self.busy[host] >= 16 and not self._closed:
+            self.freed.clear()
+            await self.freed.wait()
+        self.busy[host] += 1
+        self.last = host
+        return request
+
+    def task_done(self):
+        super().task_done()
+        self.busy -= Counter([self.last])
+        self.freed.set()
 
 
 @mutant(fails="ascheduler.get.closed", control=RIGHT)

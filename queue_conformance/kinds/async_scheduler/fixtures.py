@@ -100,9 +100,21 @@ def fill(case: Case) -> Callable[..., Call]:
 
 
 @fixture
+def outage(case: Case) -> Callable[..., Call]:
+    """``loop.run(outage(queue, 1))``: let the operations of an ``OutageQueue`` fail for so many seconds."""
+    return _quoted(case, "outage")
+
+
+@fixture
 def add_many(case: Case) -> Callable[..., Call]:
     """``loop.run(add_many(scheduler, range(40)))``: add the URLs with these numbers."""
     return _quoted(case, "add_many")
+
+
+@fixture
+def work_through(case: Case) -> Callable[..., Call]:
+    """``loop.run(work_through(scheduler, hosts, range(30), 20))``: add these pages, and let so many workers complete them."""
+    return _quoted(case, "work_through")
 
 
 def _quoted(case: Case, name: str) -> Callable[..., Call]:

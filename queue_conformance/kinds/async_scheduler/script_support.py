@@ -101,6 +101,28 @@ class FailingQueue(MemoryQueue):
         await super().put(request, priority)
 
 
+class OutageQueue(MemoryQueue):
+    """Its operations fail during an outage."""
+
+    away = False
+
+    async def put(self, request, priority=0):
+        self.connect()
+        await super().put(request, priority)
+
+    async def get(self):
+        self.connect()
+        return await super().get()
+
+    async def size(self):
+        self.connect()
+        return await super().size()
+
+    def connect(self):
+        if self.away:
+            raise ConnectionError("the server of the queue is away")
+
+
 class DuplicatesQueue(MemoryQueue):
     """It reports what another crawler has stored already."""
 
@@ -154,10 +176,38 @@ async def fill(queue, *requests):
         await queue.put(request, priority=request.priority)
 
 
+async def outage(queue, seconds):
+    """Let the operations of a queue fail for so many seconds."""
+    queue.away = True
+    await asyncio.sleep(seconds)
+    queue.away = False
+
+
 async def add_many(scheduler, numbers):
     """Add the URLs with these numbers."""
     for number in numbers:
         await scheduler.add(f"https://example.com/{number}")
+
+
+async def work_through(scheduler, hosts, numbers, workers):
+    """Add these pages of hosts, and let workers of different paces complete them; return their URLs when join has ended."""
+    done = []
+
+    async def work(seconds):
+        while True:
+            request = await scheduler.get()
+            await asyncio.sleep(seconds)
+            done.append(request.url)
+            scheduler.task_done()
+
+    for number in numbers:
+        for host in hosts:
+            await scheduler.add(f"https://{host}/{number}")
+    working = [asyncio.ensure_future(work(0.01 * (1 + number % 7))) for number in range(workers)]
+    await scheduler.join()
+    for each in working:
+        each.cancel()
+    return done
 
 
 def waiting_get(loop, scheduler, name=None):

@@ -1,10 +1,11 @@
 """Checks of ``get``."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import LOST
+from queue_conformance.kinds.async_scheduler.common import LOST, WORKS
 from queue_conformance.loops import outcome_of, stuck
 
 PRIORITIES = (0, 10, -5, 3, 10, -10)
+HOSTS = ("example.com", "example.org")
 
 
 @check("ascheduler.get.order")
@@ -42,6 +43,31 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
     loop.settle()
     waiting = stuck(*consumers)
     assert waiting == [], "each consumer gets a request"
+
+
+@check(LOST, name="no-lost-wakeup.outage", presupposes=WORKS)
+def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, loop, about, rule):
+    queue = new("OutageQueue")
+    scheduler = new_scheduler(queue)
+    consumers = [waiting_get(scheduler) for _ in range(2)]
+    loop.run(outage(queue, 1))
+    for number in range(2):
+        with about(rule):
+            loop.run(scheduler.add(page(number)))
+    loop.settle()
+    waiting = stuck(*consumers)
+    assert waiting == [], "each consumer ends, as the queue works again"
+
+
+@check(LOST, name="no-lost-wakeup.hosts", presupposes=WORKS)
+def workers_get_what_many_hosts_have(new_scheduler, work_through, loop):
+    scheduler = new_scheduler()
+    working = loop.start(work_through(scheduler, HOSTS, range(30), 20))
+    loop.advance(60)  # a scheduler may keep a distance between the requests of a host
+    waiting = stuck(working)
+    assert waiting == [], "join ends, as 20 workers get all 60 requests"
+    done = loop.run(working)
+    assert sorted(done) == sorted(f"https://{host}/{number}" for host in HOSTS for number in range(30)), "each request once"
 
 
 @check("ascheduler.get.closed", count=(0, 2))
