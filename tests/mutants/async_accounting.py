@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from mutants import mutant
 from queue_reference.async_scheduler import Scheduler
 
@@ -25,6 +27,18 @@ class MissesWhatIsOnItsWay(Scheduler):
 
     def _busy(self):
         return bool(self._processed or self._taking or self._returned) and not (self._closed and not self._processed)
+
+
+@mutant(fails="ascheduler.join", control=RIGHT)
+class SharesOneJoin(Scheduler):
+    """All who join wait for one task, which ends with the first of them that is cancelled."""
+
+    joining = None
+
+    async def join(self):
+        if self.joining is None or self.joining.done():
+            self.joining = asyncio.ensure_future(super().join())
+        await self.joining
 
 
 @mutant(fails="ascheduler.join.recovered", control=RIGHT)

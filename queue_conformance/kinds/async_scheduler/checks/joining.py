@@ -13,12 +13,16 @@ def join_ends_at_once_where_nothing_is_to_do(new_scheduler, loop):
     loop.run(scheduler.join())
 
 
-@check(JOIN)
-def join_waits_until_all_is_done(new_scheduler, page, loop, about, rule):
+@check(JOIN, another=(False, True))
+def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, about, rule, another):
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.add(page(2)))
     joining = loop.start(scheduler.join())
+    if another:
+        given_up = loop.start(scheduler.join())
+        loop.settle()
+        cancel(given_up)
     for step in ("get", "task_done", "get", "task_done"):
         loop.settle()
         assert outcome_of(joining) == WAITING, "join waits, as something is left to do"
