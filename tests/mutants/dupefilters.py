@@ -367,6 +367,18 @@ class AppendsToTornRecords(DupeFilter):
 
 
 @mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
+class WritesNoOtherHeader(DupeFilter):
+    """Where the head of its file is torn, it writes what follows without one, and the next run refuses that file."""
+
+    def _resumed(self, path):
+        torn = path.exists() and 0 < path.stat().st_size < len(HEADER)
+        file = super()._resumed(path)
+        if torn:
+            os.ftruncate(file, 0)
+        return file
+
+
+@mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
 class StumblesOverTornRecords(DupeFilter):
     """It cannot be opened after a crash, because of a mistake in what would mend the file."""
 

@@ -23,6 +23,7 @@ STAT = "dupefilter/filtered"
 DAMAGED = "dupefilter.crash.no-false-positive"
 """The rule that speaks of files that were damaged; an exception is no false answer, but a hang and an exit are."""
 
+THEN_CLEAN = "dupefilter.crash.then-clean"
 
 ITEMS = 8
 """Different requests that sequences ask for."""
@@ -80,6 +81,11 @@ def _each_run_is_the_first(runner: Runner, run: Run, _failure: RuleFailed) -> st
     return APPEND if all(runner.passes((*first, Command("reopen")), run.subjects) for first in runs) else None
 
 
+def _of_damage(_runner: Runner, run: Run, _failure: RuleFailed) -> str:
+    """It takes a torn file: does it show in a later run, after a clean close?"""
+    return THEN_CLEAN if run.at is not None and run.at.name == "reopen" else DAMAGED
+
+
 _ENDS = ("reopen", "tear")
 FIRST, RESUME, APPEND = "dupefilter.seen.first", "dupefilter.persist.resume", "dupefilter.persist.append"
 FORGETS = (FIRST, RESUME)
@@ -94,10 +100,10 @@ class FilterLockstep(Lockstep):
     """
 
     needed = ("seen",)
-    covers = (APPEND, "dupefilter.crash.then-clean")
+    covers = (APPEND, THEN_CLEAN)
     ablations = (
-        Ablation(replace("tear", name="reopen"), "dupefilter.crash.then-clean", of=FORGETS),
-        Ablation(replace("tear", name="reopen"), DAMAGED, unless=FORGETS),
+        Ablation(replace("tear", name="reopen"), THEN_CLEAN, of=FORGETS),
+        Ablation(replace("tear", name="reopen"), _of_damage, unless=FORGETS, choices=(DAMAGED, THEN_CLEAN)),
         Ablation(_without_early_reopenings, _each_run_is_the_first, of=[RESUME], choices=(APPEND,)),
         Ablation(drop("reopen"), RESUME, of=[FIRST]),
     )
@@ -212,7 +218,7 @@ class FilterLockstep(Lockstep):
     def _credit(self, item: int, expected: bool) -> None:
         self.covered[APPEND] += expected and self.model.runs_since(item) > 1
         self.covered[DAMAGED] += not expected and self._torn
-        self.covered["dupefilter.crash.then-clean"] += expected and self._torn and self.model.runs_since(item) > 0
+        self.covered[THEN_CLEAN] += expected and self._torn and self.model.runs_since(item) > 0
 
 
 LOCKSTEP = FilterLockstep
