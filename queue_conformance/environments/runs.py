@@ -111,6 +111,11 @@ def change(spider, values):
     spider.state.update(values)
 
 
+def assign(spider, values):
+    """Give a spider another state, as a callback may."""
+    spider.state = values
+
+
 def count_page(spider):
     """Change the state of a spider in place."""
     spider.state["pages"]["count"] += 1

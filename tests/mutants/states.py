@@ -6,6 +6,7 @@ import copy
 import json
 import logging
 import pickle
+import sys
 from typing import ClassVar
 
 from scrapy import signals
@@ -69,6 +70,29 @@ class SavesPausesOnly(SpiderState):
 
     def spider_closed(self, spider, reason):
         if reason == "shutdown":
+            super().spider_closed(spider)
+
+
+@mutant(fails="state.saved", control=RIGHT)
+class SavesItsOwnDictionary(SpiderState):
+    """It saves the dictionary that it gave the spider, though a callback may have assigned another one."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        self.given = spider.state
+
+    def spider_closed(self, spider):
+        assigned, spider.state = spider.state, self.given
+        super().spider_closed(spider)
+        spider.state = assigned
+
+
+@mutant(fails="state.restored", control=RIGHT)
+class SavesSmallStates(SpiderState):
+    """It saves no state of more than a megabyte."""
+
+    def spider_closed(self, spider):
+        if sum(map(sys.getsizeof, spider.state.values())) < 1_000_000:
             super().spider_closed(spider)
 
 

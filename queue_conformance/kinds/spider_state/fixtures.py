@@ -11,6 +11,7 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
 from queue_conformance.environments import runs as running
 
+operation(running.assign)
 operation(running.count_page)
 operation(running.finish, "state.saved")
 

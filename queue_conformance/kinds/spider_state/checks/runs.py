@@ -25,6 +25,7 @@ RICH: tuple[Callable[[], dict[Any, Any]], ...] = (
     lambda: {"text": "caf\u00e9 \U0001f600 \0", "empty": "", "none": None, "true": True},
     lambda: {"counter": Counter("abca"), "path": Path("/tmp/a")},
     lambda: {"many": list(range(10000))},
+    lambda: {"large": bytes(5_000_000)},
     lambda: {},  # noqa: PIE807  scripts write what it returns
 )
 """States that are restored, the types of their values included."""
@@ -71,6 +72,17 @@ def every_clean_close_saves(start_fresh, start, change, finish, state_of, about,
     spider = start_fresh()
     change(spider, {"count": 1})
     finish(spider, reason)
+    with about(rule):
+        spider = start()
+        state = state_of(spider)
+        assert state == {"count": 1}
+
+
+@check("state.saved", name="state.saved.assigned")
+def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, start, assign, finish, state_of, about, rule):
+    spider = start_fresh()
+    assign(spider, {"count": 1})
+    finish(spider)
     with about(rule):
         spider = start()
         state = state_of(spider)
