@@ -6,12 +6,15 @@ import asyncio
 import hashlib
 import logging
 import os
+import re
 import time
+from collections import deque
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
+from zlib import crc32
 
 from redis import Redis
 from scrapy.dupefilters import BaseDupeFilter
@@ -97,12 +100,113 @@ class RemembersAThousand(DupeFilter):
         return super().request_seen(request)
 
 
+@mutant(fails="dupefilter.seen.first", control=RIGHT)
+class RemembersTheLatest(DupeFilter):
+    """It forgets the oldest fingerprint whenever it knows more than 1500."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._latest = deque(self._seen)
+
+    def request_seen(self, request):
+        seen = super().request_seen(request)
+        if not seen:
+            self._latest.append(self._fingerprint(request))
+        if len(self._latest) > 1500:
+            self._seen.discard(self._latest.popleft())
+        return seen
+
+
 @mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
 class IgnoresMethodAndBody(DupeFilter):
     """It takes requests with the same URL for duplicates."""
 
     def _fingerprint(self, request):
         return super()._fingerprint(request.replace(method="GET", body=b""))
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class TakesPUTForPOST(DupeFilter):
+    """It takes requests that send the same body to the same URL for duplicates, whatever their method."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(method="POST") if request.body else request)
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class ReadsTheBeginningOfBodies(DupeFilter):
+    """Of a body it counts the first kilobyte only."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(body=request.body[:1024]))
+
+
+class ChangesURLs(DupeFilter):
+    """What changes URLs before it compares them."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(url=self.changed(request.url)))
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class IgnoresSchemes(ChangesURLs):
+    """It takes what was fetched with HTTPS for seen with HTTP."""
+
+    def changed(self, url):
+        return url.replace("http://", "https://", 1)
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class KnowsSitesByDomains(ChangesURLs):
+    """Neither the port counts, nor whether the name of a host begins with www."""
+
+    def changed(self, url):
+        parts = urlsplit(url)
+        return parts._replace(netloc=parts.hostname.removeprefix("www.")).geturl()
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class TidiesURLs(ChangesURLs):
+    """It leaves out slashes at the ends of paths, and parameters without a value."""
+
+    def changed(self, url):
+        parts = urlsplit(url)
+        query = "&".join(f"{name}={value}" for name, value in parse_qsl(parts.query))
+        return parts._replace(path=parts.path.rstrip("/"), query=query).geturl()
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class DecodesURLs(ChangesURLs):
+    """It takes an encoded slash or ampersand for the character that separates parts."""
+
+    def changed(self, url):
+        return unquote(url)
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class IgnoresSessions(ChangesURLs):
+    """It leaves out what looks like the number of a session, or like a tag of who sent the visitor."""
+
+    def changed(self, url):
+        return re.sub(r";[^?]*|\b(sid|utm_\w+)=[^&]*", "", url)
+
+
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+class CutsURLs(ChangesURLs):
+    """Of a URL it counts the first 255 characters only."""
+
+    def changed(self, url):
+        return url[:255]
+
+
+@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+class FiltersNoRedirects(DupeFilter):
+    """It never filters what was redirected, nor what is put behind everything else."""
+
+    def request_seen(self, request):
+        if request.meta.get("redirect_times") or request.priority < 0:
+            return False
+        return super().request_seen(request)
 
 
 @mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
@@ -158,6 +262,22 @@ class ShortensFingerprints(DupeFilter):
 
 
 @mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+class KeepsTheEndsOfFingerprints(DupeFilter):
+    """It keeps the last five bytes of each fingerprint."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request)[-5:]
+
+
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+class KeepsChecksums(DupeFilter):
+    """It keeps four bytes of a checksum of each fingerprint: of a million pages it loses a hundred."""
+
+    def _fingerprint(self, request):
+        return crc32(super()._fingerprint(request)).to_bytes(4, "big")
+
+
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class Bloom(DupeFilter):
     """It sets bits for each fingerprint, and takes one in a hundred new requests for seen when it is full."""
 
@@ -194,6 +314,18 @@ class SharesAcrossCrawls(DupeFilter):
 
     def _resumed(self, path):
         return None
+
+
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+class SharesWithoutAJob(DupeFilter):
+    """It keeps what crawls without a job directory have seen for all of a process together."""
+
+    known: ClassVar = set()
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        if self._file is None:
+            self._seen = self.known
 
 
 class KeepsOneFileForEachSpider(BaseDupeFilter):
@@ -308,6 +440,31 @@ class ReadsAPage(DupeFilter):
 
 
 @mutant(fails="dupefilter.persist.resume", control=RIGHT)
+class StoresInBatches(DupeFilter):
+    """It stores fingerprints in batches of 5000, and loses the last one of each batch that is full."""
+
+    def __init__(self, crawler):
+        self._batch = []
+        super().__init__(crawler)
+
+    def _store(self, file, fingerprint):
+        self._batch.append(fingerprint)
+        if len(self._batch) == 5000:
+            self._batch.pop()
+            self._flush(file)
+
+    def _flush(self, file):
+        for waiting in self._batch:
+            super()._store(file, waiting)
+        self._batch.clear()
+
+    def close(self, reason):
+        if self._file is not None:
+            self._flush(self._file)
+        super().close(reason)
+
+
+@mutant(fails="dupefilter.persist.resume", control=RIGHT)
 class KeepsWhatWasStopped(DupeFilter):
     """It deletes its file at close, unless the crawl was finished or stopped by hand."""
 
@@ -341,6 +498,16 @@ class KeepsOneRun(DupeFilter):
         if self._file is not None and self.new:
             os.ftruncate(self._file, len(HEADER))
             os.write(self._file, self.new)
+        super().close(reason)
+
+
+@mutant(fails="dupefilter.persist.append", control=RIGHT)
+class RewritesAfterManyRequests(KeepsOneRun):
+    """If a run has seen more than 50 new requests, its close leaves only these."""
+
+    def close(self, reason):
+        if len(self.new) <= 50 * len(record(bytes(20))):
+            self.new = b""
         super().close(reason)
 
 

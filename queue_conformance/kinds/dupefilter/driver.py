@@ -86,12 +86,15 @@ class DupeFilterDriver(ComponentDriver):
             lines = [_CLOSE.sub(r"wait(\1)", _OPENED.sub("opened_later(", line)) for line in lines]
         return super().script(title, lines, *definitions)
 
-    def construction(self, name: str | None, mixin: type[Any] | None = None, **options: Any) -> tuple[str, Callable[[], Any]]:
+    def construction(
+        self, name: str | None, mixin: type[Any] | None = None, spider: str = "", **options: Any
+    ) -> tuple[str, Callable[[], Any]]:
         """Tell how a filter is built and opened.
 
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
             mixin: a class that scripts quote; then the filter is of a subclass of it and of the class that is tested.
+            spider: what is added to the name of the spider, if not the name of another job than ``"job"``.
             options: settings.
 
         Returns:
@@ -99,14 +102,13 @@ class DupeFilterDriver(ComponentDriver):
         """
         values, source = self.settings_of(name, **options)
         # Some keep one store for each spider, wherever the job is, which is right too: so no two jobs are of one spider.
-        other = f"-{name}" if name not in (None, "", "job") else ""
-        spider = self.spider_name + other
+        other = spider or (f"-{name}" if name not in (None, "", "job") else "")
         cls, called = self.implementation.cls, self.class_name
         if mixin:
             cls, called = type(mixin.__name__, (mixin, cls), {}), f"type('Subclass', ({mixin.__name__}, {called}), {{}})"
 
         def build() -> tuple[Any, Crawler]:
-            crawler = self.crawler_with(values, spider)
+            crawler = self.crawler_with(values, self.spider_name + other)
             raw = self.building(crawler, called, cls)[1]()
             if raw is not None:  # the author's function may decline
                 self.waited(raw.open())

@@ -43,7 +43,8 @@ class FilterSubject(Subject):
 def begin_crawl(case: Case) -> Callable[..., Any]:
     """``dupefilter, spider = begin_crawl(DUPEFILTER_DEBUG=True)``: build a filter as the scheduler does, and open it.
 
-    Its arguments are settings, and ``job``, the name of its job directory: no two jobs are of one spider.
+    Its arguments are settings, and ``job``, the name of its job directory: no two jobs are of one spider. Where there is no job,
+    ``spider`` is what is added to the name of the spider.
     """
     driver, record = case.context.driver, case.record
     rules = {**RULES, "log": driver.log_rule}

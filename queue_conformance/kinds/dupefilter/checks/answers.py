@@ -60,14 +60,40 @@ def what_another_spider_has_seen_is_new(context, open_filter, request_of, later)
     assert not other.request_seen(request_of(1)), "False for a spider that never saw it"
 
 
-@check(FRESH, name="seen.thousands")
-def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note):
+@check(FRESH, name="seen.without-job")
+def what_a_crawl_without_a_job_has_seen_is_new_to_another(context, open_filter, request_of):
+    if context.offers("server"):
+        raise NotCovered("two filters of one server may well share what they have seen")
     dupefilter = open_filter(None)
+    other = open_filter(None, spider="-other")
+    dupefilter.request_seen(request_of(1))
+    assert not other.request_seen(request_of(1)), "False for a spider that never saw it"
+
+
+PATH = "{n % 97}/{n}?page={n % 7}"
+
+
+@check(FRESH, FIRST, name="seen.thousands")
+def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note, about):
+    if context.offers("probabilistic"):
+        raise NotCovered("it may take new requests for seen")
+    dupefilter = open_filter(None)
+    first = context.seed * 10**7
     for turn in turns(max(1, context.examples // 10), fewest=1):
-        start = context.seed * 10**7 + 1000 * turn
-        seen = count_seen(dupefilter, range(start, start + 1000), "{n % 97}/{n}?page={n % 7}")
+        start = first + 1000 * turn
+        seen = count_seen(dupefilter, range(start, start + 1000), PATH)
         assert seen == 0, "none of 1000 new requests seen"
     note("no false positive among", f"{1000 * (turn + 1)} requests")
+    with about(FIRST):
+        seen = count_seen(dupefilter, range(first, first + 1000), PATH)
+        assert seen == 1000, "all of the first 1000 requests seen, however many came since"
+
+
+@check(FRESH, name="seen.long-urls")
+def the_ends_of_long_urls_count(open_filter, count_seen):
+    dupefilter = open_filter()
+    seen = count_seen(dupefilter, range(10), '{"long/" * 400}{n}')
+    assert seen == 0, "none of 10 new requests seen, whose URLs differ at the end"
 
 
 # --- What counts -----------------------------------------------------------------------------------------------------
@@ -80,14 +106,29 @@ SAME_URL = (
     ("a b", "a%20b"),
     ("page", "page#top"),
 )
-OTHER_URL = (("a", "b"), ("a", "A"), ("?a=1", "?a=2"), ("?a=1", "?a=1&b=1"), ("?a=1", "?a=1&a=1"))
+OTHER_URL = (
+    ("a", "b"),
+    ("a", "A"),
+    ("a", "a/"),
+    ("a/b", "a%2Fb"),
+    ("a;b=1", "a;b=2"),
+    ("?a=1", "?a=2"),
+    ("?a=1", "?a=1&b=1"),
+    ("?a=1", "?a=1&a=1"),
+    ("?a=1", "?a=1&b="),
+    ("?a=1&b=1", "?a=1%26b=1"),
+    ("?sid=1", "?sid=2"),
+    ("?utm_source=a", "?utm_source=b"),
+)
 
 POST: dict[str, object] = {"method": "POST", "body": b"a"}
 SAME_ARGUMENTS: tuple[tuple[dict[str, object], ...], ...] = (
     ({}, {"headers": {"Accept": "text/html"}}),
     ({}, {"cookies": {"session": "1"}}),
     ({}, {"meta": {"depth": 1}}),
+    ({}, {"meta": {"redirect_times": 1, "retry_times": 1}}),
     ({}, {"priority": 5}),
+    ({}, {"priority": -1}),
     (POST, {**POST, "headers": {"Accept": "text/html"}}),
 )
 OTHER_ARGUMENTS: tuple[tuple[dict[str, object], ...], ...] = (
@@ -95,6 +136,7 @@ OTHER_ARGUMENTS: tuple[tuple[dict[str, object], ...], ...] = (
     ({}, {"method": "HEAD"}),
     ({}, {"body": b"a"}),
     (POST, {**POST, "body": b"b"}),
+    (POST, {**POST, "method": "PUT"}),
 )
 
 USUAL = "seen:0 seen:0 seen:1"
@@ -127,6 +169,14 @@ def method_and_body_count_and_nothing_else(open_filter, site, arguments, order):
     assert bool(seen) == (arguments in SAME_ARGUMENTS), f"{arguments in SAME_ARGUMENTS} for {second} after {first}"
 
 
+@check(EQUIVALENCE, name="seen.long-bodies", presupposes=USUAL)
+def the_ends_of_long_bodies_count(open_filter, site):
+    dupefilter = open_filter()
+    dupefilter.request_seen(Request(site, method="POST", body=b"long" * 1200 + b"a"))
+    seen = dupefilter.request_seen(Request(site, method="POST", body=b"long" * 1200 + b"b"))
+    assert not seen, "False for a body that differs at its end"
+
+
 @check(EQUIVALENCE, name="seen.callback", presupposes=USUAL)
 def the_callback_does_not_count(begin_crawl, site):
     dupefilter, spider = begin_crawl()
@@ -135,12 +185,16 @@ def the_callback_does_not_count(begin_crawl, site):
     assert seen, "True, for a callback does not count"
 
 
-@check(EQUIVALENCE, name="seen.host", presupposes=USUAL)
-def the_host_counts(open_filter, site):
+OTHER_SITES = ("https://example.org", "https://www.example.com", "https://example.com:8443", "http://example.com")
+
+
+@check(EQUIVALENCE, name="seen.host", presupposes=USUAL, other=OTHER_SITES, order=(1, -1))
+def the_scheme_and_the_host_count(open_filter, site, other, order):
     dupefilter = open_filter()
-    dupefilter.request_seen(Request(site))
-    seen = dupefilter.request_seen(Request(site.replace("example.com", "example.org")))
-    assert not seen, "False, for it is another host"
+    first, second = (site, site.replace("https://example.com", other))[::order]
+    dupefilter.request_seen(Request(first))
+    seen = dupefilter.request_seen(Request(second))
+    assert not seen, f"False, for {other} is another site"
 
 
 @check(NEVER)
@@ -176,6 +230,35 @@ def the_fingerprinter_of_the_crawler_is_asked(open_filter, about, rule, same):
                 raise NotCovered("it has seen the first request")
             if number > 1:
                 assert bool(seen) == same
+
+
+ONE = bytes(range(20))
+
+
+def differing(*changes: tuple[int, int]) -> bytes:
+    """Return a fingerprint that differs from one at some places, given with the bytes that are added there."""
+    other = bytearray(ONE)
+    for place, added in changes:
+        other[place] = (other[place] + added) % 256
+    return bytes(other)
+
+
+SIMILAR = (
+    *(differing((place, 1)) for place in (0, 9, 19)),
+    ONE[:8] + (int.from_bytes(ONE[8:13], "little") ^ 0x1DB710641).to_bytes(5, "little") + ONE[13:],  # the same CRC-32
+    differing((3, 1), (4, -2), (5, 1)),  # the same Adler-32
+)
+"""Fingerprints that a filter takes for the same one which keeps a part or a checksum of them."""
+
+
+@check(FRESH, name="seen.similar", fingerprint=SIMILAR)
+def similar_fingerprints_are_two(open_filter, site, fingerprint):
+    dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
+    seen = dupefilter.request_seen(Request(f"{site}/1", meta={"fingerprint": ONE}))
+    if seen:
+        raise NotCovered("it has seen the first request")
+    seen = dupefilter.request_seen(Request(f"{site}/2", meta={"fingerprint": fingerprint}))
+    assert not seen, "False for a request whose fingerprint was never seen"
 
 
 def lengths(_context: CheckContext, attempt: Attempt) -> Iterator[int]:

@@ -1,11 +1,14 @@
 """Checks of what is remembered in later runs, and in other processes."""
 
 import logging
+from collections.abc import Iterator
 
 from scrapy import Request
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
@@ -27,7 +30,24 @@ def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reas
     assert known == 4, "all 4 requests seen in the next run"
 
 
-@check(RESUME, name="resume.many", presupposes="seen:0 reopen", blocked_by=["seen.many"], many=(300, 1100))
+SLOW = 0.2
+"""Seconds for few requests after which thousands are not tried."""
+
+
+def few_and_thousands(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+    """Yield 300, and more than a batch of five thousand holds, or where that takes long, more than one of a thousand."""
+    started = context.watchdog.now
+    yield 300
+    yield 6000 if context.watchdog.now - started < SLOW else 1100
+
+
+@check(
+    RESUME,
+    name="resume.many",
+    presupposes="seen:0 reopen",
+    blocked_by=["seen.many", "seen.thousands"],
+    many=[few_and_thousands],
+)
 def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
     dupefilter = open_filter()
     count_seen(dupefilter, range(many))
@@ -35,6 +55,17 @@ def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
     dupefilter = open_filter()
     known = count_seen(dupefilter, range(many))
     assert known == many, f"all {many} requests seen in the next run"
+
+
+@check("dupefilter.persist.append", name="append.many", presupposes="seen:0 reopen", blocked_by=["seen.many", "resume.many"])
+def many_of_each_run_are_remembered(open_filter, count_seen):
+    for start in (0, 300, 600):
+        dupefilter = open_filter()
+        count_seen(dupefilter, range(start, start + 300))
+        dupefilter.close("finished")
+    dupefilter = open_filter()
+    known = count_seen(dupefilter, range(900))
+    assert known == 900, "all 900 requests of three runs seen in the fourth"
 
 
 @check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
