@@ -7,8 +7,8 @@ from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueMod
 A, B = Place(0, False, "a"), Place(0, False, "b")
 
 
-def model(*, lifo=False, slots=False, start_last=True, **pushes):
-    made = PriorityQueueModel(lifo=lifo, slots=slots, start_last=start_last)
+def model(*, lifo=False, slots=False, priority_first=False, start_last=True, **pushes):
+    made = PriorityQueueModel(lifo=lifo, slots=slots, priority_first=priority_first, start_last=start_last)
     for number, place in enumerate(pushes.get("places", ())):
         made.push(number, place)
     return made
@@ -65,3 +65,18 @@ def test_what_is_taken_out_is_gone():
     assert found.places == set()
     with pytest.raises(LookupError):
         found.remove(0)
+
+
+def test_where_priority_comes_first_slots_decide_only_among_equals():
+    found = model(slots=True, priority_first=True, places=[A, B, Place(9, False, "c"), Place(9, False, "d")])
+    found.active["c"] = 2
+    found.active["d"] = 1
+    assert found.allowed() == [3]
+    found.remove(3)
+    assert found.allowed() == [2]
+
+
+def test_where_priority_comes_first_start_requests_come_last_in_their_slot_or_in_all():
+    found = model(slots=True, priority_first=True, places=[A, B._replace(start=True), B._replace(priority=-1)])
+    found.active["a"] = 1
+    assert set(found.allowed()) == {0, 1}

@@ -112,12 +112,27 @@ def test_claims_that_are_false_are_shown():
     assert failed_rules(report) == {"claims.true"}
 
 
-RIGHT = ("StateOfItsOwn", "RefusesOtherTypes", "PriorityWithoutPeek", "AsksAnother")
+RIGHT = (
+    "StateOfItsOwn",
+    "RefusesOtherTypes",
+    "PriorityWithoutPeek",
+    "AsksAnother",
+    "PriorityThenSlot",
+    "PriorityAndStartThenSlot",
+)
 
 
 @pytest.mark.parametrize("name", [RIGHT[0], *further(*RIGHT[1:])])
 def test_other_right_classes_keep_every_rule(name):
     report = examine(f"mutants.controls_pqueues.{name}")
+    assert not failed_rules(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_the_claim_that_slots_count_for_nothing_is_believed_where_they_only_are_asked_for():
+    path = "mutants.controls_pqueues.CountsWhatIsBusy"
+    assert "slots" in implementation(path).capabilities.held
+    report = examine(path, {"slots": "no"})
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
 

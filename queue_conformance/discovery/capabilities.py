@@ -43,6 +43,7 @@ class Capabilities:
         shared: several processes may use one key (claimed only).
         redelivers: what a process had when it died goes to another one (claimed only).
         slots: a priority queue serves the slots of the downloader in turn.
+        priority_first: of a priority queue with slots: they decide only among requests of equal priority.
         configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
         filters: a scheduler or a dupefilter rejects what was seen before.
         length: a scheduler has a ``len()``.
@@ -72,6 +73,7 @@ class Capabilities:
     shared: bool = False
     redelivers: bool = False
     slots: bool = False
+    priority_first: bool = False
     configurable: bool = False
     filters: bool = False
     length: bool = False
@@ -101,7 +103,7 @@ class Capabilities:
         return ", ".join(["persistent" if self.persistent else "not persistent", *where])
 
 
-_NO_FLAGS = ("peek_stub", "keeps_objects", "unprioritized")
+_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "unprioritized")
 
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""

@@ -84,3 +84,34 @@ class AsksAnother(SlotPriorityQueue):
             if request is not None:
                 return request
         return None
+
+
+class PriorityThenSlot(SlotPriorityQueue):
+    """Its priorities count across all slots; the slots with the fewest active downloads come first only among equals."""
+
+    def _next(self):
+        first = min((self._of(min(places)) for places in self._turn.values()), default=None)
+        waiting = [slot for slot, places in self._turn.items() if self._of(min(places)) == first]
+        slot = min(waiting, key=self._active, default=None)
+        return None if slot is None else min(self._turn[slot])
+
+    def _of(self, place):
+        return place.rank
+
+
+class PriorityAndStartThenSlot(PriorityThenSlot):
+    """At equal priority start requests come last in all slots together, whatever these are busy with."""
+
+    def _of(self, place):
+        return place.rank, place.start
+
+
+class CountsWhatIsBusy(PriorityQueue):
+    """It asks the downloader how busy a slot is, for nothing but a figure to show."""
+
+    busiest = 0
+
+    def push(self, request):
+        downloader = self._crawler.engine.downloader
+        self.busiest = max([self.busiest, *(len(slot.active) for slot in downloader.slots.values())])
+        super().push(request)

@@ -74,6 +74,7 @@ class PriorityQueueLockstep(QueueLockstep):
         if driver.store is not None:
             context.recorder.note(f"store = {driver.store_source}")
         self._lifo = lifo
+        self._priority_first = context.offers("priority-first")
         super().__init__(context, number)
         self._keeps = self.driver.store is None or self.driver.store.keeps
         self._pushes = 0
@@ -81,7 +82,12 @@ class PriorityQueueLockstep(QueueLockstep):
         self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
 
     def new_model(self) -> PriorityQueueModel:
-        return PriorityQueueModel(lifo=self._lifo, slots=self.context.offers("slots"), start_last=start_requests_come_last())
+        return PriorityQueueModel(
+            lifo=self._lifo,
+            slots=self.context.offers("slots"),
+            priority_first=self._priority_first,
+            start_last=start_requests_come_last(),
+        )
 
     # --- Commands --------------------------------------------------------------------------------------------------
 
@@ -209,8 +215,9 @@ class PriorityQueueLockstep(QueueLockstep):
         covered[self.pop_rule] += 1
         covered["pq.pop.none-only-empty"] += 1
         if self.context.offers("slots"):
-            covered["pq.slot.least-active"] += any(other.slot != place.slot for other in places)
-            places = {other for other in places if other.slot == place.slot}
+            among = {other for other in places if other.priority == place.priority} if self._priority_first else places
+            covered["pq.slot.least-active"] += any(other.slot != place.slot for other in among)
+            places = places if self._priority_first else {other for other in places if other.slot == place.slot}
         covered["pq.pop.order"] += any(other.priority < place.priority for other in places)
         covered["pq.pop.start-priority"] += place.start and any(
             other.priority < place.priority and not other.start for other in places
@@ -230,7 +237,7 @@ class PriorityQueueLockstep(QueueLockstep):
             return "pq.pop.exactly-once"
         came = self.model.place_of(number)
         places = [self.model.place_of(n) for n in allowed]
-        if self.context.offers("slots"):
+        if self.context.offers("slots") and not (self._priority_first and came.priority != places[0].priority):
             places = [place for place in places if place.slot == came.slot]
             if not places:
                 return "pq.slot.least-active"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.expectations import hold, is_unsupported
+from queue_conformance.discovery.expectations import documented, hold, is_unsupported
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.engine.scripts import quoted
@@ -268,9 +269,12 @@ class PriorityQueueDriver(CrawlerDriver):
         found = Capabilities(
             persistent=persistent,
             peek=peeks and self.attempt(self._can_peek, workdir()),
-            slots=self.attempt(self._looks_at_slots, workdir()),
+            slots=self.attempt(self._serves_the_idle_slot, workdir()),
         )
-        return hold(found, implementation.cls, implementation.settings, {"persistent": [stored]})
+        if "slots" not in documented(implementation.cls, implementation.settings):
+            found = replace(found, priority_first=found.slots and self.attempt(self._serves_the_highest_priority, workdir()))
+        asks = "it asks the downloader for its slots" if self.attempt(self._asks_for_slots, workdir()) else ""
+        return hold(found, implementation.cls, implementation.settings, {"persistent": [stored], "slots": [asks]})
 
     def _left_behind(self) -> bool:
         """Whether the downstream queues of the last experiment still hold requests."""
@@ -296,7 +300,24 @@ class PriorityQueueDriver(CrawlerDriver):
             return not is_unsupported(raised.error)
         return True
 
-    def _looks_at_slots(self) -> bool:
+    def _serves_the_idle_slot(self) -> bool:
+        """Whether of two slots the idle one comes first, whichever it is."""
+        return self._first(0, 5, busy=0) == 5 and self._first(0, 5, busy=5) == 0
+
+    def _serves_the_highest_priority(self) -> bool:
+        """Whether the higher priority comes first though its slot is busy, whichever it is."""
+        return self._first(2, 5, busy=2) == 2 and self._first(0, 7, busy=7) == 7
+
+    def _first(self, *numbers: int, busy: int) -> int | None:
+        """Return the item that comes first while the slot of one of them is busy."""
+        self.crawler = self.crawler.copied()
+        queue = self.open()
+        engine.occupy(self.crawler, self.place(busy).slot, 2)
+        for number in numbers:
+            queue.push(self.item(number))
+        return self.identify(queue.pop())
+
+    def _asks_for_slots(self) -> bool:
         """Whether it asks the downloader for its slots when it is used."""
         asked: list[str] = []
 

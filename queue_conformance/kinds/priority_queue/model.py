@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 
@@ -27,15 +27,18 @@ class PriorityQueueModel:
     Args:
         lifo: the order of the buckets without start requests; those with start requests are FIFO.
         slots: whether the slots with the fewest active downloads are served first; which of several is left open.
+        priority_first: whether slots decide only among requests of equal priority; it is left open whether start requests
+            come last in each slot or in all of them.
         start_last: whether start requests come last at equal priority; otherwise that is left open.
 
     Attributes:
         active: how many active downloads each slot has.
     """
 
-    def __init__(self, *, lifo: bool, slots: bool, start_last: bool = True) -> None:
+    def __init__(self, *, lifo: bool, slots: bool, priority_first: bool = False, start_last: bool = True) -> None:
         self._lifo = lifo
         self._slots = slots
+        self._priority_first = priority_first
         self._start_last = start_last
         self._buckets: dict[Place, deque[int]] = {}
         self.active: Counter[str] = Counter()
@@ -97,17 +100,31 @@ class PriorityQueueModel:
 
     def _next_places(self) -> Iterable[Place]:
         """Yield the buckets that may be served next."""
-        for slot in self._next_slots():
-            mine = [place for place in self._buckets if slot in (None, place.slot)]
-            highest = max(place.priority for place in mine)
-            top = [place for place in mine if place.priority == highest]
-            others = [place for place in top if not place.start]
-            yield from others if others and self._start_last else top
-
-    def _next_slots(self) -> Iterable[str | None]:
-        """Yield the slots that may be served next, or ``None`` for all of them together."""
+        if not self._buckets:
+            return
         if not self._slots:
-            return {None} if self._buckets else ()
-        waiting = {place.slot for place in self._buckets}
-        least = min((self.active[slot] for slot in waiting), default=0)
-        return [slot for slot in sorted(waiting) if self.active[slot] == least]
+            yield from self._first(self._buckets)
+            return
+        waiting = self._highest(self._buckets) if self._priority_first else list(self._buckets)
+        found = self._of_idle_slots(waiting)
+        if self._priority_first:
+            found += self._of_idle_slots(self._first(waiting))
+        yield from dict.fromkeys(found)
+
+    def _of_idle_slots(self, places: Collection[Place]) -> list[Place]:
+        """Return the first of these buckets in each of the slots with the fewest active downloads."""
+        least = min(self.active[place.slot] for place in places)
+        slots = sorted({place.slot for place in places if self.active[place.slot] == least})
+        return [first for slot in slots for first in self._first([place for place in places if place.slot == slot])]
+
+    def _first(self, places: Iterable[Place]) -> list[Place]:
+        """Return the buckets that come first where slots do not count."""
+        top = self._highest(places)
+        others = [place for place in top if not place.start]
+        return others if others and self._start_last else top
+
+    def _highest(self, places: Iterable[Place]) -> list[Place]:
+        """Return the buckets of the highest priority."""
+        found = list(places)
+        highest = max(place.priority for place in found)
+        return [place for place in found if place.priority == highest]
