@@ -20,6 +20,74 @@ class TakesNoneForASlot(SlotPriorityQueue):
         return str(request.meta.get("download_slot", urlsplit(request.url).hostname))
 
 
+@mutant(fails="pq.slot.key", control=RIGHT)
+class TakesPortsForSlots(SlotPriorityQueue):
+    """It takes the host with its port, and with user and password, for the slot."""
+
+    def _slot_of(self, request):
+        slot = request.meta.get("download_slot")
+        return urlsplit(request.url).netloc if slot is None else slot
+
+
+@mutant(fails="pq.slot.key", control=RIGHT)
+class NeedsAHost(SlotPriorityQueue):
+    """It raises for a URL without a host."""
+
+    def _slot_of(self, request):
+        slot = request.meta.get("download_slot")
+        return str(urlsplit(request.url).hostname.lower() if slot is None else slot)
+
+
+@mutant(fails="pq.slot.key", control=RIGHT)
+class MergesSubdomains(SlotPriorityQueue):
+    """It takes a host and its subdomains for one slot."""
+
+    def _slot_of(self, request):
+        slot = request.meta.get("download_slot")
+        return ".".join(super()._slot_of(request).split(".")[-2:]) if slot is None else slot
+
+
+@mutant(fails="pq.slot.key", control=RIGHT)
+class StripsWww(SlotPriorityQueue):
+    """It takes a host for one slot with the one of the same name that begins with www."""
+
+    def _slot_of(self, request):
+        return super()._slot_of(request).removeprefix("www.")
+
+
+@mutant(fails=("pq.slot.key", "pq.slot.collision"), control=RIGHT)
+class LowersSlots(SlotPriorityQueue):
+    """It takes slots whose names differ in case for one."""
+
+    def _slot_of(self, request):
+        return super()._slot_of(request).lower()
+
+
+@mutant(fails=("pq.slot.key", "pq.slot.collision"), control=RIGHT)
+class StripsDots(SlotPriorityQueue):
+    """It takes slots whose names differ in a dot at the end for one."""
+
+    def _slot_of(self, request):
+        return re.sub(r"(?<=\w)\.$", "", super()._slot_of(request))
+
+
+@mutant(fails="pq.slot.key", control=RIGHT)
+class RemembersTheSlot(SlotPriorityQueue):
+    """It keeps the slot in the meta of a request, where it stays when the request is redirected to another host."""
+
+    def _slot_of(self, request):
+        return request.meta.setdefault("slot", super()._slot_of(request))
+
+
+@mutant(fails="pq.slot.least-active", control=RIGHT)
+class LooksAtSixteen(SlotPriorityQueue):
+    """It looks for the slot with the fewest active downloads among the sixteen that wait for the longest time."""
+
+    def _next(self):
+        slot = min(list(self._turn)[:16], key=self._active, default=None)
+        return None if slot is None else min(self._turn[slot])
+
+
 @mutant(fails="pq.slot.least-active", control=RIGHT)
 class KnowsOnlyBusyOrNot(SlotPriorityQueue):
     """It does not tell slots with one active download from those with more."""
@@ -34,6 +102,16 @@ class ServesOneSlotUntilItIsEmpty(SlotPriorityQueue):
 
     def _served(self, slot):
         pass
+
+
+@mutant(fails="pq.slot.ties-rotate", control=RIGHT)
+class RotatesAFew(SlotPriorityQueue):
+    """It puts the slot that was served behind fifteen others, though more may wait."""
+
+    def _served(self, slot):
+        if slot in self._turn:
+            others = [(other, places) for other, places in self._turn.items() if other != slot]
+            self._turn = dict([*others[:15], (slot, self._turn[slot]), *others[15:]])
 
 
 @mutant(fails="pq.slot.no-starvation", control=RIGHT)

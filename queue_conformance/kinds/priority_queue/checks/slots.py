@@ -2,9 +2,23 @@
 
 from pathlib import Path
 
+from scrapy import Request
+
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
+
+SLOTS = {
+    "https://a.example/": "a.example",
+    "http://b.c.example:8080/": "b.c.example",
+    "https://user:password@a.example/": "a.example",
+    "https://www.a.example/": "www.a.example",
+    "http://a.example./": "a.example.",
+    "http://[::1]:80/": "::1",
+    "file:///a": "",
+    "data:,a": "",
+}
+"""The slots that the downloader has for some URLs."""
 
 LONG_NAMES = ("a" * 254, "ü" * 253, "\udc80")
 """Hosts and slots whose names are as long as a name of a file may be, or longer, or cannot be encoded."""
@@ -17,34 +31,58 @@ HOSTS = ("a.example", "b.example", "c.example", "d.example")
 
 @check(
     "pq.slot.key",
+    presupposes="activity:8 activity:5 push:0 push:5 pop pop",
     case=(
-        ({"download_slot": "x"}, "x", True),
-        ({"download_slot": "x"}, "a.example", False),
-        ({"download_slot": None}, "a.example", True),
-        ({}, "a.example", True),
+        ("https://a.example/", {"download_slot": "x"}, "x", True),
+        ("https://a.example/", {"download_slot": "x"}, "a.example", False),
+        ("https://a.example/", {"download_slot": "X."}, "X.", True),
+        ("https://a.example/", {"download_slot": None}, "a.example", True),
+        *((url, {}, slot, True) for url, slot in SLOTS.items()),
     ),
 )
-def slots_are_those_of_the_downloader(crawler, queue, request, occupy, pop_hosts, case):
-    meta, busy, waits = case
-    mine = request(host="a.example", meta=meta)
+def slots_are_those_of_the_downloader(crawler, queue, occupy, pop_urls, about, rule, case):
+    url, meta, busy, waits = case
+    mine = Request(url, meta=meta)
     if crawler.engine.downloader.get_slot_key(mine) is None:
         raise NotCovered("the downloader of some releases of Scrapy answers what it is told")
     occupy(crawler, busy, 2)
-    if not waits:
-        occupy(crawler, "b.example", 1)
-    queue.push(mine)
-    queue.push(request(host="b.example"))
-    assert pop_hosts(queue, 2) == (["b.example", "a.example"] if waits else ["a.example", "b.example"])
+    occupy(crawler, "c.example", 1)
+    with about(rule):
+        queue.push(mine)
+        queue.push(Request("https://c.example/"))
+        assert pop_urls(queue, 2) == (["https://c.example/", mine.url] if waits else [mine.url, "https://c.example/"])
 
 
-@check("pq.slot.ties-rotate", order=((0, 1, 2), (2, 0, 1)), active=(0, 1))
+@check("pq.slot.key", name="slot.redirected")
+def the_slot_follows_the_url(crawler, queue, occupy, pop_urls):
+    queue.push(Request("https://a.example/"))
+    popped = queue.pop()
+    occupy(crawler, "a.example", 2)
+    occupy(crawler, "c.example", 1)
+    queue.push(popped.replace(url="https://b.example/"))
+    queue.push(Request("https://c.example/"))
+    assert pop_urls(queue, 2) == ["https://b.example/", "https://c.example/"]
+
+
+@check("pq.slot.least-active", name="slot.least-active.many", idle=(0, 39))
+def the_idle_one_of_many_slots_comes_first(crawler, queue, request, occupy, pop_hosts, idle):
+    for number in range(40):
+        if number != idle:
+            occupy(crawler, f"{number}.example", 1)
+        queue.push(request(host=f"{number}.example"))
+    assert pop_hosts(queue, 1) == [f"{idle}.example"]
+
+
+@check("pq.slot.ties-rotate", order=((0, 1, 2), (2, 0, 1), range(40)), active=(0, 1))
 def slots_take_turns(crawler, queue, request, occupy, pop_hosts, order, active):
-    for host in HOSTS[:3] if active else ():
-        occupy(crawler, host, active)
-    for number in order * 3:
-        queue.push(request(host=HOSTS[number]))
+    for number in order if active else ():
+        occupy(crawler, f"{number}.example", active)
     for _ in range(3):
-        assert sorted(pop_hosts(queue, 3)) == ["a.example", "b.example", "c.example"], "each of three slots once in three pops"
+        for number in order:
+            queue.push(request(host=f"{number}.example"))
+    for _ in range(3):
+        expected = sorted(f"{number}.example" for number in order)
+        assert sorted(pop_hosts(queue, len(order))) == expected, "each slot once in as many pops"
 
 
 @check(
@@ -120,7 +158,7 @@ def slots_of_all_names_work(context, use_queues, open_queue, request, through_js
         assert sorted(pop_urls(queue, 2)) == ["https://b.example/2", "https://example.com/1"]
 
 
-@check("pq.slot.collision", slots=(("a/b", "a_b"), ("a b", "a_b"), ("a:80", "a/80"), ("", "_")))
+@check("pq.slot.collision", slots=(("a/b", "a_b"), ("a b", "a_b"), ("a:80", "a/80"), ("", "_"), ("A", "a"), ("a.", "a")))
 def slots_of_similar_names_stay_apart(use_queues, open_queue, request, slots):
     store = use_queues()
     queue = open_queue()
