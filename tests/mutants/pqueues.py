@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import ClassVar
 
 from mutants import mutant
 from queue_reference.pqueues import PriorityQueue
@@ -218,6 +219,42 @@ class LosesStartRequests(PriorityQueue):
             self._close_if_empty(place)
 
 
+@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+class ParksInMemory(PriorityQueue):
+    """It keeps no more than a hundred downstream queues open, also those in memory, which lose what they hold."""
+
+    def _queue(self, place):
+        queue = super()._queue(place)
+        if len(self._open) > self.MOST_OPEN:
+            self._park(next(iter(self._open)))
+        return queue
+
+
+@mutant(fails=("pq.pop.exactly-once", "pq.scale.buckets"), control=RIGHT)
+class ForgetsWhatIsParked(PriorityQueue):
+    """It remembers no more than three hundred of the downstream queues that it has closed to save descriptors."""
+
+    def _park(self, place):
+        super()._park(place)
+        if len(self._parked) > 300:
+            del self._parked[next(iter(self._parked))]
+
+
+@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+class SharesItsQueues(PriorityQueue):
+    """The open downstream queues are an attribute of the class, so that those in memory and on disk are mixed up."""
+
+    shared: ClassVar = {}
+
+    @property
+    def _open(self):
+        return self.shared
+
+    @_open.setter
+    def _open(self, queues):
+        SharesItsQueues.shared = queues
+
+
 @mutant(fails="pq.pop.empty-none", control=RIGHT)
 class RaisesWhenEmpty(PriorityQueue):
     """Its pop raises IndexError when nothing is there."""
@@ -253,6 +290,21 @@ class TakesNoneForEmpty(PriorityQueue):
         request = super().pop()
         if request is None and place in self._open:
             self._open.pop(place).close()
+        return request
+
+
+@mutant(fails="pq.pop.transient", control=RIGHT)
+class LosesPatience(PriorityQueue):
+    """It forgets a downstream queue that has returned None ten times."""
+
+    answers = 0
+
+    def pop(self):
+        place = self._next()
+        request = super().pop()
+        self.answers = self.answers + 1 if request is None and place in self._open else 0
+        if self.answers == 10:
+            del self._open[place]
         return request
 
 
@@ -322,6 +374,47 @@ class DropsWhatFails(PriorityQueue):
         except Exception:
             del self._open[place]
             raise
+
+
+@mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)
+class DropsWhatFailsThrice(PriorityQueue):
+    """It forgets a downstream queue whose pop has raised three times."""
+
+    errors = 0
+
+    def pop(self):
+        place = self._next()
+        try:
+            return super().pop()
+        except Exception:
+            self.errors += 1
+            if self.errors == 3:
+                del self._open[place]
+            raise
+
+
+@mutant(fails="pq.len.sum", control=RIGHT)
+class CountsBeforeItPops(PriorityQueue):
+    """It counts a request as popped before the downstream queue is asked, so that its length is too low after an error."""
+
+    popped = 0
+
+    def pop(self):
+        self.popped += 1
+        request = super().pop()
+        self.popped -= 1
+        return request
+
+    def __len__(self):
+        return max(super().__len__() - self.popped, 0)
+
+
+@mutant(fails=("pq.pop.error-keeps-rest",), control=RIGHT)
+class StopsWhenItsCountSaysSo(CountsBeforeItPops):
+    """It counts a request as popped before the downstream queue is asked, and gives up when it has counted to the end."""
+
+    def pop(self):
+        return super().pop() if len(self) else None
 
 
 @mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)

@@ -166,6 +166,14 @@ class ForgetsStartRequests(PriorityQueue):
                 self._open.pop(place).close()
 
 
+@mutant(fails="pq.resume.all", control=RIGHT)
+class NamesAThousand(PriorityQueue):
+    """Its close names no more than a thousand priorities."""
+
+    def close(self):
+        return super().close()[:1000]
+
+
 class TrustsItsState(PriorityQueue):
     """It takes what startprios names for what holds requests."""
 

@@ -145,10 +145,16 @@ def contains(queue, slot):
     return slot in queue
 
 
-def fill_buckets(queue, count, slots):
-    """Push two requests into a bucket, and one into each of so many others: of slots, or of priorities."""
-    for number in (0, *range(count)):
-        queue.push(Request(f"https://{number}.example/1") if slots else Request("https://a.example/1", priority=number))
+def fill_buckets(queue, numbers, slots):
+    """Push a request for each number, to a slot or at a priority of its own, and a second one to the first; return the URLs."""
+    hosts = [f"{number}.example" if slots else "a.example" for number in numbers]
+    pushed = [
+        Request(f"https://{host}/{number}", priority=0 if slots else number) for host, number in zip(hosts, numbers, strict=True)
+    ]
+    pushed.insert(1, Request(f"https://{hosts[0]}/again", priority=pushed[0].priority))
+    for request in pushed:
+        queue.push(request)
+    return [request.url for request in pushed]
 
 
 @contextmanager

@@ -69,6 +69,22 @@ def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, tole
         assert pop_urls(queue, 1) == ["https://b.example/1"]
 
 
+# --- Pop --------------------------------------------------------------------------------------------------------------
+
+
+@check("pq.pop.exactly-once", name="pop.apart", presupposes="push:0 push:2 pop pop")
+def the_queues_in_memory_and_on_disk_stay_apart(use_queues, open_queue, request, pop_urls):
+    use_queues(keeps=False)
+    in_memory = open_queue()
+    use_queues()
+    on_disk = open_queue()
+    for priority in (0, 0, 1):
+        in_memory.push(request(priority=priority))
+        on_disk.push(request(priority=priority))
+    assert sorted(pop_urls(in_memory, 3)) == [f"https://example.com/{number}" for number in (1, 3, 5)]
+    assert sorted(pop_urls(on_disk, 3)) == [f"https://example.com/{number}" for number in (2, 4, 6)]
+
+
 # --- Pop, with other queues below, or with start requests ------------------------------------------------------------
 
 

@@ -1,5 +1,7 @@
 """Checks of pop while downstream queues fail."""
 
+from urllib.parse import urlsplit
+
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import START
@@ -33,22 +35,31 @@ def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, 
         assert left_open == 0, "no queue open, all are drained"
 
 
-@check("pq.pop.error-keeps-rest", priorities=((0, 0, 1, 1, -2), (0, 0, 2, -2), (0, 0, 0, 1)))
-def an_error_of_a_pop_loses_nothing_else(use_queues, open_queue, request, raises, disturbed, pop_urls, about, rule, priorities):
+@check("pq.pop.error-keeps-rest", priorities=((0, 0, 1, 1, -2), (0, 0, 2, -2), (0, 0, 0, 1), (0, 0, 0, 0, -1)), errors=(1, 5))
+def errors_of_pops_lose_nothing_else(
+    use_queues, open_queue, request, raises, disturbed, pop_urls, about, rule, priorities, errors
+):
     store = use_queues()
     queue = open_queue()
     pushed = [request(host=f"{'abc'[number % 3]}.example", priority=priority) for number, priority in enumerate(priorities)]
     for each in pushed:
         queue.push(each)
+    first = {urlsplit(each.url).netloc: each.url for each in sorted(pushed, key=lambda each: each.priority)}
     error = RuntimeError("broken")
-    with raises(error), disturbed(store, "pop", error) as waiting:
-        queue.pop()
-        if waiting:
-            raise NotCovered("it popped from no downstream queue")
+    for _ in range(errors):
+        with raises(error), disturbed(store, "pop", error) as waiting:
+            queue.pop()
+            if waiting:
+                raise NotCovered("it popped from no downstream queue")
+    left = len(queue)
     with about(rule):
         urls = pop_urls(queue, len(pushed))
-        assert len({each.url for each in pushed} - {*urls}) <= 1, "no request missing but perhaps the one that was popped"
+        missing = sorted({each.url for each in pushed} - {*urls})
+        assert len(missing) <= errors, "no request missing but perhaps those that were popped"
+        assert sorted({*missing} - {*first.values()}) == [], "no request missing but the first ones of their slots"
         assert len(urls) == len({*urls}), "no request twice"
+    with about("pq.len.sum"):
+        assert left == len(urls), f"{left} requests, as len() says"
 
 
 @check("pq.pop.cleanup-error", operation=("__len__", "close"), priorities=((0,), (0, 1, -2), (0, 0, 1, 1)))

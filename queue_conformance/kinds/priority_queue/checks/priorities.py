@@ -7,6 +7,7 @@ from scrapy import Request
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import describe
+from queue_conformance.engine.samples import few_and_many
 from queue_conformance.faults.disk import AVAILABLE
 
 INTEGERS = (0, 1, -1, 9, 10, 100, -10, 2**31, -(2**31), 2**63, -(2**63), 2**64 + 1, -(2**64) - 1)
@@ -67,6 +68,31 @@ def the_priority_at_the_push_counts(queue, pop_urls):
     assert pop_urls(queue, 3) == ["https://a.example/1", "https://a.example/2", "https://a.example/3"]
 
 
+@check("pq.pop.exactly-once", name="pop.many", presupposes="push:0 push:2 pop pop", keeps=(False, True), numbers=[few_and_many])
+def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buckets, pop_urls, keeps, numbers):
+    use_queues(keeps=keeps)
+    queue = open_queue()
+    pushed = fill_buckets(queue, numbers, context.offers("slots"))
+    popped = pop_urls(queue, len(pushed))
+    lost = len({*pushed} - {*popped})
+    assert lost == 0, f"none of {len(pushed)} requests lost"
+
+
+@check("pq.resume.all", name="resume.many", presupposes="push:0 reopen pop", blocked_by=["pop.many"], numbers=[few_and_many])
+def many_buckets_are_there_after_resuming(
+    context, use_queues, open_queue, fill_buckets, through_json, pop_urls, about, rule, numbers
+):
+    use_queues()
+    queue = open_queue()
+    pushed = fill_buckets(queue, numbers, context.offers("slots"))
+    state = through_json(queue.close())
+    with about(rule):
+        queue = open_queue(state=state)
+        popped = pop_urls(queue, len(pushed))
+        lost = len({*pushed} - {*popped})
+        assert lost == 0, f"none of {len(pushed)} requests lost"
+
+
 @check("pq.scale.buckets", presupposes="push:0 push:0 length pop pop")
 def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
     if not AVAILABLE:
@@ -74,11 +100,12 @@ def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buck
     use_queues(disk=True)
     with few_files(DESCRIPTORS), about(rule):
         queue = open_queue()
-        fill_buckets(queue, MANY, context.offers("slots"))
+        fill_buckets(queue, range(MANY), context.offers("slots"))
         assert len(queue) == MANY + 1
         state = through_json(queue.close())
         if context.offers("persistent"):
             queue = open_queue(state=state)
-            assert len(queue) == MANY + 1
+            with about("pq.resume.all"):
+                assert len(queue) == MANY + 1
             assert queue.pop() is not None
             queue.close()

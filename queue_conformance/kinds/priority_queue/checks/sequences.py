@@ -38,6 +38,7 @@ sequences(
             "push:1 push:0 push:2 pop_none pop_none pop pop_none pop pop",
             "push:3 push:1 pop_none pop push:0 pop_none pop pop",
             "push:0 push:5 push:9 pop_none pop_none pop pop pop",
+            f"push:0 push:0 push:4 {'pop_none ' * 30}length pop pop pop",
         ),
         "pq.peek.equals-pop": (
             "push:0 peek pop push:4 push:2 push:0 peek pop peek pop push:0 peek pop peek pop",
