@@ -54,6 +54,12 @@ def test_priorities_count_within_a_slot():
     assert set(filled(scheduler_model(slots=True), PLAIN, URGENT, ELSEWHERE).allowed()) == {URGENT, ELSEWHERE}
 
 
+def test_slots_may_take_turns_at_equal_priority_only():
+    model = filled(scheduler_model(turns=True), PLAIN, ELSEWHERE, ELSEWHERE + 1, PLAIN + 1)
+    assert set(model.allowed()) == {PLAIN + 1, ELSEWHERE + 1}
+    assert filled(model, URGENT).allowed() == [URGENT]
+
+
 def test_what_failed_or_was_lost_may_be_seen_or_not():
     model = filled(scheduler_model(), REFUSED, place=Place.MEMORY)
     assert not model.accepts(REFUSED)

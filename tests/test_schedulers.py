@@ -4,7 +4,7 @@ import unittest
 
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
-from kit import SCHEDULER, examine, failed_rules, further, run_script, without_jobs
+from kit import SCHEDULER, examine, failed_rules, further, run_script, without_crawls, without_jobs
 from test_stateful import QUICK
 
 from queue_conformance import kinds
@@ -57,6 +57,19 @@ def test_a_scheduler_may_be_meant_to_look_at_no_priority():
     assert not failed_rules(report)
     assert not untested(report)
     assert report.verdict is RunVerdict.CONFORMANT
+
+
+@pytest.mark.parametrize("checks", [("machine", "machine-in-memory"), *further(None)])
+def test_slots_may_take_turns_among_requests_of_equal_priority(checks):
+    report = examine("mutants.controls_schedulers.FullestSlotFirst", only=checks, settings=CRASH_SAFE, meets=without_crawls)
+    assert not failed_rules(report)
+    assert "slots" not in report.offers
+
+
+def test_slots_take_no_turns_where_the_settings_name_a_queue_without_slots():
+    settings = {**CRASH_SAFE, "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    report = examine("mutants.controls_schedulers.FullestSlotFirst", only="machine-in-memory", settings=settings)
+    assert failed_rules(report) == {"scheduler.next.default-order"}
 
 
 def test_priorities_bind_the_scheduler_of_which_the_documents_speak():

@@ -11,17 +11,19 @@ import sqlite3
 import time
 from collections import deque
 from itertools import count
+from pathlib import Path
 
 from redis import Redis, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import fingerprint, request_from_dict
 from twisted.internet.defer import succeed
 
-from queue_reference.scheduler import Scheduler
+from queue_reference.scheduler import Buckets, DiskBuckets, Scheduler
 
 
 class PlainScheduler:
@@ -219,6 +221,52 @@ class PoliteScheduler(Scheduler):
         if request is not None:
             self.ready = time.monotonic() + 0.02
         return request
+
+
+class FullestSlotFirst(Scheduler):
+    """Of requests of the highest priority it takes those to the host for which most wait, and of these the last one."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._memory = Slots(lambda _: Buckets(crawler, "MEMORY"))
+
+    def open(self, spider):
+        opened = super().open(spider)
+        if self._job:
+            root = Path(self._job, "requests.queue", "slots")
+            known = [path.name for path in root.iterdir()] if root.exists() else []
+            self._disk = Slots(lambda name: DiskBuckets(self._crawler, root / name), known)
+        return opened
+
+
+class Slots:
+    """Buckets for each host."""
+
+    def __init__(self, make, known=()):
+        self.make = make
+        self.slots = {name: make(name) for name in known}
+
+    def __len__(self):
+        return sum(map(len, self.slots.values()))
+
+    @property
+    def highest(self):
+        return max(slot.highest for slot in self.slots.values() if len(slot))
+
+    def push(self, request):
+        name = f"slot-{urlparse_cached(request).hostname}"
+        if name not in self.slots:
+            self.slots[name] = self.make(name)
+        self.slots[name].push(request)
+
+    def pop(self):
+        highest = self.highest
+        names = [name for name, slot in self.slots.items() if len(slot) and slot.highest == highest]
+        return self.slots[max(names, key=lambda name: (len(self.slots[name]), name))].pop()
+
+    def close(self):
+        for slot in self.slots.values():
+            slot.close()
 
 
 class OpensLater(FilteringScheduler):

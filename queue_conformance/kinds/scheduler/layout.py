@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from packaging.version import Version
+from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.utils.misc import load_object
 
 from queue_conformance.discovery.capabilities import Order
@@ -40,7 +41,8 @@ def layout_of(context: CheckContext) -> Layout:
         if start := driver.setting(f"SCHEDULER_START_{place.upper()}_QUEUE"):
             start_orders[place] = order_of(start)
     start_last = Version(installed_releases()["scrapy"]) >= Version("2.13.1")
-    return Layout(orders, start_orders, offered("slots"), start_last, offered("filters"))
+    turns = load_object(driver.setting("SCHEDULER_PRIORITY_QUEUE")) is not ScrapyPriorityQueue
+    return Layout(orders, start_orders, offered("slots"), start_last, offered("filters"), turns=turns)
 
 
 def order_of(setting: Any) -> Order:
@@ -70,7 +72,7 @@ def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowe
     mine = traits(number)
     same_slot = [n for n in allowed if traits(n).slot == mine.slot] if context.offers("slots") else []
     same_slot = same_slot or list(allowed)
-    same_slot.sort(key=lambda n: traits(n).priority != mine.priority)
+    same_slot.sort(key=lambda n: (traits(n).priority != mine.priority, traits(n).slot != mine.slot))
     first = traits(same_slot[0])
     if mine.priority != first.priority or not context.offers("configurable"):
         return "scheduler.next.priority"

@@ -30,6 +30,7 @@ class Layout:
         filters: whether a request that was seen is rejected.
         memory_first: whether of equal priorities those in memory come first; if not, either place may be asked first.
         priorities: whether requests of higher priority come first; if not, any request may.
+        turns: whether slots may take turns among requests of equal priority.
     """
 
     orders: Mapping[Place, Order]
@@ -39,6 +40,7 @@ class Layout:
     filters: bool = True
     memory_first: bool = True
     priorities: bool = True
+    turns: bool = False
 
 
 class SchedulerModel:
@@ -165,6 +167,13 @@ class SchedulerModel:
             return []
         highest = max(self._traits(number).priority for number in numbers)
         numbers = [number for number in numbers if self._traits(number).priority == highest]
+        if not self._layout.turns:
+            return self._head(numbers, place)
+        slots = dict.fromkeys(self._traits(number).slot for number in numbers)
+        return [n for slot in slots for n in self._head([m for m in numbers if self._traits(m).slot == slot], place)]
+
+    def _head(self, numbers: Sequence[int], place: Place) -> list[int]:
+        """Return which of some requests of equal priority in one place may come first."""
         if place not in self._layout.start_orders:
             return _first(numbers, self._layout.orders[place])
         others = [number for number in numbers if not self._traits(number).start]
