@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from scrapy import Request
@@ -178,6 +179,7 @@ CAUSES = (
     *VALUES,
     Refused("cb_kwargs", Cause("a lambda", lambda: {"value": lambda: None})),
     *CALLBACKS,
+    *(Cause(f"a request to {url}", partial(Request, url)) for url in ("data:,x", "file:///x", "http://[::1]:8080/")),
     Refused("body", Cause("1 MB", lambda: b"x" * 1_000_000)),  # nothing is wrong with it, but some stores refuse it
 )
 
@@ -187,15 +189,16 @@ def there_is_an_answer_to_every_request(
     context, open_scheduler, faulty_queues, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
 ):
     scheduler = open_scheduler(job, holding=[0], **(faulty_queues if job else {}))
+    request = made_here(refused)
     with unless_the_queue_raises() as raised:
-        accepted = scheduler.enqueue_request(made_here(refused))
+        accepted = scheduler.enqueue_request(request)
     if raised or (accepted is None and context.driver.silent):
         return
     if not accepted:
         exit_if(accepted)
     left = remaining(scheduler)
     with about(TRUE if accepted or urls([0])[0] not in left else "scheduler.enqueue.false"):
-        wanted = urls([0, 1] if accepted else [0])
+        wanted = sorted([*urls([0]), *([request.url] if accepted else [])])
         answer = "accepted" if accepted else "rejected"
         assert sorted(left) == wanted, f"{' and '.join(wanted)}: {refused.name}, {answer}"
     close(scheduler)
