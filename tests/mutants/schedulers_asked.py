@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from urllib.parse import urlsplit
+
+from scrapy.utils.request import fingerprint
 
 from mutants import mutant
 from mutants.controls_schedulers import SQLiteScheduler
@@ -30,3 +33,16 @@ class SplitsAtTheColon(SQLiteScheduler):
         _, _, port = urlsplit(request.url).netloc.partition(":")
         assert int(port or 80)
         return super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.enqueue.dont-filter", control=RIGHT)
+class TakesTwentyForALoop(SQLiteScheduler):
+    """It rejects a request with dont_filter that came twenty times."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.times = Counter()
+
+    def enqueue_request(self, request):
+        self.times[fingerprint(request)] += request.dont_filter
+        return self.times[fingerprint(request)] <= 20 and super().enqueue_request(request)
