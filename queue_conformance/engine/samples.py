@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
@@ -22,9 +22,17 @@ SLOW = 0.5
 """Seconds for forty of them after which many are not tried."""
 
 
-def few_and_many(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
-    """Yield the numbers of forty requests, and of more than a buffer, a page or a bounded queue of a thousand holds."""
-    started = context.watchdog.now
-    yield range(100, 140)
-    if context.watchdog.now - started < SLOW:
-        yield range(1000, 2100)
+def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt], Iterator[range]]:
+    """Return what yields the numbers of forty requests, and of many, unless forty take too many seconds."""
+
+    def numbers(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
+        started = context.watchdog.now
+        yield range(100, 140)
+        if context.watchdog.now - started < slow:
+            yield many
+
+    return numbers
+
+
+few_and_many = few_and(range(1000, 2100))
+"""Yields the numbers of forty requests, and of more than a buffer, a page or a bounded queue of a thousand holds."""

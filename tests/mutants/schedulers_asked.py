@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from urllib.parse import urlsplit
 
 from scrapy.utils.request import fingerprint
 
 from mutants import mutant
-from mutants.controls_schedulers import SQLiteScheduler
+from mutants.controls_schedulers import PlainScheduler, SQLiteScheduler
 
 RIGHT = "mutants.controls_schedulers.SQLiteScheduler"
 
@@ -46,3 +47,52 @@ class TakesTwentyForALoop(SQLiteScheduler):
     def enqueue_request(self, request):
         self.times[fingerprint(request)] += request.dont_filter
         return self.times[fingerprint(request)] <= 20 and super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.enqueue.true", control="mutants.controls_schedulers.PlainScheduler")
+class KnowsFiveHundredHosts(PlainScheduler):
+    """It has room for five hundred hosts, and drops the requests to others."""
+
+    def __init__(self):
+        super().__init__()
+        self.hosts = set()
+
+    def enqueue_request(self, request):
+        host = urlsplit(request.url).hostname
+        if len(self.hosts) < 500:
+            self.hosts.add(host)
+        return host not in self.hosts or super().enqueue_request(request)
+
+
+# --- Many ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="scheduler.resume.all", control=RIGHT)
+class ResumesSomeHosts(SQLiteScheduler):
+    """When a crawl continues, it knows of two hundred and fifty hosts at most."""
+
+    def open(self, spider):
+        super().open(spider)
+        hosts = {}
+        for number, data in self.db.execute("SELECT id, data FROM requests"):
+            hosts.setdefault(urlsplit(pickle.loads(data)["url"]).netloc, []).append(number)
+        with self.db:
+            for numbers in list(hosts.values())[250:]:
+                self.db.executemany("DELETE FROM requests WHERE id = ?", [(number,) for number in numbers])
+
+
+@mutant(fails="scheduler.resume.all", control=RIGHT)
+class ReadsAhead(SQLiteScheduler):
+    """Where more than 256 requests wait, it takes 32 out of the file at once, and forgets them when it is closed."""
+
+    def open(self, spider):
+        super().open(spider)
+        self.ready = []
+
+    def next_request(self):
+        if not self.ready and len(self) > 256:
+            self.ready = [super(ReadsAhead, self).next_request() for _ in range(32)]
+        return self.ready.pop(0) if self.ready else super().next_request()
+
+    def __len__(self):
+        return super().__len__() + len(self.ready)

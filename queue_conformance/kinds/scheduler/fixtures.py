@@ -172,10 +172,10 @@ def _taken_by(case: Case, function: Callable[[Any], Any]) -> Callable[[Scheduler
 def enqueue_many(case: Case) -> Callable[..., list[str]]:
     """``enqueue_many(scheduler, range(100))``: enqueue plain requests; return the URLs of those that were accepted."""
 
-    def enqueued(scheduler: Scheduler, *arguments: Any) -> Any:
+    def enqueued(scheduler: Scheduler, *arguments: Any, **named: Any) -> Any:
         timed = Timed(scheduler.raw, case.context.watchdog)
-        source = f"enqueued({case.record.written((scheduler, *arguments), {})})"
-        enqueue = partial(script_support.enqueued, timed, *arguments)
+        source = f"enqueued({case.record.written((scheduler, *arguments), named)})"
+        enqueue = partial(script_support.enqueued, timed, *arguments, **named)
         return case.record.make(source, RULES["enqueue_request"], enqueue, "accepted")
 
     return enqueued

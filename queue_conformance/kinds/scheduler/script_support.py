@@ -33,11 +33,10 @@ def opened_for(crawler, build):
     return scheduler
 
 
-def enqueued(scheduler, numbers, priority=None):
-    """Enqueue requests with these numbers, and with priorities from one upwards; return the URLs of those that were accepted."""
-    requests = [
-        Request(f"https://example.com/{number}", priority=0 if priority is None else priority + number) for number in numbers
-    ]
+def enqueued(scheduler, numbers, priority=None, hosts=False):
+    """Enqueue numbered requests, with priorities from one upwards or to a host each; return the URLs of what was accepted."""
+    pages = "https://{}.example/" if hosts else "https://example.com/{}"
+    requests = [Request(pages.format(number), priority=0 if priority is None else priority + number) for number in numbers]
     return [request.url for request in requests if scheduler.enqueue_request(request)]
 
 

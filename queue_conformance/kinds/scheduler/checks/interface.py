@@ -6,7 +6,7 @@ from scrapy import Request
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import CLOCKS, REASONS, few_and_many
+from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
@@ -38,10 +38,11 @@ def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, 
         assert sorted(left) == urls(range(4))
 
 
-@check(TRUE, name="enqueue.many", job=[jobs], numbers=[few_and_many])
-def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job, numbers):
+@check(TRUE, name="enqueue.hosts", blocked_by=["enqueue.many"], job=(None,), numbers=[few_and(range(600))], hosts=(True,))
+@check(TRUE, name="enqueue.many", job=[jobs], numbers=[few_and_many], hosts=(False,))
+def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job, numbers, hosts):
     scheduler = open_scheduler(job)
-    accepted = enqueue_many(scheduler, numbers)
+    accepted = enqueue_many(scheduler, numbers, hosts=hosts)
     left = remaining(scheduler)
     assert len(left) == len(accepted), f"{len(accepted)} requests"
     assert sorted(left) == sorted(accepted), "each request once"
