@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
+
+from w3lib.url import canonicalize_url
 
 from mutants import mutant
 from queue_reference.scheduler import Scheduler
@@ -203,10 +206,45 @@ class FiltersByAddress(Scheduler):
     def __init__(self, crawler):
         super().__init__(crawler)
         seen = self._filter.request_seen
-        self._filter.request_seen = lambda request: seen(request.replace(method="GET"))
+        self._filter.request_seen = lambda request: seen(self.alike(request))
 
     def _fingerprint(self, request):
-        return super()._fingerprint(request.replace(method="GET"))
+        return super()._fingerprint(self.alike(request))
+
+    def alike(self, request):
+        return request.replace(method="GET")
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class TakesHTTPForHTTPS(FiltersByAddress):
+    """It takes what http and https show under one address for one page."""
+
+    def alike(self, request):
+        return request.replace(url=request.url.replace("http://", "https://", 1))
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class IgnoresTheLastSlash(FiltersByAddress):
+    """It takes an address with a slash at its end for the one without."""
+
+    def alike(self, request):
+        return request.replace(url=request.url.rstrip("/"))
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class IgnoresPorts(FiltersByAddress):
+    """It takes what two ports of a host show for one page."""
+
+    def alike(self, request):
+        return request.replace(url=re.sub(r":\d+/", "/", request.url, count=1))
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class IgnoresEmptyArguments(FiltersByAddress):
+    """It takes an argument without a value for none."""
+
+    def alike(self, request):
+        return request.replace(url=canonicalize_url(request.url, keep_blank_values=False))
 
 
 @mutant(fails="scheduler.enqueue.dont-filter", control=RIGHT)

@@ -96,3 +96,14 @@ class ReadsAhead(SQLiteScheduler):
 
     def __len__(self):
         return super().__len__() + len(self.ready)
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class RemembersThreeThousand(SQLiteScheduler):
+    """It remembers the last three thousand requests that it has seen."""
+
+    def enqueue_request(self, request):
+        accepted = super().enqueue_request(request)
+        with self.db:
+            self.db.execute("DELETE FROM seen WHERE rowid <= (SELECT max(rowid) FROM seen) - 3000")
+        return accepted

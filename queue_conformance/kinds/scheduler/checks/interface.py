@@ -55,6 +55,10 @@ AGAIN = (
     (lambda: Request("https://example.com/2"), True),
     (lambda: Request("https://example.com/1", method="POST"), True),
     (lambda: Request("https://example.com/1?page=2"), True),
+    (lambda: Request("https://example.com/1?page="), True),
+    (lambda: Request("https://example.com/1/"), True),
+    (lambda: Request("https://example.com:8443/1"), True),
+    (lambda: Request("http://example.com/1"), True),
 )
 """Requests after an ordinary one, and whether they are accepted."""
 
@@ -67,6 +71,22 @@ def equal_requests_are_rejected_and_no_others(context, open_scheduler, made_here
     with about(rule):
         accepted = bool(scheduler.enqueue_request(made_here(again[0])))
     assert accepted == again[1]
+
+
+@check(
+    "scheduler.enqueue.duplicate",
+    name="duplicate.long-ago",
+    blocked_by=["enqueue.many"],
+    numbers=[few_and(range(5000), 0.05)],
+)
+def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, about, rule, numbers):
+    if not context.offers("filters") and not context.offers("configurable"):
+        raise NotApplicable("it does not filter, and uses no filter of the settings")
+    scheduler = open_scheduler()
+    enqueue_many(scheduler, numbers)
+    with about(rule):
+        again = bool(scheduler.enqueue_request(Request(f"https://example.com/{numbers[0]}")))
+    assert not again, f"a false result: it was enqueued {len(numbers)} requests ago"
 
 
 @check("scheduler.enqueue.dont-filter", job=[jobs])
