@@ -137,7 +137,7 @@ class LooksAround(PlainScheduler):
         if not engine.downloader.slots:  # nothing was downloaded yet
             assert engine.scraper.slot.is_idle()
             assert not engine.needs_backout()
-        assert engine.downloader.get_slot_key(request)
+        assert engine.downloader.get_slot_key(request) is not None
         return super().enqueue_request(request)
 
 
