@@ -348,6 +348,11 @@ class Grouped(MemoryQueue):
         self.ended.set()
 
 
+def same(one, other):
+    """Return whether two requests are for the same page."""
+    return (one.url, one.method, one.body) == (other.url, other.method, other.body)
+
+
 class Expiring(MemoryQueue):
     """It forgets requests when their time is over, by the clock of the machine, and it knows duplicates."""
 
@@ -362,7 +367,7 @@ class Expiring(MemoryQueue):
 
     async def put(self, request, priority=0):
         self.forget()
-        if self.dedupe and any(entry[2].url == request.url for entry in self._heap):
+        if self.dedupe and any(same(entry[2], request) for entry in self._heap):
             return False
         before = len(self._heap)
         await super().put(request, priority)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from queue_conformance.engine import registry
-from queue_conformance.engine.cases import ways_to_read
+from queue_conformance.engine.cases import Attempt, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -67,13 +67,11 @@ def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, reques
         run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
         return
     request = requested(**fields)
-    room = {"maxsize": 3} if context.offers("bounded") else {}
-    queue = open_async_queue(holding=[4], **room)
-    for _ in range(3):
-        with tolerated() as refused:
-            loop.run(queue.put(request, priority=0))
-        if not refused:
-            raise NotCovered("it stored everything")
+    queue = open_async_queue(holding=[4])
+    with tolerated() as refused:
+        loop.run(queue.put(request, priority=0))
+    if not refused:
+        raise NotCovered("it stored everything")
     with about(rule):
         assert loop.run(queue.size()) == 1
         put(queue, 8)
@@ -84,6 +82,27 @@ def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, reques
             loop.run(queue.close())
             queue = open_async_queue()
             assert loop.run(queue.size()) == 0
+
+
+def bounds(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+    """Yield 3, if a queue with that bound holds as many requests."""
+    if not context.offers("bounded") or not runner_of(context).passes(commands("limit:3 put:0 put:0 put:0 get put:0")):
+        raise NotCovered("it has no bound that works")
+    yield 3
+
+
+@check("aqueue.put.failed-no-trace", name="put.refused-room", limit=[bounds], fields=HARMFUL)
+def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, tolerated, about, rule, limit, fields):
+    request = requested(**fields)
+    queue = open_async_queue(maxsize=limit)
+    for _ in range(limit):
+        with tolerated() as refused:
+            loop.run(queue.put(request, priority=0))
+        if not refused:
+            raise NotCovered("it stored everything")
+    with about(rule):
+        put(queue, 8)
+        assert loop.run(queue.size()) == 1
 
 
 @check("aqueue.put.failed-no-trace", name="put.full-dedupe")
