@@ -105,19 +105,19 @@ def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, toler
         assert loop.run(queue.size()) == 1
 
 
-@check("aqueue.put.failed-no-trace", name="put.full-dedupe")
-def what_was_refused_is_no_duplicate(context, open_async_queue, put, loop, tolerated, about, rule):
-    if not context.offers("bounded", "dedupe"):
-        raise NotCovered("it has no bound, or knows no duplicates")
-    queue = open_async_queue(maxsize=1, dedupe=True, holding=[4])
+@check("aqueue.put.failed-no-trace", name="put.full-dedupe", limit=[bounds])
+def what_was_refused_is_no_duplicate(context, open_async_queue, put, loop, tolerated, about, rule, limit):
+    if not context.offers("dedupe"):
+        raise NotCovered("it knows no duplicates")
+    queue = open_async_queue(maxsize=limit, dedupe=True, holding=(4, 8, 12))
     with tolerated() as refused:
-        put(queue, 8)
+        put(queue, 16)
     if not refused:
         raise NotCovered("it did not refuse what exceeds its bound")
     with about(rule):
         loop.run(queue.get())
-        put(queue, 8)
-        assert loop.run(queue.size()) == 1
+        put(queue, 16)
+        assert loop.run(queue.size()) == 3
 
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 8
