@@ -100,6 +100,7 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
         ("scrapy.squeues.LifoMemoryQueue", DOWNSTREAM_QUEUE),
         ("mutants.memory.FactoryWithoutKey", DOWNSTREAM_QUEUE),
         ("mutants.memory.WithoutClose", DOWNSTREAM_QUEUE),
+        ("mutants.controls.ListensToTheSpider", DOWNSTREAM_QUEUE),
         ("queuelib.queue.FifoDiskQueue", BYTE_QUEUE),
         ("queuelib.queue.LifoMemoryQueue", BYTE_QUEUE),
         ("queuelib.queue.FifoSQLiteQueue", BYTE_QUEUE),

@@ -32,6 +32,47 @@ class WithoutPeek(FifoMemoryQueue):
         raise NotImplementedError("no peek")
 
 
+class ListensToTheSpider(FifoMemoryQueue):
+    """A queue that is told when the spider is closed."""
+
+    def spider_closed(self, spider):
+        """Nothing has to be done."""
+
+
+class RefusesLargeRequests(FifoDiskQueue):
+    """A queue that stores requests of up to 64 KiB."""
+
+    def push(self, request):
+        if len(request.body) > 1 << 16:
+            raise ValueError(f"{request} is too large")
+        super().push(request)
+
+
+class SlottedByteQueue:
+    """A queue of bytes in memory whose objects have no dictionary, and which takes the size of chunks."""
+
+    __slots__ = ("chunksize", "items")
+
+    def __init__(self, chunksize=1000):
+        self.chunksize = chunksize
+        self.items = deque()
+
+    def push(self, item):
+        self.items.append(item)
+
+    def pop(self):
+        return self.items.popleft() if self.items else None
+
+    def peek(self):
+        return self.items[0] if self.items else None
+
+    def close(self):
+        pass
+
+    def __len__(self):
+        return len(self.items)
+
+
 class KeyedByName(FifoDiskQueue):
     """A queue of each spider's own, by its name."""
 

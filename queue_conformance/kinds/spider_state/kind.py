@@ -8,9 +8,12 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.specification.kinds import SCRAPY, Kind
 
+_OTHERS = ("push", "pop", "next_request", "enqueue_request", "request_seen")
+"""Methods of queues, schedulers and dupefilters, which may listen to these signals too."""
+
 
 def _keeps_state(cls: type[Any]) -> bool:
-    return bool(methods_of(cls, "spider_opened", "spider_closed"))
+    return bool(methods_of(cls, "spider_opened", "spider_closed")) and not methods_of(cls, *_OTHERS)
 
 
 def _describe(found: Capabilities) -> str:
