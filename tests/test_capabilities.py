@@ -55,7 +55,7 @@ def test_capabilities_are_found(path, names):
 )
 def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered, pytestconfig):
     bulky = name == "SpillsOver" and not pytestconfig.getoption("--everything")  # it writes 100,000 items to files, in 10 CPU s
-    meets = (lambda number, check: check.name != "queue.push.large") if bulky else without_jobs
+    meets = (lambda number, check: check.name != "push.large") if bulky else without_jobs
     report = examine(f"mutants.controls_forgetful.{name}", claims, examples=25, meets=meets)
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT

@@ -54,7 +54,7 @@ def test_requests_that_scrapy_cannot_make_twice_are_not_drawn(monkeypatch):
 
 @pytest.mark.further
 def test_a_longer_run_also_tries_a_hundred_thousand_items():
-    report = LEAN.examine("queue_reference.bytequeues.FifoByteQueue", examples=2000, only="queue.push.large")
+    report = LEAN.examine("queue_reference.bytequeues.FifoByteQueue", examples=2000, only="push.large")
     (large,) = [v for v in report.verdicts if v.rule.id == "queue.push.large"]
     assert large.verdict is Verdict.PASSED
 
@@ -95,6 +95,17 @@ def test_a_queue_may_say_once_it_is_closed_that_there_is_nothing():
     report = LEAN.examine("mutants.controls.EmptyOnceClosed", only="queue.close.use-after")
     (rule,) = [v for v in report.verdicts if v.rule.id == "queue.close.use-after"]
     assert rule.verdict is Verdict.PASSED
+
+
+def test_a_queue_may_refuse_what_is_large():
+    report = LEAN.examine("mutants.controls.RefusesLargeRequests", only=("push.large", "reopen.large", "queue.pop.exactly-once"))
+    assert failed_rules(report) == {"queue.push.large"}
+    (once,) = [v for v in report.verdicts if v.rule.id == "queue.pop.exactly-once"]
+    assert once.verdict is Verdict.PASSED
+
+
+def test_the_objects_of_a_byte_queue_need_no_dictionary():
+    assert not failed_rules(LEAN.examine("mutants.controls.SlottedByteQueue", only=("chunks.sizes", "chunks.clear")))
 
 
 def test_a_queue_may_store_callbacks_of_a_spider_that_is_false():

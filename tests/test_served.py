@@ -48,10 +48,10 @@ def test_one_run_tells_both_contracts_where_one_asks_for_all_that_the_other_does
 
     for module in (execution, sharing):
         monkeypatch.setattr(module, "observe", counted)
-    large, error = "queue.push.large", "queue.push.serialization-error"
+    large, error = "push.large", "queue.push.serialization-error"
     report = examine("test_served.CutsShort", settings=SETTINGS, server="fakeredis", only={large, error}, examples=1)
     assert sorted(set(log.read_text().splitlines())) == [f"{large} scrapy", f"{error} external-queue", f"{error} scrapy"]
-    assert large not in {verdict.rule.id for verdict in report.verdicts}
+    assert "queue.push.large" not in {verdict.rule.id for verdict in report.verdicts}
     for one in (report, report.also):
         assert "queue.pop.exactly-once" in failed_rules(one)
 

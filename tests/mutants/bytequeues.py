@@ -95,6 +95,26 @@ class SkipsEmptyItems(FifoMemoryByteQueue):
 
 
 @mutant(fails="queue.pop.exactly-once", control=MEMORY)
+class TakesItemsForText(FifoMemoryByteQueue):
+    """Bytes that are no UTF-8 come back as a sign for that."""
+
+    def pop(self):
+        item = super().pop()
+        return None if item is None else item.decode(errors="replace").encode()
+
+
+@mutant(fails="queue.persist.reopen", control=FIFO)
+class ReadsLines(FifoByteQueue):
+    """When it is opened, it takes an item for what stands before its first line break."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        for number, item in self._database.execute("SELECT id, item FROM items").fetchall():
+            if b"\n" in item:
+                self._database.execute("UPDATE items SET item = ? WHERE id = ?", (item.partition(b"\n")[0], number))
+
+
+@mutant(fails="queue.pop.exactly-once", control=MEMORY)
 class CutsLargeItems(FifoMemoryByteQueue):
     """It stores the first MiB of an item."""
 

@@ -21,7 +21,7 @@ def chunks_of_every_size_keep_the_order(open_queue, item, size, about, rule):
             elif first < last:
                 assert queue.pop() == item(first)
                 first += 1
-        if "chunksize" in vars(queue.raw) and first < last:
+        if "chunksize" in getattr(queue.raw, "__dict__", ()) and first < last:
             assert queue.chunksize == size
         queue.close()
 
