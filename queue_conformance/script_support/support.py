@@ -3,6 +3,7 @@
 import itertools
 import logging
 import os
+import re
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -65,6 +66,18 @@ def push_often(queue, item, times):
     """Push an item so many times."""
     for _ in range(times):
         queue.push(item)
+
+
+def push_each(queue, items):
+    """Push items one by one, and keep none."""
+    for item in items:
+        queue.push(item)
+
+
+def pop_numbers(queue, most):
+    """Pop so often, or until nothing comes; return the numbers of what came, or what has none."""
+    texts = [str(getattr(item, "url", item)).strip("'") for item in itertools.islice(iter(queue.pop, None), most)]
+    return [int(found[0]) if (found := re.findall(r"\d+$", text)) else text for text in texts]
 
 
 def count_all(queue):

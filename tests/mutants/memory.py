@@ -373,6 +373,44 @@ class OldestWhenFour(LifoMemoryQueue):
         return self._requests[0] if len(self) == 4 else super().peek()
 
 
+@mutant(fails="queue.pop.lifo", control=LIFO)
+class SpillsTheNewest(LifoMemoryQueue):
+    """When it holds a multiple of 256, it puts the newer half of these below all others."""
+
+    def push(self, request):
+        super().push(request)
+        if len(self) % 256 == 0:
+            self._requests.rotate(128)
+
+
+@mutant(fails="queue.pop.fifo", control=FIFO)
+class GrowsWrong(FifoMemoryQueue):
+    """It is a ring of places, which is copied as it lies when it has to grow."""
+
+    def __init__(self):
+        super().__init__()
+        self.places, self.first, self.count = [None] * 64, 0, 0
+
+    def push(self, request):
+        if self.count == len(self.places):
+            self.places, self.first = [*self.places, *self.places], 0
+        self.places[(self.first + self.count) % len(self.places)] = request
+        self.count += 1
+
+    def pop(self):
+        request = self.peek()
+        if request is not None:
+            self.first = (self.first + 1) % len(self.places)
+            self.count -= 1
+        return request
+
+    def peek(self):
+        return self.places[self.first] if self.count else None
+
+    def __len__(self):
+        return self.count
+
+
 @mutant(fails="queue.pop.fifo", control=FIFO)
 class SortsByTheClock(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what has the higher URL."""

@@ -201,6 +201,25 @@ def count_all(case: Case) -> Callable[[Subject], int]:
     return partial(_in_bulk, case, support.count_all, RULES["pop"])
 
 
+@fixture
+def push_numbers(case: Case) -> Callable[[Subject, range], None]:
+    """``push_numbers(queue, range(5))``: push items with these numbers, each of which nothing else holds, as one operation."""
+    made = "b'item %d' % number" if case.context.implementation.kind is BYTE_QUEUE else "Request(f'https://example.com/{number}')"
+
+    def pushed(queue: Subject, numbers: range) -> None:
+        source = f"({made} for number in {numbers})"
+        items = case.sources.give(eval(source, {"Request": Request}), source)
+        _in_bulk(case, support.push_each, RULES["push"], queue, items)
+
+    return pushed
+
+
+@fixture
+def pop_numbers(case: Case) -> Callable[[Subject, int], list[Any]]:
+    """``pop_numbers(queue, most)``: pop so often, or until nothing comes, as one operation; the numbers of what came."""
+    return partial(_in_bulk, case, support.pop_numbers, RULES["pop"])
+
+
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
     timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
     source = f"{function.__name__}({case.record.written((queue, *arguments), {})})"

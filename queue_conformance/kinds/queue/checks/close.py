@@ -109,6 +109,20 @@ def many_items_survive_reopening(open_queue, item, push_often, count_all, about,
         assert came == len(numbers), f"all {len(numbers)} that were pushed"
 
 
+@check("queue.persist.reopen", name="reopen.large", presupposes="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
+def large_items_survive_reopening(open_queue, item, sized, size, drain, tolerated, about, rule):
+    queue = open_queue()
+    large = sized(size)
+    stored = [item(1)]
+    with tolerated() as refused:  # it need not take what is large
+        queue.push(large)
+    stored += [] if refused else [large]
+    queue.push(item(1))  # what cannot be read hides what follows
+    queue.close()
+    with about(rule):
+        assert drain(open_queue()) == contents(stored)
+
+
 STORED = (1, 2, 3)
 
 

@@ -39,10 +39,10 @@ NEIGHBOURS = (
     "queue.ctor.key-isolation",
     kinds=REQUESTS_ONLY,
     name="keys.neighbours",
-    presupposes="push:1 push:3 length truth",
+    presupposes="push:1 push:3 length truth pop push:1 reopen pop pop",
     keys=NEIGHBOURS,
 )
-def neighbours_are_isolated(open_queue, keys, item, about, directory):
+def neighbours_are_isolated(context, open_queue, keys, item, drain, about, directory):
     one, two = keys
     for key in keys:  # a key that is refused by itself is no matter of two
         Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
@@ -58,8 +58,14 @@ def neighbours_are_isolated(open_queue, keys, item, about, directory):
         queue.push(item(3))
         assert other.pop() == item(2)  # in a shared one, neither the first nor the last
         assert len(queue) == 2
+        other.push(item(3))  # equal ones are two
         queue.close()
         other.close()
+        if context.offers("persistent"):
+            queue = open_queue(one)
+            other = open_queue(two)
+            assert drain(queue) == contents([item(1), item(3)])
+            assert drain(other) == contents([item(3)])
 
 
 @check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)

@@ -2,18 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 
 from scrapy import Request
 
 from queue_conformance.discovery.capabilities import Order
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.engine.samples import CLOCKS
+from queue_conformance.engine.samples import CLOCKS, SLOW
 from queue_conformance.kinds.queue.checks.sequences import SEVERAL
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.support import clock_at, contents, seconds
+
+# --- Many ------------------------------------------------------------------------------------------------------------
+
+FEW = (7, -4, 20, -6, 0, -9, 9, 0, 3, 0)
+MANY = (37, -20, 1100, -300, 0, -500, 100, 0, 60, 0)
+"""How many are pushed, or popped; at a zero the queue is opened again. In the end all that is left is popped."""
+
+ONCE, PARTIAL, REOPEN = "queue.pop.exactly-once", "queue.persist.partial", "queue.persist.reopen"
+ORDERS = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
+
+
+def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Yield how many come and go, and the rule to blame: a simpler one, where that fails without reopening, or popping."""
+    started = context.watchdog.now
+    for numbers in (FEW, MANY):
+        yield numbers, PARTIAL if context.offers("persistent") else ONCE
+        if context.failed and context.offers("persistent"):
+            partial, context.failed = context.failed, {}
+            yield numbers, ONCE
+            if not context.failed:
+                yield tuple(number for number in numbers if number >= 0), REOPEN
+            context.failed = context.failed or partial
+        if context.failed or context.watchdog.now - started > SLOW:
+            return
+
+
+@check(
+    ONCE,
+    PARTIAL,
+    REOPEN,
+    *ORDERS.values(),
+    "queue.pop.order-reopen",
+    name="pop.many",
+    presupposes=f"{SEVERAL} push:0 push:1 push:2 pop reopen pop push:3 pop pop",
+    turns=[few_and_many_turns],
+)
+def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns, about):
+    order = context.implementation.capabilities.order
+    numbers, kept = turns
+    reopens = kept != ONCE
+    with about(kept):
+        queue = open_queue()
+        last, came = 0, []
+        for number in numbers:
+            if number > 0:
+                push_numbers(queue, range(last, last + number))
+                last += number
+            elif number < 0:
+                came = came + pop_numbers(queue, -number)
+            elif reopens:
+                queue.close()
+                queue = open_queue()
+        came = came + pop_numbers(queue, last)
+        lost = sorted({*range(last)} - {*came})
+        assert lost == [], f"each of {last} items"
+        assert len(came) == last, f"each of {last} items once"
+    if order in ORDERS:
+        with about("queue.pop.order-reopen" if reopens else ORDERS[order]):
+            for place, due in first_out_of_turn(came, numbers, order):
+                popped = came[place]
+                assert popped == due, f"{due} at place {place} of what came, for it is {order}"
+
+
+def first_out_of_turn(came: Sequence[int], numbers: Sequence[int], order: Order) -> Iterator[tuple[int, int]]:
+    """Yield the first place at which something else came than what was due, and that; or the last one, if there is none."""
+    waiting, due, last = deque[int](), list[int](), 0
+    for number in (*numbers, -len(came)):
+        waiting.extend(range(last, last + max(0, number)))
+        last += max(0, number)
+        for _ in range(min(len(waiting), -number)):
+            due.append(waiting.popleft() if order is Order.FIFO else waiting.pop())
+    wrong = (place for place, (one, other) in enumerate(zip(came, due, strict=True)) if one != other)
+    place = next(wrong, len(due) - 1)
+    yield place, due[place]
+
 
 # --- Time ------------------------------------------------------------------------------------------------------------
 
