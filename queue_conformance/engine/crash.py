@@ -261,6 +261,7 @@ def crash_sweep(
     workloads: Callable[[CheckContext], Iterable[str]],
     ways: Set[When] = frozenset({When.AFTER, When.LINE, When.BYTE}),
     points: Callable[[CheckContext], int] = lambda context: POINTS,
+    rare: int = 0,
     masked: Mapping[str, str] = MappingProxyType({}),
     note: Callable[[Sweep], Iterable[str]] = lambda sweep: (),
     name: str | None = None,
@@ -273,6 +274,7 @@ def crash_sweep(
 
         ways: how children are killed.
         points: returns how many kill points there are for a hundred examples.
+        rare: how many there are besides, before lines that only long workloads reach.
         masked: by rule, another one; where that fails, the first says nothing.
         note: returns what else is worth reporting.
         name: what the check is called, if not the id of its first rule.
@@ -284,9 +286,8 @@ def crash_sweep(
                 raise NotCovered("this platform cannot fork")
             sweep = Sweep(context, rules[0], instrument(function))
             chosen = [operations_of(workload) for workload in workloads(context)]
-            failures = sweep.run(
-                plan(chosen, sweep.rehearsal, ways, max(4, points(context) * context.examples // 100), context.seed)
-            )
+            number = max(4, points(context) * context.examples // 100)
+            failures = sweep.run(plan(chosen, sweep.rehearsal, ways, number, context.seed, rare))
             for rule, other in masked.items():
                 if other in failures:
                     failures.pop(rule, None)

@@ -14,7 +14,7 @@ from queue_conformance.engine.outcomes import NotCovered
 T = TypeVar("T")
 
 LONG = 100
-"""Operations from which a workload is killed at its end alone."""
+"""Operations from which a workload is killed at its end alone, or before lines that no shorter one reaches."""
 
 
 class Operation(NamedTuple):
@@ -94,9 +94,18 @@ Rehearsal = Sequence[Passed]
 
 
 def plan(
-    workloads: Sequence[Workload], rehearse: Callable[[Workload], Rehearsal], ways: Set[When], points: int, seed: int
+    workloads: Sequence[Workload],
+    rehearse: Callable[[Workload], Rehearsal],
+    ways: Set[When],
+    points: int,
+    seed: int,
+    rare: int = 0,
 ) -> list[Crash]:
-    """Choose about so many kill points, of which the simplest come first."""
+    """Choose about so many kill points, of which the simplest come first.
+
+    Args:
+        rare: how many of them are before lines that only long workloads reach, which are not rehearsed without.
+    """
     short = [operations for operations in workloads if len(operations) <= LONG]
     planned: list[Crash] = []
     if When.AFTER in ways:
@@ -105,6 +114,9 @@ def plan(
     rehearsals = [rehearse(operations) for operations in short] if ways != {When.AFTER} else []
     if When.LINE in ways:
         planned += _at_lines(short, rehearsals, points // 2, seed)
+        if rare and (long := [operations for operations in workloads if len(operations) > LONG]):
+            reached = {line for rehearsal in rehearsals for passed in rehearsal for line in passed.lines}
+            planned += _at_lines(long, [rehearse(operations) for operations in long], rare, seed, reached)
     if When.BYTE in ways:
         planned += evenly(list(_at_bytes(short, rehearsals)), points // 4, seed)
     if When.TORN in ways:
@@ -112,13 +124,21 @@ def plan(
     return planned
 
 
-def _at_lines(workloads: Sequence[Workload], rehearsals: Sequence[Rehearsal], number: int, seed: int) -> list[Crash]:
-    """Choose so many crashes before lines of the implementation: each line of each kind of operation once, then again."""
+def _at_lines(
+    workloads: Sequence[Workload],
+    rehearsals: Sequence[Rehearsal],
+    number: int,
+    seed: int,
+    reached: Set[tuple[str, int]] = frozenset(),
+) -> list[Crash]:
+    """Choose so many crashes before lines that others have not reached: each one of each kind of operation once, then again."""
     chosen = random.Random(seed)
     places: dict[tuple[str, tuple[str, int]], list[Crash]] = {}
     for operations, rehearsal in zip(workloads, rehearsals, strict=True):
         for end, passed in enumerate(rehearsal):
             for count, line in enumerate(passed.lines, 1):
+                if line in reached:
+                    continue
                 crash = Crash(operations[: end + 1], Kill(When.LINE, count))
                 places.setdefault((operations[end].name, line), []).append(crash)
     for crashes in places.values():

@@ -50,6 +50,26 @@ class BuffersItems(LogByteQueue):
         super().close()
 
 
+@mutant(fails="queue.persist.crash-pop", control=LOG, claims=CRASH_SAFE)
+class CompactsInPlace(LogByteQueue):
+    """Once fifty were popped, it begins its file anew, and writes what is left."""
+
+    _popped = 0
+
+    def pop(self):
+        item = super().pop()
+        self._popped += item is not None
+        if self._popped == 50:
+            self._compact()
+        return item
+
+    def _compact(self):
+        self._popped = 0
+        os.ftruncate(self._file, len(self.MAGIC))
+        for item in self._items:
+            self._append(self.PUSHED + self.HEAD.pack(len(item), zlib.crc32(item)) + item)
+
+
 @mutant(fails="queue.persist.crash-push", control=FIFO, claims=CRASH_SAFE)
 class CommitsInTwos(FifoDiskQueue):
     """It marks a request as stored in a second step, and forgets what is not marked."""

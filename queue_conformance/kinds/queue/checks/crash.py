@@ -44,6 +44,12 @@ def workloads(context: CheckContext) -> Iterable[str]:
     return [USUAL, " ".join(drawn), *clearing, " ".join(["open", *(f"push:{number}" for number in many)])]
 
 
+def workloads_that_shrink(context: CheckContext) -> Iterable[str]:
+    """Return those and a long queue that gets shorter, of which a file may be written anew."""
+    *others, long = workloads(context)
+    return [*others, long, long + " pop" * (2 * long.count("push") // 3)]
+
+
 def durability(sweep: Sweep) -> Iterable[str]:
     """Grade a queue by the worst end of a process that it survives."""
     sums = {name: sum(counts[name] for _, counts in sweep.counts) for name in ("lost", "doubled", "phantom", "unusable")}
@@ -61,7 +67,9 @@ def durability(sweep: Sweep) -> Iterable[str]:
 @crash_sweep(
     TORN, workloads=lambda context: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda context: 64
 )
-@crash_sweep(PUSH, POP, workloads=workloads, masked={POP: PUSH}, note=durability)  # what loses a push loses it in a pop
+@crash_sweep(
+    PUSH, POP, workloads=workloads_that_shrink, rare=6, masked={POP: PUSH}, note=durability
+)  # what loses a push loses it in a pop
 @crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, points=lambda context: 45, note=durability)
 def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
     @crash.child
