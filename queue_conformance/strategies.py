@@ -71,13 +71,20 @@ ODD_VALUES = (
 )
 """Sources of values whose types serializers are likely to lose; every run tries each of them."""
 
+URL = "url='https://example.com/1', "
+
 SHAPES = tuple(
-    f"Request(url='https://example.com/1', {arguments})"
+    f"Request({'' if arguments.startswith('url=') else URL}{arguments})"
     for arguments in (
         "headers={'X-Many': ['1', '2'], 'Accept': ['a']}",
         "headers={b'X-Bytes': b'\\xff', 'X-None': None}",
         "method='POST', body=b'\\x00\\xff'",
         "body='é', encoding='latin-1'",
+        "method='POST', body=b'\\n\\n\\r\\n\\r\\n\\0\\0'",
+        "meta={'lines': '\\n\\n\\r\\n\\r\\n\\0\\0'}",
+        "url='https://example.com/' + 'a' * 10_000",
+        "meta={'text': 'a' * 70_000}",
+        "headers={'X-Long': 'a' * 70_000}",
         "cookies={'a': '1'}",
         "cookies=[{'name': 'a', 'value': '1', 'domain': 'example.com', 'secure': True}, {'name': 'a', 'value': '2'}]",
         "meta={1: 'a', (1, 2): 'b', None: 'c', 'depth': 3}",

@@ -150,6 +150,22 @@ def later_changes_do_not_show(open_queue, reopen, about, rule):
         assert fields(queue.pop()) == before
 
 
+@check("queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", blocked_by=["roundtrip.together"], reopen=(READ,))
+def a_request_is_stored_as_it_is_now(open_queue, reopen, about, rule):
+    queue = open_queue()
+    request = Request(URL, meta={"turn": 1})
+    queue.push(request)
+    request.meta["turn"] = 2
+    queue.push(request)
+    with about(rule):
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        came = [getattr(queue.pop(), "meta", None) for _ in range(2)]
+        assert sorted(came, key=repr) == [{"turn": 1}, {"turn": 2}]
+        queue.close()
+
+
 @registry.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
 def every_field_survives(context: CheckContext) -> None:
     """Draw requests over all attributes; what push accepts must come back equal, types of values included."""
@@ -231,6 +247,42 @@ def comes_back_as_it_was(open_queue, made, new, reopen, pop_rule, tolerated, abo
             if found.plain:
                 assert getattr(popped, name) == getattr(pushed, name), f"{name} {describe(getattr(pushed, name))}"
             assert Exactly(field(popped, name)) == field(pushed, name), f"{name} {describe(field(pushed, name))}"
+
+
+TOGETHER = {
+    "meta": ({"a": 1}, {}, {"a": 2}),
+    "cb_kwargs": ({"a": 1}, {}, {"a": 2}),
+    "headers": ({b"A": [b"1"], b"B": [b"2"]}, {}, {b"A": [b"3"], b"B": [b"2"]}),
+    "cookies": ({"a": "1"}, {}, {"a": "2"}),
+    "flags": (["a"], [], ["b"]),
+    "method": ("POST", "GET", "PUT"),
+    "body": (b"1", b"", b"2"),
+}
+"""Fields of requests for one URL that wait in one queue: what comes second must get nothing of the first, nor give it."""
+
+
+@check(
+    "queue.pop.roundtrip",
+    kinds=REQUESTS_ONLY,
+    name="roundtrip.together",
+    presupposes="push:0 push:1 push:0 pop pop pop",
+    name_of_field=tuple(TOGETHER),
+    reopen=(READ,),
+)
+def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen, tolerated, about, rule):
+    queue = open_queue()
+    stored = []
+    for value in TOGETHER[name_of_field]:
+        with tolerated() as refused:
+            queue.push(Request(URL, **{name_of_field: value}))
+        stored += [] if refused else [value]
+    with about(rule):
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        came = [getattr(queue.pop(), name_of_field, None) for _ in range(len(stored))]
+        assert sorted(came, key=repr) == sorted(stored, key=repr)
+        queue.close()
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
