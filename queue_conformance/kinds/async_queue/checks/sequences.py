@@ -20,7 +20,6 @@ sequences(
             "put:0 put:0 put:0 start_get start_get start_get settle size",
             "start_get start_get start_get start_get settle start_put:0 start_put:0 start_put:0 settle put:0 size",
             f"{MANY} size {MANY} size",
-            f"{'start_get ' * 40} settle {'put:0 ' * 40} size",
         ),
         "aqueue.put.closed": (
             "close put:0 put:0 get",
