@@ -194,7 +194,7 @@ def test_what_is_done_before_there_are_checks_is_shown_and_cleared():
 
 SELECTED = (
     "-k",
-    "machine or queue.pop.fifo and not claims and not clock",
+    "machine or queue.pop.fifo and not claims and not clock and not many",
     "--conformance-examples=600",
     "-p",
     "no:cacheprovider",

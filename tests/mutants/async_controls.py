@@ -11,6 +11,7 @@ from bisect import insort
 from collections import deque
 from dataclasses import dataclass, replace
 
+from mutants.async_forgetful import same
 from queue_reference.async_queues import AsyncQueue, MemoryQueue, checked_priority
 
 
@@ -346,11 +347,6 @@ class Grouped(MemoryQueue):
     async def close(self):
         self._closed = True
         self.ended.set()
-
-
-def same(one, other):
-    """Return whether two requests are for the same page."""
-    return (one.url, one.method, one.body) == (other.url, other.method, other.body)
 
 
 class Expiring(MemoryQueue):

@@ -116,7 +116,7 @@ class RaisesAnotherError(DiskQueue):
             raise ValueError("damaged") from error
 
 
-@mutant(fails=("aqueue.close.keeps", "aqueue.persist.reopen"), control=DISK)
+@mutant(fails="aqueue.close.keeps", control=DISK)
 class LosesTheLast(DiskQueue):
     """Its close loses a request, if there are more than a thousand."""
 

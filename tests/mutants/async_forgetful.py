@@ -10,6 +10,11 @@ from mutants import mutant
 from queue_reference.async_queues import MemoryQueue
 
 
+def same(one, other):
+    """Return whether two requests are for the same page."""
+    return (one.url, one.method, one.body) == (other.url, other.method, other.body)
+
+
 class Forgetful(MemoryQueue):
     """A right queue that filters duplicates, and forgets requests after a time."""
 
@@ -21,7 +26,7 @@ class Forgetful(MemoryQueue):
     async def put(self, request, priority=0):
         self.forget()
         if self.dedupe:
-            for entry in [entry for entry in self._heap if entry[2].url == request.url]:
+            for entry in [entry for entry in self._heap if same(entry[2], request)]:
                 if self.update_priority and priority > -entry[0]:
                     self._heap.remove(entry)
                     heapq.heapify(self._heap)
@@ -54,7 +59,7 @@ class TakesTheLastPriority(Forgetful):
 
     async def put(self, request, priority=0):
         if self.dedupe and self.update_priority:
-            self._heap = [entry for entry in self._heap if entry[2].url != request.url]
+            self._heap = [entry for entry in self._heap if not same(entry[2], request)]
             heapq.heapify(self._heap)
         return await super().put(request, priority)
 

@@ -100,7 +100,7 @@ class PeekFails(FifoByteQueue):
 
 
 @mutant(
-    fails=("pq.resume.all", "pq.resume.foreign-state", "pq.priority.ints", "pq.scale.buckets"),
+    fails=("pq.resume.all", "pq.resume.foreign-state", "pq.priority.ints"),
     control="queue_reference.pqueues.PriorityQueue",
 )
 class ForgetsItsState(PriorityQueue):

@@ -35,7 +35,12 @@ def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, 
         assert left_open == 0, "no queue open, all are drained"
 
 
-@check("pq.pop.error-keeps-rest", priorities=((0, 0, 1, 1, -2), (0, 0, 2, -2), (0, 0, 0, 1), (0, 0, 0, 0, -1)), errors=(1, 5))
+@check(
+    "pq.pop.error-keeps-rest",
+    "pq.len.sum",
+    priorities=((0, 0, 1, 1, -2), (0, 0, 2, -2), (0, 0, 0, 1), (0, 0, 0, 0, -1)),
+    errors=(1, 5),
+)
 def errors_of_pops_lose_nothing_else(
     use_queues, open_queue, request, raises, disturbed, pop_urls, about, rule, priorities, errors
 ):
