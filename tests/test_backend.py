@@ -12,6 +12,7 @@ from redis.retry import Retry
 
 from queue_conformance import examine
 from queue_conformance.faults.backend import VARIABLE, Backend
+from queue_conformance.faults.connections import peers
 from queue_conformance.faults.redirection import redirected
 from queue_conformance.faults.servers import ServerError, check_name, running
 from queue_conformance.faults.servers import redis as redis_servers
@@ -327,3 +328,10 @@ def test_what_is_no_redis_server_holds_no_keys(monkeypatch):
         monkeypatch.setattr(running, "MANY", 0)
         ask(backend.server.address, "SET", "mine", "1")
         assert keys_of(f"{backend.host}:{backend.port}") is None
+
+
+def test_who_looks_for_connections_leaves_no_descriptor_open(backend, client):
+    client.ping()
+    before = len(os.listdir("/dev/fd"))
+    assert ("127.0.0.1", backend.port) in peers().values()
+    assert len(os.listdir("/dev/fd")) == before
