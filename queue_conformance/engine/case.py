@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.record import Failed, Record
-from queue_conformance.engine.recording import Step
 from queue_conformance.engine.sources import Sources
-from queue_conformance.engine.writing import Block
 
 
 class Case:
@@ -19,13 +16,13 @@ class Case:
 
     Attributes:
         rules: the rules that an assertion is about, innermost last.
-        failed: how blocks failed, the steps until then, and the block, where the check went on.
+        failed: the failures after which the check went on.
     """
 
     def __init__(self, context: CheckContext, rule: str) -> None:
         self.context = context
         self.rules = [rule]
-        self.failed: list[tuple[Failed, list[Step], Block]] = []
+        self.failed: list[RuleFailed] = []
         self.sources = Sources(str(context.driver.directory))
         self.record = Record(context.recorder, self.sources, context.driver.key, self.held)
 
@@ -38,13 +35,14 @@ class Case:
         """Note that what an assertion says holds."""
         self.context.covered[rule or self.rule] += 1
 
-    def goes_on(self, failed: Failed, block: Block) -> None:
-        """Note that a block failed, after which the check goes on."""
-        self.failed.append((failed, list(self.context.recorder.steps), block))
+    def goes_on(self, failed: Failed) -> None:
+        """Keep the failure of a block, after which the check goes on; it ends with what has been done so far."""
+        lines = self.record.lines()
+        self.failed.append(self.failure(failed, lambda: lines))
 
-    def failure(self, failed: Failed, steps: Sequence[Step], last: Block | None = None) -> RuleFailed:
-        """Return the failure of an assertion, with what was done, up to the end of a block if one is given."""
-        write = partial(self.record.lines, last)
+    def failure(self, failed: Failed, write: Callable[[], Sequence[str]]) -> RuleFailed:
+        """Return the failure of an assertion; ``write`` returns the lines of its script."""
+        steps = self.context.recorder.steps
         return self.context.failure(failed.rule or self.rule, failed.expected, failed.actual, steps, write)
 
 

@@ -136,14 +136,14 @@ def run_case(
             case.record.silent.update(map(id, given.values()))
             function(**given, __record__=case.record, __source__=source)
     except Failed as failed:
-        failure = case.failure(failed, context.recorder.steps)
+        failure = case.failure(failed, case.record.lines)
     except Missed as missed:
         raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
         error = raised.error
         failure = context.unexpected(raised, lambda: raising(case.record.lines(), error))
     for failed_block in case.failed:
-        context.keep(case.failure(*failed_block))
+        context.keep(failed_block)
     if failure:
         raise failure
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised

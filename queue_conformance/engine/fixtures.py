@@ -67,6 +67,7 @@ class Also(Block):
     def __init__(self, case: Case, rule: str) -> None:
         self._case = case
         self._rule = rule
+        self._ends_script = False
 
     def __enter__(self) -> None:
         self._case.rules.append(self._rule)
@@ -76,11 +77,13 @@ class Also(Block):
         if not isinstance(error, Failed):
             return False
         error.rule = self._rule
-        self._case.goes_on(error, self)
+        self._ends_script = True
+        self._case.goes_on(error)
+        self._ends_script = False
         return True
 
     def written(self, body: str, named: bool) -> str:
-        return ""
+        return body if self._ends_script else ""
 
 
 @fixture

@@ -18,7 +18,7 @@ from queue_conformance.engine.recording import Recorder, call_of, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import names_in, normal, parse
-from queue_conformance.engine.writing import Block, Entry, Forked, Frame, Line, Within, Writer
+from queue_conformance.engine.writing import Entry, Forked, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
 
 LONGEST_ORIGIN = 80
@@ -88,13 +88,12 @@ class Record:
         self.excused = 0
         self.silent: set[int] = set()  # ids of fixtures, whose calls are no lines of scripts
         self._frames: list[Frame] = []
-        self._entries: list[Entry] = []
+        self._all: list[Entry] = []
+        self._entries = self._all  # of the innermost block that is open
 
-    def lines(self, last: Block | None = None) -> list[str]:
-        """Return what was done as lines of Python, up to the end of a block if one is given."""
-        entries = self._entries
-        ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Within) and entry.holds(last)]
-        return Writer(last).lines(entries[: ends[0]] if ends else entries)
+    def lines(self) -> list[str]:
+        """Return what was done so far as lines of Python."""
+        return Writer().lines(self._all)
 
     @property
     def target(self) -> str:

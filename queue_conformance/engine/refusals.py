@@ -110,7 +110,7 @@ class Uncertain(Block):
     """
 
     raised: BaseException | None = None
-    failed: Failed | None = None
+    _ends_script = False
 
     def __init__(
         self,
@@ -145,11 +145,13 @@ class Uncertain(Block):
             return False
         self.raised = error.error
         if not self.accepts(error.error):
-            self.failed = Failed(self.expected, f"{error}{self._consequence(error.error)}")
-            self.failed.rule = self.rule
+            failed = Failed(self.expected, f"{error}{self._consequence(error.error)}")
+            failed.rule = self.rule
+            self._ends_script = True
             if not self._soft:
-                raise self.failed from None
-            self._case.goes_on(self.failed, self)
+                raise failed from None
+            self._case.goes_on(failed)
+            self._ends_script = False
         else:
             self._case.held(self.rule)
         return True
@@ -164,14 +166,11 @@ class Uncertain(Block):
         wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
         return f"names = {{cls.__name__ for cls in type(error).__mro__}}\nassert names {wanted}, repr(error)"
 
-    def failing(self, body: str) -> str:
-        asserted = textwrap.indent(self.asserted(), INDENT)
-        return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
-
     def written(self, body: str, named: bool) -> str:
         """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
-        if self.failed and not self._soft:
-            return self.failing(body)
+        if self._ends_script:
+            asserted = textwrap.indent(self.asserted(), INDENT)
+            return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
         if not named:
             return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}"
         if not self:

@@ -38,10 +38,6 @@ class Block(AbstractContextManager[Any]):
         """Return a block as it stands in a script; ``named`` tells whether the check gives it a name."""
         return body
 
-    def failing(self, body: str) -> str:
-        """Return a block as it stands in a script of its failure, with nothing below it."""
-        return body
-
 
 @dataclass(slots=True, eq=False)
 class Frame:
@@ -117,10 +113,6 @@ class Within(NamedTuple):
     manager: AbstractContextManager[Any]
     entries: list[Entry]
 
-    def holds(self, block: Block | None) -> bool:
-        """Whether this is a block, or it is in it."""
-        return self.manager is block or any(isinstance(entry, Within) and entry.holds(block) for entry in self.entries)
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -158,14 +150,13 @@ Entry = Frame | Within | Line | Forked
 
 
 class Writer:
-    """Writes statements; of the ``last`` block, if there is one, how it failed.
+    """Writes statements.
 
     Names keep their names in scripts if they hold something of the subject, or what has no literal, and are assigned there.
     All others are written as literals, and their assignments are left out.
     """
 
-    def __init__(self, last: Block | None = None) -> None:
-        self._last = last
+    def __init__(self) -> None:
         self._kept: set[str] = set()
 
     def lines(self, entries: Sequence[Entry]) -> list[str]:
@@ -188,13 +179,11 @@ class Writer:
 
     def _block(self, block: Within) -> list[Line]:
         if isinstance(block.manager, Block):
-            own = type(block.manager)
-            if own.written is Block.written and own.failing is Block.failing:  # what is below it may read what it defines
+            if type(block.manager).written is Block.written:  # what is below it may read what it defines
                 return [line for entry in block.entries for line in self._entry(entry)]
             text = "\n".join(self.lines(block.entries))
             named = getattr(block.head.node, "optional_vars", None) is not None
-            if text:
-                text = block.manager.failing(text) if block.manager is self._last else block.manager.written(text, named)
+            text = text and block.manager.written(text, named)
             return [Line(text, reads=frozenset(_words(text)))] if text else []
         head = self._line(block.head, block.head.node)
         self._kept |= names_in(block.head.node, ast.Store)
