@@ -20,8 +20,10 @@ import contextlib
 import contextvars
 import heapq
 import threading
+from abc import ABC, abstractmethod
 from asyncio import events
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic  # now: clocks are slowed where a loop is chosen
 from typing import Any, NoReturn, TypeVar
@@ -132,7 +134,90 @@ class Jobs(list[Job]):
         return job
 
 
-class SimulatedLoop(asyncio.BaseEventLoop):
+@contextmanager
+def running(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Make a loop the running one of this thread for a while."""
+    before = events._get_running_loop()
+    events._set_running_loop(loop)
+    try:
+        yield
+    finally:
+        events._set_running_loop(before)
+
+
+class DrivenByHand(ABC):
+    """What both loops do in the same way.
+
+    Attributes:
+        jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
+        errors: what nobody handled: the contexts that an exception handler gets.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    jobs: Jobs
+    errors: list[dict[str, Any]]
+    _tasks: set[Task]
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
+        """Make a task of a coroutine; nothing of it runs before the next :meth:`tick`."""
+        with running(self.loop):
+            task = self.loop.create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def run(self, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
+        """Run a coroutine, or a task, to its end, with everything else that can happen meanwhile; return what it returns.
+
+        Raises:
+            NeverReturns: if nothing ends it, or it takes too long.
+            BaseException: what it raises.
+        """
+        task: asyncio.Task[T] = coroutine if isinstance(coroutine, asyncio.Task) else self.start(coroutine)
+        self.settle(task)
+        if not task.done():
+            place = place_of(task)
+            task.cancel()
+            raise NeverReturns(f"waits forever in {place}")
+        return task.result()
+
+    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Call a function as a coroutine would: while the loop is the running one."""
+        with running(self.loop):
+            return function(*arguments, **options)
+
+    def run_job(self, number: int = 0) -> bool:
+        """Let the thread of a job do its work; whoever waits for it does not know yet.
+
+        Args:
+            number: which of those that have not run, counted from 0 and around.
+
+        Returns:
+            Whether there was one.
+        """
+        return self.jobs.run(number)
+
+    def deliver(self, number: int = 0) -> bool:
+        """Let the result of a job that has run reach the loop.
+
+        Args:
+            number: which of those that have run, counted from 0 and around.
+
+        Returns:
+            Whether there was one.
+        """
+        job = self.jobs.pop_done(number)
+        if job is not None:
+            with running(self.loop):
+                job.deliver()
+        return job is not None
+
+    @abstractmethod
+    def settle(self, *tasks: Task) -> None:
+        """Run until these tasks are done, or until nothing can happen any more."""
+
+
+class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
     """An event loop with virtual time.
 
     Args:
@@ -140,8 +225,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         wary: run jobs in threads, and raise :class:`NeedsRealLoop` if one of them waits there.
 
     Attributes:
-        jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
-        errors: what nobody handled: the contexts that an exception handler gets.
         foreign: whether a thread has called that is not under control, so that nothing is repeatable.
     """
 
@@ -156,34 +239,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.errors: list[dict[str, Any]] = []
         self._now = 0.0
         self._tasks: set[Task] = set()
+        self.loop = self
         self.set_exception_handler(lambda _loop, context: self.errors.append(context))
 
     # --- By hand -----------------------------------------------------------------------------------------------------
-
-    def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
-        """Make a task of a coroutine; nothing of it runs before the next :meth:`tick`."""
-        with self._running():
-            task = self.create_task(coroutine, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    def run(self, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-        """Run a coroutine, or a task, to its end, with everything else that can happen meanwhile.
-
-        Returns:
-            What it returns.
-
-        Raises:
-            NeverReturns: if nothing ends it.
-            BaseException: what it raises.
-        """
-        return run_to_its_end(self, coroutine)
-
-    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """Call a function as a coroutine would: while the loop is the running one."""
-        with self._running():
-            return function(*arguments, **options)
 
     def tick(self) -> bool:
         """Run what is ready now, and nothing that becomes ready meanwhile: one iteration of the stock loop.
@@ -193,7 +252,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """
         self._wake_timers()
         count = len(self._ready)  # type: ignore[attr-defined]
-        with self._running():
+        with running(self):
             for _ in range(count):
                 handle = self._ready.popleft()  # type: ignore[attr-defined]
                 if not handle._cancelled:
@@ -201,30 +260,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return count > 0
 
     def run_job(self, number: int = 0) -> bool:
-        """Let the thread of a job do its work; who waits for it does not know yet.
-
-        Args:
-            number: which of those that have not run, counted from 0 and around.
-
-        Returns:
-            Whether there was one.
-        """
         return self.jobs.run(number, self._run_warily if self._wary else Job.run)
-
-    def deliver(self, number: int = 0) -> bool:
-        """Let the result of a job that has run reach the loop.
-
-        Args:
-            number: which of those that have run, counted from 0 and around.
-
-        Returns:
-            Whether there was one.
-        """
-        job = self.jobs.pop_done(number)
-        if job is not None:
-            with self._running():
-                job.deliver()
-        return job is not None
 
     def advance(self, seconds: float) -> None:
         """Let time pass, with everything that becomes due on the way.
@@ -308,9 +344,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             if not timer._cancelled:
                 self._ready.append(timer)  # type: ignore[attr-defined]
 
-    def _running(self) -> Running:
-        return Running(self)
-
     # --- What asyncio asks of a loop ---------------------------------------------------------------------------------
 
     def time(self) -> float:
@@ -348,32 +381,3 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     create_connection = create_server = create_datagram_endpoint = _refuse
     create_unix_connection = create_unix_server = subprocess_exec = subprocess_shell = _refuse
     connect_read_pipe = connect_write_pipe = add_signal_handler = remove_signal_handler = _refuse  # type: ignore[assignment]
-
-
-class Running:
-    """Makes a loop the running one of this thread for a while.
-
-    Args:
-        loop: the loop.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-
-    def __enter__(self) -> None:
-        self._before = events._get_running_loop()
-        events._set_running_loop(self._loop)
-
-    def __exit__(self, *_: object) -> None:
-        events._set_running_loop(self._before)
-
-
-def run_to_its_end(loop: Any, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-    """Do what ``run`` of a loop that is driven by hand promises."""
-    task: asyncio.Task[T] = coroutine if isinstance(coroutine, asyncio.Task) else loop.start(coroutine)
-    loop.settle(task)
-    if not task.done():
-        place = place_of(task)
-        task.cancel()
-        raise NeverReturns(f"waits forever in {place}")
-    return task.result()
