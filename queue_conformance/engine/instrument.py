@@ -15,8 +15,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.scripts import source_of
-from queue_conformance.engine.syntax import Copier, expression, names_in, parse
+from queue_conformance.engine.syntax import Copier, expression, names_in, parse, source_of
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
 FOLDED = (ast.Call, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.JoinedStr)
@@ -142,4 +141,5 @@ class _Expressions(Copier):
 
 def _seen(node: ast.expr, wrapped: ast.expr) -> ast.expr:
     """Return what lets the value of an expression pass through the record."""
-    return _call("seen", ast.Constant(node.number), _call("count"), wrapped)  # type: ignore[attr-defined]
+    before = ast.Attribute(ast.Name("__record__", ast.Load()), "operations", ast.Load())
+    return _call("seen", ast.Constant(node.number), before, wrapped)  # type: ignore[attr-defined]

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.scripts import source_of
-from queue_conformance.engine.syntax import global_names
+from queue_conformance.engine.syntax import global_names, source_of
 
 
 @dataclass(frozen=True, slots=True)

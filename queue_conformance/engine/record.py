@@ -18,7 +18,7 @@ from queue_conformance.engine.recording import Recorder, call_of, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import names_in, normal, parse
-from queue_conformance.engine.writing import Entry, Forked, Frame, Line, Within, Writer
+from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
 
 LONGEST_ORIGIN = 80
@@ -68,6 +68,7 @@ class Record:
         held: called after each comparison that holds.
 
     Attributes:
+        operations: how many there were so far.
         returned: the rules that an operation would have failed if it had raised.
         excused: how many blocks are open in which an operation may raise.
     """
@@ -123,7 +124,7 @@ class Record:
             self._entries.append(Line(source))
             self.recorder.note(source)
 
-    def insert(self, entry: Line | Forked) -> None:
+    def insert(self, entry: Line) -> None:
         """Add lines that something else has run."""
         self._entries.append(entry)
 
@@ -211,10 +212,6 @@ class Record:
         known = {name: names[name] for name in node.reads if name in names}  # type: ignore[attr-defined]
         self._frames.append(Frame(self, node, source, known, self.operations, self.operations))
         return self._frames[-1]
-
-    def count(self) -> int:
-        """Return the number of operations so far."""
-        return self.operations
 
     def seen(self, number: int, before: int, value: Any) -> Any:
         """Note the value of an expression."""

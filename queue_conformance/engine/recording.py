@@ -151,8 +151,7 @@ class Recorder:
     def amend(self, source: str) -> None:
         """Change how the last step is written, but for its target."""
         step = self.steps[-1]
-        target = step.source.rpartition(" = ")[0] if " = " in step.source.partition("(")[0] else ""
-        step.source = f"{target} = {source}" if target else f"{self._indent}{source}"
+        step.source = step.source.removesuffix(call_of(step)) + source
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import json
 import re
@@ -14,7 +13,7 @@ from typing import Any
 from queue_conformance.engine.inlining import inline, without_unread
 from queue_conformance.engine.looping import repeated
 from queue_conformance.engine.recording import Step
-from queue_conformance.engine.syntax import global_names
+from queue_conformance.engine.syntax import global_names, source_of
 from queue_conformance.faults import disk, outages, servers
 from queue_conformance.faults.fault import Fault
 
@@ -302,26 +301,6 @@ def _quote(text: str, available: Mapping[str, ModuleType], quoted: dict[str, str
     for name in sorted(_words(text) & available.keys() - quoted.keys()):
         quoted[name] = source_of(getattr(available[name], name))
         _quote(quoted[name], available, quoted)
-
-
-def source_of(defined: Any) -> str:
-    """Return the source of a class or function.
-
-    Raises:
-        OSError, TypeError: if there is none.
-
-    Python 3.11 raises SystemError where tasks that nobody awaits any more are collected while it parses the file.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return _FOR_LINTERS.sub("", inspect.getsource(defined).rstrip())
-    finally:
-        if collecting:
-            gc.enable()
-
-
-_FOR_LINTERS = re.compile(r"  # (type: ignore|noqa).*")
 
 
 def _words(text: str) -> set[str]:

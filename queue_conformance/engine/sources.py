@@ -36,6 +36,13 @@ class Sources:
 
     def of(self, value: Any) -> str | None:
         """Return an expression that makes an equal value, or ``None`` if none is known."""
+        try:
+            return self._of(value)
+        except LookupError:
+            return None
+
+    def _of(self, value: Any) -> str:
+        """Return an expression that makes an equal value; raise LookupError if none is known."""
         if id(value) in self._given:
             return normal(self._given[id(value)][1])
         kind = type(value)
@@ -50,12 +57,10 @@ class Sources:
         if kind in (tuple, list, set, frozenset):
             return self._collection(value)
         if kind is dict:
-            pairs = [(self.of(name), self.of(found)) for name, found in value.items()]
-            known = [f"{name}: {found}" for name, found in pairs if name is not None and found is not None]
-            return f"{{{', '.join(known)}}}" if len(known) == len(pairs) else None
+            return f"{{{', '.join(f'{self._of(name)}: {self._of(found)}' for name, found in value.items())}}}"
         if isinstance(value, (type, BuiltinFunctionType)) and str(value.__module__).endswith(("builtins", ".script_support")):
             return value.__name__
-        return None
+        raise LookupError
 
     def _text(self, value: str | bytes) -> str:
         if isinstance(value, str) and value.startswith(self.directory):
@@ -65,11 +70,8 @@ class Sources:
             return f"{value[:1]!r} * {len(value)}"
         return repr(value)
 
-    def _collection(self, value: Iterable[Any]) -> str | None:
-        found = [self.of(each) for each in value]
-        known = [source for source in found if source is not None]
-        if len(known) < len(found):
-            return None
+    def _collection(self, value: Iterable[Any]) -> str:
+        known = [self._of(each) for each in value]
         inner = ", ".join(known)
         if isinstance(value, list):
             return f"[{inner}]"

@@ -128,25 +128,7 @@ class Line:
     needed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Forked:
-    """What another process has run.
-
-    Attributes:
-        statements: what it ran.
-        end: how it ended.
-    """
-
-    statements: Sequence[str]
-    end: str
-
-    def written(self, statements: Sequence[str]) -> str:
-        """Return its lines, with these as its statements."""
-        ran = textwrap.indent("\n".join([*statements, self.end]), INDENT)
-        return f"if (child := os.fork()) == 0:\n{ran}\nos.waitpid(child, 0)"
-
-
-Entry = Frame | Within | Line | Forked
+Entry = Frame | Within | Line
 
 
 class Writer:
@@ -173,8 +155,6 @@ class Writer:
     def _entry(self, entry: Entry) -> list[Line]:
         if isinstance(entry, Line):
             return [entry]
-        if isinstance(entry, Forked):
-            return [Line(entry.written(with_loops(entry.statements, alike=True)))]
         return self._statement(entry) if isinstance(entry, Frame) else self._block(entry)
 
     def _block(self, block: Within) -> list[Line]:
