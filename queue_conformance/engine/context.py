@@ -22,7 +22,6 @@ from queue_conformance.engine.outcomes import (
     RuleFailed,
     TooSlow,
     Violation,
-    failure_class,
 )
 from queue_conformance.engine.recording import (
     NOTHING,
@@ -188,8 +187,7 @@ class CheckContext:
         self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]]
     ) -> RuleFailed:
         """Return a failure of a rule, or of the one that fails in its place."""
-        rule = self.attributed(rule)
-        return failure_class(rule)(rule, expected, actual, steps, write)
+        return RuleFailed(self.attributed(rule), expected, actual, steps, write)
 
     def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
         """Return what an operation, one recorded step, raises, if that is one of these.

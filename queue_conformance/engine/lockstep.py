@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
@@ -177,12 +176,14 @@ class Lockstep:
 
     def expect_count(self, rule: str, holds: Callable[..., object], count: object, expected: str = "") -> None:
         """Test a rule on a count as :meth:`expect` does, unless the contents are wrong: then the count may well be right."""
-        self.contents_or(partial(self.expect, rule, holds, count, expected=expected))
+        with self.unless_contents_are_wrong():
+            self.expect(rule, holds, count, expected=expected)
 
-    def contents_or(self, compare: Callable[[], object]) -> None:
-        """Compare a count; if it is wrong, look first whether the contents are."""
+    @contextmanager
+    def unless_contents_are_wrong(self) -> Iterator[None]:
+        """Before a count is reported as wrong, compare the contents, which may be the cause."""
         try:
-            compare()
+            yield
         except RuleFailed as failure:
             with shown_by("drain"):
                 self.drain()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from queue_conformance.engine.recording import Step
@@ -43,8 +43,6 @@ class FailedAmongOthers(NotAlone):
 @dataclass(eq=False, repr=False)
 class RuleFailed(Exception):
     """A rule failed.
-
-    Every rule has a subclass of its own (see :func:`failure_class`), because Hypothesis tells failures apart by their type.
 
     Attributes:
         final: whether the rule is certain, so that no ablation can attribute the failure to another one.
@@ -98,8 +96,7 @@ class RuleFailed(Exception):
 
     def as_rule(self, rule: str, *, final: bool = True) -> RuleFailed:
         """Return the same failure, attributed to another rule."""
-        known = {each.name: getattr(self, each.name) for each in fields(self)}
-        return failure_class(rule)(**known | {"rule": rule, "final": final})
+        return replace(self, rule=rule, final=final)
 
 
 _CALLED = re.compile(r"(\w+)\(")
@@ -110,12 +107,6 @@ _PLAIN = ("None", "True", "False")
 def operation_of(source: str) -> str:
     """Return the name of the operation that a line of Python calls, or ``""``."""
     return next((name for name in _CALLED.findall(source) if name not in _RUNNERS), "")
-
-
-@cache
-def failure_class(rule: str) -> type[RuleFailed]:
-    """Return the subclass of ``RuleFailed`` for a rule."""
-    return type(f"RuleFailed[{rule}]", (RuleFailed,), {})
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, came_from, describe
-from queue_conformance.engine.scripts import or_exit
+from queue_conformance.engine.scripts import must_raise, or_exit
 from queue_conformance.engine.writing import INDENT, Block
 
 
@@ -48,12 +48,7 @@ def raises(case: Case) -> Callable[..., Block]:
             raise Failed(f"{self.wanted}{self.because}", actual) from None
 
         def written(self, body: str, named: bool) -> str:
-            caught = f"({self.names.replace(' or ', ', ')})" if len(self.errors) > 1 else self.names
-            message = f"{self.names} expected, but the call returned"
-            right = f"except {caught}:\n    pass  # right"
-            if self.only:
-                right = f"except Exception as caught:\n    assert caught is {self.variable}, repr(caught)"
-            return f"try:\n{textwrap.indent(body, INDENT)}\n{right}\nelse:\n    raise AssertionError({message!r})"
+            return "\n".join(must_raise(body, self.names, self.variable))
 
     return Raises
 

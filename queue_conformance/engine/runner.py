@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,12 @@ class Run:
         except OperationRaised as raised:
             raise self._context.unexpected(raised) from raised
 
+    def through(self, sequence: Commands) -> None:
+        """Run all commands of a sequence, and finish."""
+        for command in sequence:
+            self.step(command)
+        self.finish()
+
     def finish(self) -> None:
         """Compare everything that is left in the subjects, and close them."""
         try:
@@ -119,9 +126,7 @@ class Runner:
         """
         run = self.begin(sequence)
         try:
-            for command in sequence:
-                run.step(command)
-            run.finish()
+            run.through(sequence)
         except RuleFailed as failure:
             is_first = not self.context.earlier
             attributed = self.attribute(run, failure)
@@ -133,17 +138,13 @@ class Runner:
 
     def passes(self, sequence: Commands, subjects: Iterable[int] | None = None) -> bool:
         """Whether a sequence runs without a failure, masked ones aside; what it covers does not count."""
-        covered = self.context.covered.copy()
-        run = self.begin(sequence, subjects)
+        covered, self.context.covered = self.context.covered, Counter()
         try:
-            for command in sequence:
-                run.step(command)
-            run.finish()
+            self.begin(sequence, subjects).through(sequence)
         except RuleFailed as failure:
             return failure.survived or failure.rule in self.masked
         finally:
-            self.context.covered.clear()
-            self.context.covered.update(covered)
+            self.context.covered = covered
         return True
 
     def cures(self, sequence: Commands, subjects: tuple[int, ...] | None) -> bool:
@@ -244,15 +245,10 @@ class Runner:
     def _unnoticed(self) -> Iterator[None]:
         """Let what runs meanwhile leave nothing on the context."""
         context = self.context
-        covered, failed_rules, notes = context.covered.copy(), dict(context.failed), list(context.notes)
-        others = {rule: list(kept.others) for rule, kept in failed_rules.items()}
+        kept = context.covered, context.failed, context.notes
+        known = {rule: replace(failure, others=[*failure.others]) for rule, failure in context.failed.items()}
+        context.covered, context.failed, context.notes = Counter(), known, []
         try:
             yield
         finally:
-            context.covered.clear()
-            context.covered.update(covered)
-            context.failed.clear()
-            context.failed.update(failed_rules)
-            for rule, kept in failed_rules.items():
-                kept.others = others[rule]
-            context.notes[:] = notes
+            context.covered, context.failed, context.notes = kept

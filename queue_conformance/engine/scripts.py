@@ -200,16 +200,24 @@ def lines_of(steps: Sequence[Step]) -> list[str]:
     return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps], alike=True)).splitlines()
 
 
-def must_raise(source: str, names: str) -> list[str]:
-    """Return lines of a script which fail unless a step raises one of the named exceptions."""
-    caught = f"({names.replace(' or ', ', ')})" if " or " in names else names
+def must_raise(body: str, names: str, only: str = "") -> list[str]:
+    """Return lines of a script which fail unless some lines raise the right exception.
+
+    Args:
+        names: the names of its classes, as ``KeyError or ValueError``.
+        only: an expression for the very exception that is right, if others of its class are not.
+    """
+    caught, right = f"({names.replace(' or ', ', ')})" if " or " in names else names, "pass  # right"
+    if only:
+        caught, right = "Exception as caught", f"assert caught is {only}, repr(caught)"
+    message = f"{names} expected, but the call returned"
     return [
         "try:",
-        f"    {source}",
+        textwrap.indent(body, "    "),
         f"except {caught}:",
-        "    pass  # right",
+        f"    {right}",
         "else:",
-        f'    raise AssertionError("{names} expected, but the call returned")',
+        f"    raise AssertionError({message!r})",
     ]
 
 

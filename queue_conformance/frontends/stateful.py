@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -90,7 +91,14 @@ class QueueMachine(RuleBasedStateMachine):
             told = self._runner.attribute(self._run, failure)
             shown = f"{told}\n\n{render(load()[told.rule], self._context.violation(told))}\n"
             told.args = (Secrets(self.implementation.settings).text(shown),)
+            told.__class__ = _failure_class(told.rule)
             raise told.with_traceback(None) from None
+
+
+@cache
+def _failure_class(rule: str) -> type[RuleFailed]:
+    """Return a class for the failures of one rule, because Hypothesis tells failures apart by their type."""
+    return type(f"RuleFailed[{rule}]", (RuleFailed,), {})
 
 
 def state_machine(

@@ -265,7 +265,8 @@ class ServedQueueLockstep(QueueLockstep):
                 self._raised("queue.len.transient-no-raise", raised)
             failure = self.context.unexpected(raised)
             self.context.recorder.steps.pop()  # first look whether it had a reason
-            self.contents_or(partial(_throw, failure))
+            with self.unless_contents_are_wrong():
+                raise failure from None
         least, most = self.model.least, len(self.model)
         if faulty and least:
             self.expect("queue.len.transient-nonzero", lambda length: length != 0, length, expected=f"{least}", final=True)
@@ -352,10 +353,6 @@ def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised)
         f"    assert {{cls.__name__ for cls in type(error).__mro__}} & {set(names)!r}, repr(error)",
     ]
     context.fail(rule, TRANSIENT, actual, tail, replaces=True, final=True)
-
-
-def _throw(failure: RuleFailed) -> NoReturn:
-    raise failure
 
 
 def _rule_of_push(sent: bool) -> str:
