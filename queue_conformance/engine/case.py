@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
+
+T = TypeVar("T")
 
 
 class Case:
@@ -48,6 +51,18 @@ class Case:
 
 Fixture = Callable[[Case], Any]
 REGISTERED: dict[str, Fixture] = {}
+
+
+def block_fixture(cls: T) -> T:
+    """Register a class of context managers: where a check says ``with raises(KeyError):``, it gets ``Raises(case, KeyError)``."""
+    make: Any = cls
+
+    def made(case: Case) -> Callable[..., Any]:
+        return partial(make, case)
+
+    made.__name__, made.__module__ = make.__name__.lower(), make.__module__
+    fixture(made)
+    return cls
 
 
 def fixture(function: Fixture) -> Fixture:

@@ -29,19 +29,16 @@ def sequences(
             covered by what they compare.
     """
 
-    def add(rule: str, fixed: str | Sequence[str]) -> None:
-        def run_one(context: CheckContext, sequence: str) -> None:
-            run(context, sequence)
-            context.covered[rule] += covered
-
+    def add(rule: str, fixed: Sequence[str]) -> None:
         def check(context: CheckContext) -> None:
-            if isinstance(fixed, str):
-                run_one(context, fixed)
-            else:
-                run_cases(context, rule, {"sequence": fixed}, lambda case: run_one(context, case["sequence"]))
+            def run_one(case: Mapping[str, str]) -> None:
+                run(context, case["sequence"])
+                context.covered[rule] += covered
+
+            run_cases(context, rule, {"sequence": fixed}, run_one)
 
         check.__module__, check.__qualname__ = module, rule
         registry.check(rule, kinds=kinds)(check)
 
     for rule, fixed in table.items():
-        add(rule, fixed)
+        add(rule, [fixed] if isinstance(fixed, str) else fixed)

@@ -16,17 +16,8 @@ WIDTH = 100
 OFTEN = 5
 """Calls at most of a function that is one line, and is written in the place of each."""
 
-_ODD = (
-    ast.If,
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Yield,
-    ast.YieldFrom,
-    ast.Await,
-    ast.Global,
-    ast.Nonlocal,
-)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_ODD = (*_DEFINITIONS, ast.If, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)
 _CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.ListComp)
 _PURE = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.expr_context)
 _REPEATED = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.For, ast.While)

@@ -24,9 +24,9 @@ class Quotation:
         missing: the names of that, without which a script does not run.
     """
 
-    imports: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    imports: tuple[str, ...]
+    lines: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 def quote(defined: Any, name: str) -> Quotation:

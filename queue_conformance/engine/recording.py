@@ -132,13 +132,6 @@ class Recorder:
             self.watchdog.leave()
         return step.result
 
-    def run(self, source: str, function: Callable[[], Any]) -> Any:
-        """Run what has a time limit of its own, which is longer than that of an operation; it raises nothing."""
-        self.note(source)
-        self.steps[-1].result = function()
-        self.watchdog.leave()
-        return self.steps[-1].result
-
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
         self.steps.append(Step(self._indent + source))
