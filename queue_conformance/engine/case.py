@@ -1,4 +1,4 @@
-"""What fixtures of checks are made from, and where they are registered."""
+"""The registry of fixtures, and what they are made from."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ T = TypeVar("T")
 
 
 class Case:
-    """What fixtures are made from.
+    """One run of a check, which its fixtures are made from.
 
     Attributes:
-        rules: the rules that an assertion is about, innermost last.
         failed: the failures after which the check went on.
     """
 
     def __init__(self, context: CheckContext, rule: str) -> None:
         self.context = context
-        self.rules = [rule]
+        self._rule = rule
         self.failed: list[RuleFailed] = []
         self.sources = Sources(str(context.driver.directory))
         self.record = Record(context.recorder, self.sources, context.driver.key, self.held)
 
     @property
     def rule(self) -> str:
-        """The rule that an assertion is about."""
-        return self.rules[-1]
+        """The rule that an assertion is about at the moment."""
+        return self.context.recorder.attributed or self._rule
 
     def held(self, rule: str = "") -> None:
-        """Note that what an assertion says holds."""
+        """Count an assertion that holds."""
         self.context.covered[rule or self.rule] += 1
 
     def goes_on(self, failed: Failed) -> None:
@@ -66,10 +65,12 @@ def block_fixture(cls: T) -> T:
 
 
 def fixture(function: Fixture) -> Fixture:
-    """Register what gives checks the parameter of its name; a generator goes on after a check that ended well.
+    """Register a function that makes the value for the parameters of checks that have its name.
+
+    A generator yields the value, and is resumed after the check.
 
     Raises:
-        ValueError: if another module has one of this name: the checks of all kinds know the same ones.
+        ValueError: if another module has a fixture of this name, because checks of all kinds share them.
     """
     known = REGISTERED.get(function.__name__, function)
     if known.__module__ != function.__module__:

@@ -41,35 +41,27 @@ class About(Block):
         self._attributed = case.context.recorder.attribute(rule)
 
     def __enter__(self) -> None:
-        self._case.rules.append(self._rule)
         self._attributed.__enter__()
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool | None:
         self._attributed.__exit__(kind, error, trace)
-        self._case.rules.pop()
         if isinstance(error, Failed):
             error.rule = error.rule or self._rule
         if isinstance(error, OperationRaised):
             error.expected = error.expected or self._expected
+        return None
 
 
 @block_fixture
-class Also(Block):
+class Also(About):
     """``with also(rule)``: assertions about another rule, and no operations; where one fails, the check goes on after it."""
 
-    def __init__(self, case: Case, rule: str) -> None:
-        self._case = case
-        self._rule = rule
-        self._ends_script = False
-
-    def __enter__(self) -> None:
-        self._case.rules.append(self._rule)
+    _ends_script = False
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        self._case.rules.pop()
+        super().__exit__(kind, error, trace)
         if not isinstance(error, Failed):
             return False
-        error.rule = self._rule
         self._ends_script = True
         self._case.goes_on(error)
         self._ends_script = False
