@@ -41,9 +41,9 @@ def check(
         rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
-        presupposes: a sequence, or the name of a check; where that fails, what the check asks says nothing.
-        blocked_by: the names of checks; where the check fails, and one of them does too, it is that one's failure.
-        masked: by the id of a rule, that of another one; where that fails too, a failure of the first says nothing.
+        presupposes: a sequence, or the name of a check; if that fails, its failure is reported, and the check does not run.
+        blocked_by: the names of checks; if the check fails and one of these does too, only the failure of that one is reported.
+        masked: by the id of a rule, that of another one; if both fail, the failure of the first is dropped.
         cases: by the name of a parameter, its values; the check runs with each one, or with each combination, the first
             parameter varying last (see :func:`~queue_conformance.engine.cases.run_cases`).
     """
@@ -118,7 +118,13 @@ def run_case(
     values: Mapping[str, Any],
     fixtures: Mapping[str, Fixture] = MappingProxyType({}),
 ) -> None:
-    """Run an instrumented check with the values of one case, and with fixtures of its own; ``rule`` is what it is about."""
+    """Run an instrumented check.
+
+    Args:
+        rule: what its assertions are about.
+        values: the values of one case.
+        fixtures: fixtures for this check alone, which win over those that are registered.
+    """
     function, source = check
     if context.recorder.steps:
         context.restart()
@@ -157,5 +163,5 @@ def _wanted(function: Callable[..., None]) -> list[str]:
 
 
 def _made(stack: ExitStack, fixture: Fixture, case: Case) -> Any:
-    """Return what a fixture makes; one that is a generator goes on after a check that ended well."""
+    """Return what a fixture makes; a generator is resumed after the check, with the exception that ended it if there is one."""
     return stack.enter_context(contextmanager(fixture)(case)) if inspect.isgeneratorfunction(fixture) else fixture(case)

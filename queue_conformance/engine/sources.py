@@ -1,4 +1,4 @@
-"""Values as Python: how a line of a script writes what a check passed or expected."""
+"""Values as Python expressions, as scripts write them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 from queue_conformance.engine.syntax import normal
 
 LONG = 60
-"""Characters or bytes from which a run of one of them, and zeros from which a number, is written as a product."""
+"""From this many equal characters or bytes on, and from this many final zeros of a number, a value is written as a product."""
 
 
 class Sources:
-    """Knows an expression for values: literals, ``directory`` for the scratch directory, and what was given one."""
+    """Knows expressions for values: literals, ``directory`` for the scratch directory, and whatever :meth:`give` was told."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self._given: dict[int, tuple[Any, str]] = {}
 
     def give(self, value: Any, source: str) -> Any:
-        """Return a value after giving it an expression; the value is kept, so that no other one takes its place."""
+        """Note the expression for a value, and return the value, which is kept so that its id stays its own."""
         self._given[id(value)] = (value, source)
         return value
 
     @property
     def given(self) -> Iterable[tuple[Any, str]]:
-        """The values that were given an expression, each with it."""
+        """The values that were given an expression, each with that expression."""
         return self._given.values()
 
     def has(self, value: Any) -> bool:
@@ -82,7 +82,13 @@ class Sources:
 
 
 def among(left: str, form: str, literals: Sequence[str]) -> str:
-    """Return a test whether something has one of some keys, given how its key is written of a variable."""
+    """Return an expression that tests whether something has one of some keys.
+
+    Args:
+        left: the expression for it.
+        form: how its key is written, as ``{}.url``.
+        literals: the keys.
+    """
     compared = f"== {literals[0]}" if len(literals) == 1 else f"in ({', '.join(literals)})"
     guard = "" if form == "{}" else f"{left} is not None and "
     return f"{guard}{form.format(left)} {compared}"
