@@ -11,7 +11,7 @@ from typing import Any
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault
 

@@ -20,6 +20,7 @@ from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.scripts import raising
 from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault, Missed
@@ -73,15 +74,15 @@ def check(
 
 
 def _presuppose(context: CheckContext, presupposed: str) -> None:
-    """Run a command sequence or a check, which must not fail."""
+    """Run a command sequence or a check, and raise its failure."""
     if presupposed in context.specification:
         _show(context, presupposed)
     else:
-        registry.runner_of(context).show(commands(presupposed))
+        runner_of(context).show(commands(presupposed))
 
 
 def _show(context: CheckContext, name: str) -> None:
-    """Run another check."""
+    """Run another check, and raise its first failure."""
     function = next(check.function for check in registry.checks_of(context.implementation.kind) if check.name == name)
     with suppress(NotCovered), context.collecting():
         function(context)
@@ -91,14 +92,14 @@ def _show(context: CheckContext, name: str) -> None:
 
 @contextmanager
 def _unless_broken(context: CheckContext, others: Sequence[str]) -> Iterator[None]:
-    """Give a failure to the first of some other checks that fails too."""
+    """Raise the failure of the first of some other checks that fails too, instead of what fails inside."""
     if not others:
         yield
         return
     raised = None
     try:
         yield
-    except (RuleFailed, OperationRaised) as failure:
+    except RuleFailed as failure:
         raised = failure
     if raised is None and not context.failed:
         return

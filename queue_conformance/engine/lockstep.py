@@ -15,10 +15,11 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import RuleFailed, shown_by
 from queue_conformance.engine.recording import describe
-from queue_conformance.engine.registry import check, kinds_at, runner_of
-from queue_conformance.engine.runner import ATTEMPTS, Runner
+from queue_conformance.engine.registry import check, kinds_at
+from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.engine.sources import Sources
 from queue_conformance.specification import load
@@ -204,8 +205,6 @@ def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machi
     specification, driven = load(), frozenset(kinds) or kinds_at(kind.__module__)
 
     def generated_sequences(context: CheckContext) -> None:
-        from queue_conformance.engine.generation import explore
-
         explore(Runner(context, kind), kind.prepare(context))
 
     check(*(rule for rule in kind.rules() if specification[rule].kinds & driven), kinds=driven, name=name)(generated_sequences)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from queue_conformance.specification.kinds import Kind, all_kinds
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from queue_conformance.engine.context import CheckContext
     from queue_conformance.engine.driver import Driver
     from queue_conformance.engine.recording import Recorder
-    from queue_conformance.engine.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +105,3 @@ def make_driver(implementation: Implementation, directory: Path, recorder: Recor
     module, _, name = implementation.kind.driver.partition(":")
     driver: type[Driver] = getattr(import_module(module), name)
     return driver(implementation, directory, recorder)
-
-
-def runner_of(context: CheckContext, **options: Any) -> Runner:
-    """Return what runs command sequences of the context's kind; see :class:`~queue_conformance.engine.lockstep.Runner`."""
-    from queue_conformance.engine.runner import Runner
-
-    return Runner(context, part_of(context.implementation.kind, "commands").LOCKSTEP, **options)

@@ -13,6 +13,7 @@ from queue_conformance.engine.ablation import chain
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed, operation_of
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.registry import part_of
 from queue_conformance.engine.sequences import Command, Commands, encode
 
 if TYPE_CHECKING:
@@ -253,3 +254,8 @@ class Runner:
             yield
         finally:
             context.covered, context.failed, context.notes = kept
+
+
+def runner_of(context: CheckContext, **options: Any) -> Runner:
+    """Return a runner of the command sequences of the context's kind."""
+    return Runner(context, part_of(context.implementation.kind, "commands").LOCKSTEP, **options)

@@ -28,7 +28,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command
 from queue_conformance.isolation import Watchdog
 from queue_conformance.option_values import UsageError
