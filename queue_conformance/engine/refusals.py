@@ -1,4 +1,4 @@
-"""The fixtures of every kind that say what an operation may raise, or has to."""
+"""Fixtures of every kind that say what an operation may, or must, raise."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class Uncertain(Block):
 
     Args:
         rule: the rule that what is raised is about, if not the one of the check.
-        only: the names of exceptions; unless it is empty, what is raised must be one of them, or derived from one.
+        only: the names of the exceptions that may be raised, with those derived from them; any, if there are none.
         never: the names of exceptions that may not be raised.
         expected: what may be raised, in words.
-        consequence: tells what comes of an exception that may not be raised, as a clause.
-        soft: whether the check goes on after what may not be raised.
+        consequence: returns a clause about what follows from an exception that may not be raised.
+        soft: whether the check goes on after an exception that may not be raised.
     """
 
     raised: BaseException | None = None
@@ -144,7 +144,7 @@ class Uncertain(Block):
         return True
 
     def accepts(self, error: Exception) -> bool:
-        """Whether this may be raised."""
+        """Whether an error may be raised."""
         names = {cls.__name__ for cls in type(error).__mro__}
         return not (self.only and names.isdisjoint(self.only)) and names.isdisjoint(self.never)
 
@@ -154,7 +154,7 @@ class Uncertain(Block):
         return f"names = {{cls.__name__ for cls in type(error).__mro__}}\nassert names {wanted}, repr(error)"
 
     def written(self, body: str, named: bool) -> str:
-        """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
+        """Return the lines of a script. With a name, the rest depends on what happened here: the script ends if it does not."""
         if self._ends_script:
             asserted = textwrap.indent(self.asserted(), INDENT)
             return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
@@ -167,11 +167,11 @@ class Uncertain(Block):
 
 
 ACCIDENTS = (AttributeError, TypeError, LookupError)
-"""What Python raises where code meets something else than it expects."""
+"""What Python raises when code meets something that it does not expect."""
 
 
 def is_accident(error: BaseException) -> bool:
-    """Whether an exception is one of these, and no ``raise`` statement made it."""
+    """Whether an exception is one of :data:`ACCIDENTS`, and was not raised by a ``raise`` statement."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -33,39 +33,39 @@ from queue_conformance.loops.tasks import Task, place_of
 T = TypeVar("T")
 
 BUSY = 10_000
-"""Iterations after which a loop that never comes to rest is given up."""
+"""Iterations after which a loop is taken never to come to rest."""
 
 JUMPS = 60
-"""How often time goes on at least before what looks again and again, after a sleep, is taken to be at rest."""
+"""How often time must have jumped before tasks that poll, sleeping in between, are taken to be at rest."""
 
 TIMEOUT = 10.0
-"""Seconds of virtual time that pass at least before that."""
+"""Seconds of virtual time that must have passed before that."""
 
 ENOUGH = 2000
-"""How often time may go on in all; until then, whatever sleeps when the others are at rest may look once more."""
+"""How often time may jump at most, so that whatever sleeps when all else is at rest can poll once more."""
 
 HORIZON = 3600.0
-"""Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
+"""Seconds of virtual time that a loop lets pass to come to rest; what waits for longer is taken to wait forever."""
 
 
 WORK = 0.5
-"""Seconds of real time that the jobs may take while a wary loop comes to rest; after them it says that threads wait."""
+"""Seconds of real time that jobs may take while a wary loop comes to rest; after that, a thread is taken to be waiting."""
 
 
 class NeedsRealLoop(RuntimeError):
-    """Something that only a real event loop has was asked for, such as a socket."""
+    """Something was used that only a real event loop has, such as a socket."""
 
 
 class Endless(RuntimeError):
-    """What was begun does not end; the text says why."""
+    """Something does not end; the text says what."""
 
 
 class NeverAtRest(Endless):
-    """A loop is busy without end."""
+    """A loop is busy forever."""
 
 
 class NeverReturns(Endless):
-    """A coroutine waits for something that nothing brings; the text says where."""
+    """A coroutine waits for something that never happens; the text says where."""
 
 
 @dataclass(eq=False)
@@ -75,7 +75,7 @@ class Job:
     Attributes:
         function: what to call.
         future: what waits for it.
-        ran: whether it was called, so that its effects are there, and only its result is not delivered yet.
+        ran: whether it was called, so that only its result has not been delivered.
     """
 
     function: Callable[[], Any]
@@ -104,11 +104,7 @@ class Jobs(list[Job]):
     """The jobs that are not delivered yet, in the order in which they were handed over."""
 
     def hand_over(self, function: Callable[[], Any]) -> concurrent.futures.Future[Any]:
-        """Take a function, which runs when it is told to.
-
-        Returns:
-            What its result will be in.
-        """
+        """Take a function, which :meth:`run` runs later; return the future of its result."""
         self.append(Job(function, concurrent.futures.Future()))
         return self[-1].future
 
@@ -221,11 +217,11 @@ class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
     """An event loop with virtual time.
 
     Args:
-        horizon: seconds of virtual time after which what still waits is taken to wait forever; for what polls, fewer are faster.
+        horizon: seconds of virtual time after which what still waits is taken to wait forever; polling costs less with fewer.
         wary: run jobs in threads, and raise :class:`NeedsRealLoop` if one of them waits there.
 
     Attributes:
-        foreign: whether a thread has called that is not under control, so that nothing is repeatable.
+        foreign: whether a thread that is not under control has called the loop, so that runs cannot be repeated.
     """
 
     def __init__(self, horizon: float = HORIZON, *, wary: bool = False) -> None:
