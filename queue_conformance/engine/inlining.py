@@ -75,7 +75,7 @@ def _with_one_call_replaced(texts: Mapping[str, str], name: str, function: ast.F
         taken = names_in(tree, ast.Store) | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
         for statement in (node for node in ast.walk(tree) if isinstance(node, ast.stmt)):
             for call in (each for each in _calls(statement) if each.func.id == name):
-                made = _Call(statement, call, function).written(taken)
+                made = _replacement(statement, call, function, taken)
                 new = None if made is None else _with_replacement(text.splitlines(), statement, call, made)
                 if new is not None:
                     return {where: new}
@@ -106,72 +106,67 @@ def _with_replacement(lines: list[str], statement: ast.stmt, call: ast.Call, mad
     return "\n".join([*lines[:place], *new, *lines[place + 1 :]]) if fits else None
 
 
-class _Call:
-    """A call of a quoted function in a statement."""
+def _replacement(
+    statement: ast.stmt, call: ast.Call, function: ast.FunctionDef, taken: set[str]
+) -> list[ast.stmt] | ast.expr | None:
+    """Return what does the same as a call: an expression instead of it, or statements instead of the whole statement.
 
-    def __init__(self, statement: ast.stmt, call: ast.Call, function: ast.FunctionDef) -> None:
-        self._statement = statement
-        self._call = call
-        self._function = function
-
-    def written(self, taken: set[str]) -> list[ast.stmt] | ast.expr | None:
-        """Return what does the same: an expression instead of the call, or statements instead of the whole statement.
-
-        Args:
-            taken: names that already mean something there.
-        """
-        if self._function.decorator_list:
-            return None
-        body = _body(self._function)
-        inside = [node for each in body for node in ast.walk(each)]
-        if any(isinstance(node, _NOT_INLINED) or (isinstance(node, ast.Return) and node is not body[-1]) for node in inside):
-            return None
-        given = self._arguments(self._function.args)
-        if given is None:
-            return None
-        assigned = {name for each in body for name in names_in(each, ast.Store)}
-        read = {name for each in body for name in names_in(each)} - given.keys()
-        used = {name for value in given.values() for name in names_in(value)}
-        if assigned & (given.keys() | used) or not all(_fits(body, *pair) for pair in given.items()):
-            return None
-        leaks = not isinstance(body[0], ast.Return) or any(isinstance(node, ast.NamedExpr) for node in inside)
-        clashes = assigned & (taken - names_in(self._statement, ast.Store)) if leaks else set()
-        if clashes or (read - assigned) & taken:
-            return None
-        return self._replaced([_Substitution(given).visit(each) for each in body])
-
-    def _arguments(self, parameters: ast.arguments) -> dict[str, ast.expr] | None:
-        """Return the arguments by the names of their parameters; ``None`` if the call, or the function, is not a plain one."""
-        names = [each.arg for each in parameters.args]
-        odd = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or parameters.posonlyargs
-        if odd or any(isinstance(each, ast.Starred) for each in self._call.args) or len(self._call.args) > len(names):
-            return None
-        defaults = parameters.defaults
-        given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        given |= dict(zip(names, self._call.args, strict=False))
-        given |= {keyword.arg: keyword.value for keyword in self._call.keywords if keyword.arg}
-        return given if given.keys() == {*names} and all(keyword.arg for keyword in self._call.keywords) else None
-
-    def _replaced(self, body: list[ast.stmt]) -> list[ast.stmt] | ast.expr | None:
-        """Return the body of the function, and what remains of the statement after it."""
-        *before, last = body
-        statement, call = self._statement, self._call
-        if isinstance(last, ast.Return) and last.value is not None and not before:
-            return last.value
-        is_whole = isinstance(statement, (ast.Assign, ast.Expr)) and statement.value is call
-        if not isinstance(last, ast.Return) or last.value is None:
-            return body if isinstance(statement, ast.Expr) and is_whole else None
-        result = last.value
-        match statement:
-            case ast.Expr() if is_whole:
-                return before if isinstance(result, (ast.Name, ast.Tuple, ast.Attribute)) else [*before, ast.Expr(result)]
-            case ast.Assign([ast.Tuple(left)]) if is_whole and isinstance(result, ast.Tuple) and len(left) == len(result.elts):
-                return [*before, *_assignments(zip(left, result.elts, strict=True))]
-            case ast.Assign([target]) if is_whole:
-                return [*before, *_assignments([(target, result)])]
-            case ast.Assign([target], ast.Subscript(value, ast.Constant(int(place)))) if value is call:
-                return [*before, *_assignments([(target, result.elts[place])])] if isinstance(result, ast.Tuple) else None
+    Args:
+        taken: names that already mean something there.
+    """
+    body = _body(function)
+    inside = [node for each in body for node in ast.walk(each)]
+    if function.decorator_list or any(isinstance(node, _NOT_INLINED) for node in inside):
         return None
+    if any(isinstance(node, ast.Return) and node is not body[-1] for node in inside):
+        return None
+    given = _arguments(call, function.args)
+    if given is None:
+        return None
+    assigned = {name for each in body for name in names_in(each, ast.Store)}
+    read = {name for each in body for name in names_in(each)} - given.keys()
+    used = {name for value in given.values() for name in names_in(value)}
+    if assigned & (given.keys() | used) or not all(_fits(body, *pair) for pair in given.items()):
+        return None
+    leaks = not isinstance(body[0], ast.Return) or any(isinstance(node, ast.NamedExpr) for node in inside)
+    clashes = assigned & (taken - names_in(statement, ast.Store)) if leaks else set()
+    if clashes or (read - assigned) & taken:
+        return None
+    return _with_the_rest(statement, call, [_Substitution(given).visit(each) for each in body])
+
+
+def _arguments(call: ast.Call, parameters: ast.arguments) -> dict[str, ast.expr] | None:
+    """Return the arguments by the names of their parameters; ``None`` if the call, or the function, is not a plain one."""
+    names = [each.arg for each in parameters.args]
+    odd = parameters.vararg or parameters.kwarg or parameters.kwonlyargs or parameters.posonlyargs
+    if odd or any(isinstance(each, ast.Starred) for each in call.args) or len(call.args) > len(names):
+        return None
+    defaults = parameters.defaults
+    given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    given |= dict(zip(names, call.args, strict=False))
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    return given if given.keys() == {*names} and all(keyword.arg for keyword in call.keywords) else None
+
+
+def _with_the_rest(statement: ast.stmt, call: ast.Call, body: list[ast.stmt]) -> list[ast.stmt] | ast.expr | None:
+    """Return the body of a function, and what remains of the statement that calls it."""
+    *before, last = body
+    result = last.value if isinstance(last, ast.Return) else None
+    if result is None:
+        return body if isinstance(statement, ast.Expr) and statement.value is call else None
+    if not before:
+        return result
+    results = result.elts if isinstance(result, ast.Tuple) else []
+    match statement:
+        case ast.Expr(value) if value is call:
+            return before if isinstance(result, (ast.Name, ast.Tuple, ast.Attribute)) else [*before, ast.Expr(result)]
+        case ast.Assign([ast.Tuple(left)], value) if value is call and len(left) == len(results):
+            return [*before, *_assignments(zip(left, results, strict=True))]
+        case ast.Assign([target], value) if value is call:
+            return [*before, *_assignments([(target, result)])]
+        case ast.Assign([target], ast.Subscript(value, ast.Constant(int(place)))) if value is call and results:
+            return [*before, *_assignments([(target, results[place])])]
+    return None
 
 
 def _assignments(pairs: Iterable[tuple[ast.expr, ast.expr]]) -> list[ast.stmt]:
