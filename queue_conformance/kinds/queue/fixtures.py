@@ -121,7 +121,7 @@ class Asking(Timed):
 
     @property
     def _replied(self) -> int | None:
-        return self._backend.proxy.replied if self._backend else None
+        return self._backend.replied if self._backend else None
 
     def pop(self) -> Any:
         replied = self._replied

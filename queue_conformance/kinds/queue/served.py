@@ -134,14 +134,14 @@ class ServedQueueLockstep(QueueLockstep):
             self._push_in_peace(partial(super().push, item))
             self._tracked += 1
             return True
-        number, proxy = item + self.number * SPREAD, self.backend.proxy
+        number, proxy = item + self.number * SPREAD, self.backend
         self._ensure_open()
         self._peeked = NOTHING
         requested, cuts = proxy.requested, proxy.cuts
         try:
             self.queue.push(self.driver.item(number), rule="queue.push.transient-error")
         except OperationRaised as raised:
-            stalled = self.backend.proxy.stalled
+            stalled = self.backend.stalled
             sent = stalled or proxy.requested > requested or proxy.cuts > cuts
             _expect_transient(self.context, _rule_of_push(sent), raised)
             self._failed.add("push")
@@ -191,7 +191,7 @@ class ServedQueueLockstep(QueueLockstep):
         if self.model.lost_track:
             return None
         self._ensure_open()
-        faulty, requested, replied = self.backend.faulty, self.backend.proxy.requested, self.backend.proxy.replied
+        faulty, requested, replied = self.backend.faulty, self.backend.requested, self.backend.replied
         started = time.monotonic()
         try:
             value = self.queue.pop()
@@ -204,7 +204,7 @@ class ServedQueueLockstep(QueueLockstep):
             self._failed.add("pop")
             self._failed.add("queue.pop.reply-cut" if self._cuts_replies else "queue.pop.transient-keeps")
             self._peeked = NOTHING
-            if self.backend.proxy.requested > requested or self.backend.proxy.stalled:
+            if self.backend.requested > requested or self.backend.stalled:
                 self.model.fail_pop()
             return None
         if value is None and not self.model.may_be_empty and not self.backend.harmed and time.monotonic() - started > SLOW:
@@ -214,7 +214,7 @@ class ServedQueueLockstep(QueueLockstep):
             if self.model.lost_track:
                 return None
         if value is None and self.model.may_be_empty:
-            if self._failed and self.backend.proxy.replied == replied:
+            if self._failed and self.backend.replied == replied:
                 return None  # it has not asked its server, so nothing says whether what failed is stored
             self.model.clear()
             self.covered["queue.pop.empty-none"] += 1
@@ -241,9 +241,9 @@ class ServedQueueLockstep(QueueLockstep):
                 break
             del self.context.recorder.steps[-2:]
             time.sleep(0.01)
-            replied = self.backend.proxy.replied
+            replied = self.backend.replied
             value = self.queue.pop()
-            asked = self.backend.proxy.replied > replied
+            asked = self.backend.replied > replied
         return value
 
     def peek(self, _argument: int = 0) -> None:
