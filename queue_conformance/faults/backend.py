@@ -61,7 +61,9 @@ class Backend(FaultProxy):
         if directory is None:
             directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         self._start = partial(servers.start, server, directory)
-        self._is_lent = lasting is not None and _lent(lasting)
+        self._is_lent = False
+        with contextlib.suppress(OSError, servers.ServerError):  # if the lasting server has ended, this check has its own
+            self._is_lent = lasting is not None and lasting.lend()
         self.server = lasting if lasting is not None and self._is_lent else self._started()
         super().__init__(self.server.address, self.server.gone)
         self._stack.callback(super().close)
@@ -107,11 +109,3 @@ class Backend(FaultProxy):
         self.harmed = False
         if self.server.ours:
             self.server.empty()
-
-
-def _lent(server: servers.Server) -> bool:
-    """Whether a server that lasts for the run can be used for another check."""
-    try:
-        return server.lend()
-    except (OSError, servers.ServerError):  # it has ended
-        return False

@@ -22,23 +22,15 @@ def unstorable(context: CheckContext) -> list[tuple[Item, str, tuple[type[BaseEx
 
     That a byte queue raises nothing but TypeError has a check of its own.
     """
-    if context.implementation.kind is BYTE_QUEUE and context.offers("persistent"):
-        sources = ["'text'", "None", "bytearray(b'item 1')"]
-        return [(context.driver.evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
-    if context.implementation.kind is DOWNSTREAM_QUEUE and context.offers("serializes"):
-        url = "'https://example.com/1'"
-        return [
-            (
-                context.driver.evaluate(f"Request({url}, callback=lambda response: None)"),
-                "queue.push.callback-foreign",
-                serialization_errors(context),
-            ),
-            (
-                context.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"),
-                "queue.push.serialization-error",
-                serialization_errors(context),
-            ),
-        ]
+    evaluate, kind = context.driver.evaluate, context.implementation.kind
+    if kind is BYTE_QUEUE and context.offers("persistent"):
+        sources = ("'text'", "None", "bytearray(b'item 1')")
+        return [(evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
+    if kind is DOWNSTREAM_QUEUE and context.offers("serializes"):
+        url, errors = "'https://example.com/1'", serialization_errors(context)
+        foreign = evaluate(f"Request({url}, callback=lambda response: None)")
+        unserializable = evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})")
+        return [(foreign, "queue.push.callback-foreign", errors), (unserializable, "queue.push.serialization-error", errors)]
     return []
 
 
@@ -58,11 +50,6 @@ def _refuses(context: CheckContext, item: Item) -> bool:
     except OperationRaised:
         return True
     return False
-
-
-def causes(context: CheckContext) -> range:
-    """Return the numbers of what a push must refuse."""
-    return range(len(unstorable(context)))
 
 
 class QueueLockstep(Lockstep):
@@ -138,8 +125,10 @@ class QueueLockstep(Lockstep):
         again = number in self.model.items
         self.store(number)
         self.covered["queue.push.accept"] += 1
-        self.events |= {"duplicate"} if again else set()
-        self.events |= {"push after peek"} if "peek" in self.events else set()
+        if again:
+            self.events.add("duplicate")
+        if "peek" in self.events:
+            self.events.add("push after peek")
         self._peeked = NOTHING
         return True
 
@@ -184,7 +173,7 @@ class QueueLockstep(Lockstep):
         self._ensure_open()
         rule, expected = self.queue.rule_of_truth(self.truth_rule, self.length_rule), len(self.model) > 0
         truth = self.queue.truth(rule)
-        if not self._is_near(truth, len(self.model)):
+        if not self.context.offers("shared") or (expected and not truth):
             self.expect_count(rule, lambda truth: truth is expected, truth)
         self.covered[self.truth_rule] += 1
 
@@ -256,7 +245,12 @@ class QueueLockstep(Lockstep):
         if self.context.applies(self.clear_rule):
             self.expect(self.clear_rule, lambda length: length == 0, length)
 
-    @command("queue.push.bytes-only", "queue.push.callback-foreign", "queue.push.serialization-error", arguments=causes)
+    @command(
+        "queue.push.bytes-only",
+        "queue.push.callback-foreign",
+        "queue.push.serialization-error",
+        arguments=lambda context: range(len(unstorable(context))),
+    )
     def push_refused(self, cause: int) -> None:
         """Push something that must be refused."""
         self._ensure_open()
@@ -311,10 +305,6 @@ class QueueLockstep(Lockstep):
             self.expect_count(rule, lambda length: length == least, length)
         else:
             self.expect_count(rule, lambda length: least <= length <= most, length, f"{least} to {most}")
-
-    def _is_near(self, length: int, least: int) -> bool:
-        """Whether a length or truth is right enough where others use the queue too: not 0 while something is there."""
-        return self.context.offers("shared") and (bool(length) or not least)
 
     def compare(self, value: Any, allowed: Sequence[int], unless: str = "") -> int | None:
         """Compare what was popped with what may come; return its number.

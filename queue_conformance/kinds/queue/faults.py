@@ -160,33 +160,26 @@ def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     yield Stalled(backend_of(context))
 
 
-def offered(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iterator[Condition]]:
-    """Return what yields the faults of these kinds that the server offers; see :func:`conditions`."""
+def offered(*kinds: type[Condition]) -> Callable[..., Iterator[Condition]]:
+    """Return what yields the faults of these kinds that the server offers; if it offers none, the case is not covered."""
 
-    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Condition]:
-        yield from conditions(context, *kinds)
+    def cases(context: CheckContext, _attempt: Attempt | None = None) -> Iterator[Condition]:
+        backend = backend_of(context)
+        server = backend.server
+        possible = [kind for kind in kinds if server.offers(kind.offered)]
+        absent = ", ".join(kind.name for kind in kinds if kind not in possible)
+        why = f"{server.name} offers no {absent}"
+        if not server.ours:
+            why = f"the kit does no harm to {server.name}, and can start its own"
+        if not possible:
+            raise NotCovered(why)
+        if absent:
+            _note(context, why, "server")
+        backend.own()
+        for kind in possible:
+            yield kind(backend)
 
     return cases
-
-
-def conditions(context: CheckContext, *kinds: type[Condition]) -> Iterator[Condition]:
-    """Yield the faults that the server offers.
-
-    Raises:
-        NotCovered: if it offers none of them.
-    """
-    backend = backend_of(context)
-    server = backend.server
-    offered = [kind for kind in kinds if server.offers(kind.offered)]
-    absent = ", ".join(kind.name for kind in kinds if kind not in offered)
-    why = f"{server.name} offers no {absent}" if server.ours else f"the kit does no harm to {server.name}, and can start its own"
-    if not offered:
-        raise NotCovered(why)
-    if absent:
-        _note(context, why, "server")
-    backend.own()
-    for kind in offered:
-        yield kind(backend)
 
 
 def garbage(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:

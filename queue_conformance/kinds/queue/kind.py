@@ -30,7 +30,7 @@ def _described(found: Capabilities) -> Iterator[str]:
         yield "in files"
     if found.server:
         yield "behind a server"
-    yield from extras(found)
+    yield optional_methods(found)
     if found.chunked:
         yield "chunks"
     if found.serializes:
@@ -38,12 +38,10 @@ def _described(found: Capabilities) -> Iterator[str]:
         yield f"serializes ({', '.join(others) or 'every type tried is kept'})"
 
 
-def extras(found: Capabilities) -> tuple[str, str]:
-    """Say whether a queue offers what none must."""
-    return (
-        "peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek",
-        "clear" if found.clear else "no clear",
-    )
+def optional_methods(found: Capabilities) -> str:
+    """Say whether a queue has the methods that it need not have."""
+    peek = "peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek"
+    return f"{peek}, {'clear' if found.clear else 'no clear'}"
 
 
 def _describe_downstream(found: Capabilities) -> str:

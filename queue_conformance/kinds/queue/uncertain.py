@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from queue_conformance.discovery.capabilities import Order
+from queue_conformance.kinds.queue.model import next_of
 
 MOST = 500
 """States that are followed at most; beyond that nothing is known any more."""
@@ -89,7 +90,7 @@ class UncertainQueueModel:
         """A pop failed on its way: what was next may have been taken out, is still to come, and may come twice."""
         states = set(self.states)
         for state in self.states:
-            for index in self._leaving(state):
+            for index in self._next_places(state):
                 number, rest = state.contents[index], _without(state.contents, index)
                 held = tuple(sorted((*state.held, number)))
                 states.add(State(rest, held, state.extra))
@@ -105,16 +106,13 @@ class UncertainQueueModel:
     def _follow(self, states: set[State]) -> None:
         self.states = states if len(states) <= MOST else set()
 
-    def _leaving(self, state: State) -> Iterable[int]:
+    def _next_places(self, state: State) -> Sequence[int]:
         """Return the positions of the contents that may leave next."""
-        places = range(len(state.contents))
-        if self.order is Order.FIFO:
-            return places[:1]
-        return places[-1:] if self.order is Order.LIFO else places
+        return next_of(range(len(state.contents)), self.order)
 
     def _successors(self, state: State) -> Iterator[tuple[int, State]]:
         """Yield the items that may leave a state next, each with the state after that."""
-        for index in self._leaving(state):
+        for index in self._next_places(state):
             yield state.contents[index], state._replace(contents=_without(state.contents, index))
         for index, number in enumerate(state.held):
             yield number, state._replace(held=_without(state.held, index))
