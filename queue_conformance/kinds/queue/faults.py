@@ -110,11 +110,11 @@ def backend_of(context: CheckContext) -> Backend:
     Raises:
         NotCovered: if nothing that the queue sends passes it.
     """
-    if context.backend is None and not context.offers("server"):
-        raise NotCovered("there is no server behind the queue")
-    if context.backend is None:
+    if context.backend is not None:
+        return context.backend
+    if context.offers("server"):
         raise NotCovered("what the queue sends does not pass the kit: write {host} and {port} in the setting of its address")
-    return context.backend
+    raise NotCovered("there is no server behind the queue")
 
 
 @fixture

@@ -21,6 +21,7 @@ from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Subject
 from queue_conformance.kinds.queue import commands, fallback
+from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support import example, processes, support
@@ -155,7 +156,7 @@ def push_again(case: Case) -> Callable[[Subject, Any], Any]:
 @fixture
 def transient(case: Case) -> tuple[str, ...]:
     """The names of the error which says that the server is away."""
-    return fallback.transient_names(case.context)
+    return names_of(transient_errors(case.context))
 
 
 @fixture
@@ -282,13 +283,14 @@ def serialization_errors(case: Case) -> tuple[type[BaseException], ...]:
 @fixture
 def serialization(case: Case) -> tuple[str, ...]:
     """The names of the serialization error, for :func:`uncertain`."""
-    return fallback.serialization_names(case.context)
+    return names_of(fallback.serialization_errors(case.context))
 
 
 @fixture
 def fallbacks(case: Case) -> tuple[str, ...]:
     """The names of the errors for which the scheduler falls back to memory."""
-    return fallback.fallback_names(case.context)
+    context = case.context
+    return names_of((*fallback.serialization_errors(context), *transient_errors(context)))
 
 
 @fixture
