@@ -1,4 +1,4 @@
-"""What a queue stores in besides memory and files: a server, and the proxy between the two.
+"""The server that a queue stores in, behind a proxy.
 
 Scripts use it as well::
 
@@ -39,7 +39,7 @@ class Backend(FaultProxy):
     Args:
         server: what ``--queue-server`` says, or what pyproject.toml says of a server.
         directory: where a server of the kit's own stores; a temporary one if not given.
-        lasting: a server that lasts for the run, which is used until harm is to be done to it, if it can be lent.
+        lasting: a server that lasts for the run; if it can be lent, it is used until a fault is to harm the server itself.
 
     Attributes:
         server: the server.
@@ -83,16 +83,16 @@ class Backend(FaultProxy):
         return server
 
     def own(self) -> None:
-        """Have a server that may be harmed: one of this check's own."""
+        """Switch to a server of this check's own, which may be harmed."""
         if self._is_lent:
             self._is_lent, self.server = False, self._started()
             self.upstream = self.server.address
 
     def look(self) -> None:
-        """Look whether the server is there still, if it is the kit's own.
+        """Check that the server is still there, if it is the kit's own.
 
         Raises:
-            ServerError: if not.
+            ServerError: if it is not.
         """
         try:
             if self.server.ours:

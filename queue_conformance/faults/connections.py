@@ -1,4 +1,4 @@
-"""The connections of this process: one to a server, and all that there are."""
+"""Connections: how the kit opens one to a server, and which ones this process has."""
 
 from __future__ import annotations
 

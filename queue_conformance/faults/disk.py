@@ -24,7 +24,7 @@ else:
 
 
 class DiskFault(Fault):
-    """A way to hurt a disk.
+    """A fault of the disk that an implementation stores on.
 
     Args:
         directory: where the implementation stores.
@@ -39,7 +39,7 @@ class DiskFault(Fault):
 
 
 class Sizes(NoFault, DiskFault):
-    """Keeps the sizes of files.
+    """Notes the sizes of files before and after.
 
     Attributes:
         before: the size of each file when it began, in bytes.

@@ -26,7 +26,7 @@ class FaultProxy:
 
     Args:
         upstream: where the server listens.
-        gone: told the own address of each connection to the server that has ended.
+        gone: called with the local address of each connection to the server that has ended.
 
     Attributes:
         host, port: where the proxy listens.
@@ -35,9 +35,9 @@ class FaultProxy:
         cuts: connections that a fault has ended so far.
         stalled: whether nothing passes.
         held: bytes of replies that are held back.
-        turns: how often a client has asked so far, after it was answered before.
+        turns: how often a client has sent something after a reply, or for the first time.
         faulty: whether a fault has begun, and not ended.
-        harmed: whether anything was done to connections, or to the server, since somebody said that nothing was.
+        harmed: whether connections, or the server, were disturbed since this was last reset.
     """
 
     def __init__(self, upstream: Address, gone: Callable[[Address], None] = lambda _address: None) -> None:
@@ -314,7 +314,7 @@ class FaultProxy:
                 self._refuse()
 
     def _ends(self, direction: str) -> bool:
-        """Count turns, and tell whether the connection ends instead of one."""
+        """Count turns, and tell whether the connection ends here instead of passing one on."""
         begins = direction == "request" and not self._waiting
         self._waiting = direction == "request"
         self.turns += begins

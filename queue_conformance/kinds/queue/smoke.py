@@ -1,4 +1,4 @@
-"""The first use of queues and of queuelib's collections, and what their authors claim."""
+"""The first use of queues and of queuelib's collections, and checks of what their authors claim."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class UncertainQueueModel:
         self._follow(stored if certain else stored | self.states)
 
     def push_late(self, number: int) -> None:
-        """A push failed that may still be done, nobody knows when."""
+        """Note a push that failed, but may still be carried out at any time."""
         late = {state._replace(extra=tuple(sorted((*state.extra, number)))) for state in self.states}
         self._follow(late | self.states)
 
@@ -74,7 +74,7 @@ class UncertainQueueModel:
         return sorted({number for state in self.states for number, _ in self._successors(state)})
 
     def remove(self, number: int) -> None:
-        """Take out an item that was allowed; states in which it was not are none any more."""
+        """Take out an item that was allowed; states in which it was not are dropped."""
         self.states = {after for state in self.states for taken, after in self._successors(state) if taken == number}
 
     @property
@@ -83,11 +83,11 @@ class UncertainQueueModel:
         return any(not state.contents and not state.held for state in self.states)
 
     def clear(self) -> None:
-        """Nothing is left."""
+        """Note that nothing is left."""
         self.states = {State()}
 
     def fail_pop(self) -> None:
-        """A pop failed on its way: what was next may have been taken out, is still to come, and may come twice."""
+        """Note a pop that failed on its way: the next item may have been taken out; it is still to come, and may come twice."""
         states = set(self.states)
         for state in self.states:
             for index in self._next_places(state):
@@ -100,7 +100,7 @@ class UncertainQueueModel:
         self._follow(states)
 
     def lose_track(self) -> None:
-        """Nothing can be judged any more."""
+        """Note that nothing can be judged any more."""
         self.states = set()
 
     def _follow(self, states: set[State]) -> None:
