@@ -9,7 +9,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import RuleFailed, shown_by
-from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
+from queue_conformance.engine.recording import NOTHING, describe
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.kinds.queue.fallback import serialization_errors
@@ -32,24 +32,6 @@ def unstorable(context: CheckContext) -> list[tuple[Item, str, tuple[type[BaseEx
         unserializable = evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})")
         return [(foreign, "queue.push.callback-foreign", errors), (unserializable, "queue.push.serialization-error", errors)]
     return []
-
-
-def refusals(context: CheckContext) -> list[int]:
-    """Return the numbers of what a push refuses; a byte queue that takes any value has no refused push to leave a trace."""
-    known = unstorable(context)
-    if context.implementation.kind is not BYTE_QUEUE:
-        return list(range(len(known)))
-    return [number for number, (item, _, _) in enumerate(known) if _refuses(context, item)]
-
-
-def _refuses(context: CheckContext, item: Item) -> bool:
-    context.restart()
-    queue = context.open()
-    try:
-        queue.push(item)
-    except OperationRaised:
-        return True
-    return False
 
 
 class QueueLockstep(Lockstep):

@@ -14,10 +14,11 @@ from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.driver import RULES
+from queue_conformance.engine.driver import RULES, Item
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed
+from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Subject
 from queue_conformance.kinds.queue import commands, fallback
@@ -154,12 +155,6 @@ def push_again(case: Case) -> Callable[[Subject, Any], Any]:
 
 
 @fixture
-def transient(case: Case) -> tuple[str, ...]:
-    """The names of the error which says that the server is away."""
-    return names_of(transient_errors(case.context))
-
-
-@fixture
 def request(case: Case) -> Callable[..., Request]:
     """``request(host="a.example", priority=1)``: a new request each time, with these arguments besides its URL."""
     count = itertools.count(1)
@@ -236,24 +231,33 @@ def keys_of(case: Case) -> Callable[[Iterable[int]], list[Any]]:
 
 @fixture
 def refusals(case: Case) -> list[int]:
-    """The numbers of what a push refuses, for sequences: ``push_refused:0``."""
-    found = commands.refusals(case.context)
+    """The numbers of what a push refuses, for sequences: ``push_refused:0``.
+
+    A byte queue that takes any value has no refused push that could leave a trace.
+    """
+    context = case.context
+    known = enumerate(commands.unstorable(context))
+    lenient = context.implementation.kind is BYTE_QUEUE
+    found = [number for number, (item, _, _) in known if not lenient or _refuses(context, item)]
     if not found:
         raise NotApplicable("nothing is known that this queue refuses to store")
     return found
+
+
+def _refuses(context: CheckContext, item: Item) -> bool:
+    context.restart()
+    queue = context.open()
+    try:
+        queue.push(item)
+    except OperationRaised:
+        return True
+    return False
 
 
 @fixture
 def spider(case: Case) -> Any:
     """The spider of the crawler."""
     return case.sources.give(case.context.driver.names["spider"], "spider")
-
-
-@fixture
-def fate(case: Case) -> Callable[[BaseException], str]:
-    """``fate(error)``: what comes of a request for which push raised that, as a clause, unless another case said it."""
-    context = case.context
-    return lambda error: "" if case.rule in context.failed else fallback.consequence(context, error)
 
 
 @fixture
@@ -281,16 +285,24 @@ def serialization_errors(case: Case) -> tuple[type[BaseException], ...]:
 
 
 @fixture
-def serialization(case: Case) -> tuple[str, ...]:
-    """The names of the serialization error, for :func:`uncertain`."""
-    return names_of(fallback.serialization_errors(case.context))
+def may_raise(case: Case) -> Callable[..., Uncertain]:
+    """``with may_raise("transient") as refused, fault``: the push inside returns, or raises that error and no other.
 
-
-@fixture
-def fallbacks(case: Case) -> tuple[str, ...]:
-    """The names of the errors for which the scheduler falls back to memory."""
+    Others are ``"serialization"``, ``"permanent"``, for which nobody falls back to memory, and ``"anything"``.
+    """
     context = case.context
-    return names_of((*fallback.serialization_errors(context), *transient_errors(context)))
+    transient, serialization = names_of(transient_errors(context)), names_of(fallback.serialization_errors(context))
+    allowed: dict[str, dict[str, Any]] = {
+        "transient": {"only": transient, "expected": fallback.TRANSIENT},
+        "serialization": {"only": serialization},
+        "permanent": {"never": (*serialization, *transient), "expected": "an error for which nobody falls back"},
+        "anything": {},
+    }
+
+    def consequence(error: BaseException) -> str:
+        return "" if case.rule in context.failed else fallback.consequence(context, error)
+
+    return lambda error, rule="", **options: Uncertain(case, rule, consequence=consequence, **{**allowed[error], **options})
 
 
 @fixture

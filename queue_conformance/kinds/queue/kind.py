@@ -44,12 +44,12 @@ def optional_methods(found: Capabilities) -> str:
     return f"{peek}, {'clear' if found.clear else 'no clear'}"
 
 
-def _describe_downstream(found: Capabilities) -> str:
-    return ", ".join([*_described(found), *([] if found.serializes else ["keeps the objects"])])
-
-
-def _describe_bytes(found: Capabilities) -> str:
+def _describe(found: Capabilities) -> str:
     return ", ".join(_described(found))
+
+
+def _describe_downstream(found: Capabilities) -> str:
+    return _describe(found) + ("" if found.serializes else ", keeps the objects")
 
 
 DOWNSTREAM_QUEUE = Kind(
@@ -75,7 +75,7 @@ BYTE_QUEUE = Kind(
     folders=(__package__,),
     driver=f"{__package__}.byte_driver:ByteQueueDriver",
     shows=_is_byte_queue,
-    describe=_describe_bytes,
+    describe=_describe,
     precedence=-1,
     built_by_authors=True,
 )

@@ -50,13 +50,11 @@ READ = ways_to_read("push:0 reopen pop")
 
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
-def unserializable_requests_are_refused(
-    open_queue, made, field, cause, uncertain, tolerated, serialization, fate, about, rule, context
-):
+def unserializable_requests_are_refused(open_queue, made, field, cause, may_raise, tolerated, about, rule, context):
     expected = f"ValueError for {cause.name} in {field}"
     popped, queue = None, open_queue()
     with about(rule):
-        with uncertain(only=serialization, expected=expected, consequence=fate) as refused:
+        with may_raise("serialization", expected=expected) as refused:
             queue.push(Request(URL, **{field: {"value": made(cause)}}))
         if not refused:
             with tolerated():
