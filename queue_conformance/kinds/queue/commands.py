@@ -132,7 +132,7 @@ class QueueLockstep(Lockstep):
         return number
 
     def take(self, value: Any, number: int) -> None:
-        """Take a right item out of the model."""
+        """Take an item that may come out of the model, and compare it with what the last peek showed."""
         peeked, self._peeked = self._peeked, NOTHING
         if peeked is not NOTHING:
             if self.driver.identify(peeked) != number:
@@ -308,7 +308,7 @@ class QueueLockstep(Lockstep):
         self.context.fail(self.rule_of(value, number, allowed), expected, value, [f"assert {accepted}, f'got {{popped!r}}'"])
 
     def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
-        """Return the rule that fails by what must not come."""
+        """Return the rule that fails because of what came."""
         if number is None:
             return self.pop_rule if value is None or allowed else self.empty_pop_rule
         if number in allowed:
@@ -326,7 +326,7 @@ class QueueLockstep(Lockstep):
         return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
 
     def cover(self, number: int) -> None:
-        """Note what a right item covers, by what happened to the queue before."""
+        """Note which rules a right item covers, after what happened to the queue before."""
         covered, events, several = self.covered, self.events, len(self.model) > 1
         covered["queue.pop.exactly-once"] += 1
         if several and self.order_rule:

@@ -94,10 +94,10 @@ def _is_on_a_small_filesystem(context: CheckContext) -> bool:
 # --- Servers ---------------------------------------------------------------------------------------------------------
 
 BUDGET = 15.0
-"""Seconds after which no further fault of one kind of operation is tried; only clients that try again come near."""
+"""Seconds after which no further fault is tried around an operation; only clients that retry come near."""
 
 PLACES = 24
-"""Places in a request or a reply where it is cut, about."""
+"""About how many places of a request, or of a reply, are tried for a cut."""
 
 
 SHORT_TIMEOUT = 0.05
@@ -139,7 +139,7 @@ def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[Serve
 
 
 def _cuts(kind: type[RequestCut | ReplyCut], backend: Backend, size: int) -> list[ServerFault]:
-    """Return cuts of so many bytes: of a request the second half may be all that the server waits for."""
+    """Return cuts within so many bytes; once more than half of a request has passed, the server may act on it."""
     places = range(0, size, max(1, size // PLACES))
     cuts = [kind(backend, place) for place in dict.fromkeys([*places[:1], *places[-1:], *places])]
     for cut in cuts:
@@ -190,7 +190,7 @@ def garbage(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
 
 
 def bytes_of_a_reply(context: CheckContext, attempt: Attempt) -> Iterator[int]:
-    """Yield how much may come of the reply to a push: nothing, and all but the last byte, if there are several replies."""
+    """Yield how many bytes of the reply to a push may pass: none, and all but the last one."""
     backend = backend_of(context)
     context.restart()
     with Traffic(backend) as usual:

@@ -39,7 +39,7 @@ _OF_PUSHES = "queue.push.failed-no-trace-fault"
 
 
 def _after_faults(runner: Runner, run: Run, failure: RuleFailed) -> str:
-    """Faults matter: is it the pops that failed, or the pushes?"""
+    """Return the rule of a failure that only faults cause: on the pops that failed, or on the pushes."""
     if failure.rule.startswith("queue.len."):
         return _OF_LENGTHS[0] if runner.context.applies(_OF_LENGTHS[0]) else _OF_LENGTHS[1]
 

@@ -35,7 +35,7 @@ NEW = 9999
 
 
 def workloads(context: CheckContext) -> Iterable[str]:
-    """Return what queues are killed in."""
+    """Return the workloads in which queues are killed."""
     drawn, chosen = ["open push:40"], random.Random(context.seed)
     for number in range(41, 61):
         drawn += chosen.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
@@ -45,7 +45,7 @@ def workloads(context: CheckContext) -> Iterable[str]:
 
 
 def workloads_that_shrink(context: CheckContext) -> Iterable[str]:
-    """Return those and a long queue that gets shorter, of which a file may be written anew."""
+    """Return these workloads, and one with a long queue that shrinks, so that it may rewrite its file."""
     *others, long = workloads(context)
     return [*others, long, long + " pop" * (2 * long.count("push") // 3)]
 
@@ -67,9 +67,9 @@ def durability(sweep: Sweep) -> Iterable[str]:
 @crash_sweep(
     TORN, workloads=lambda context: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda context: 64
 )
-@crash_sweep(
+@crash_sweep(  # a queue that loses what is pushed loses it in the sweep of pops, too
     PUSH, POP, workloads=workloads_that_shrink, rare=6, masked={POP: PUSH}, note=durability
-)  # what loses a push loses it in a pop
+)
 @crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, points=lambda context: 45, note=durability)
 def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
     @crash.child

@@ -29,7 +29,7 @@ ONCE, PARTIAL, REOPEN = "queue.pop.exactly-once", "queue.persist.partial", "queu
 
 
 def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Yield how many come and go, and the rule to blame: a simpler one, where that fails without reopening, or popping."""
+    """Yield how many come and go, and the rule to blame: a simpler one, if it fails without reopening, or without pops, too."""
     started = context.watchdog.now
     for numbers in (FEW, MANY):
         yield numbers, PARTIAL if context.offers("persistent") else ONCE

@@ -101,12 +101,12 @@ LARGE = "queue.push.large"
 
 
 def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
-    """Yield how many go into one queue: fewer of what is stored."""
+    """Yield how many items go into one queue: fewer if it stores them."""
     each = SENT_PER_EXAMPLE if context.offers("server") else ITEMS_PER_EXAMPLE
     yield min(MANY, each * context.examples) if context.offers("persistent") else MANY
 
 
-@check(  # no rule gives it its name: who refuses what is large, or takes too long for many, has items come once all the same
+@check(  # it has a name of its own, as a queue that fails the first rule may well keep the second
     LARGE,
     ONCE,
     name="push.large",

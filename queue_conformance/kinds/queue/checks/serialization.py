@@ -58,7 +58,7 @@ def unserializable_requests_are_refused(open_queue, made, field, cause, may_rais
             queue.push(Request(URL, **{field: {"value": made(cause)}}))
         if not refused:
             with tolerated():
-                if context.offers("persistent"):  # it may store later than it says
+                if context.offers("persistent"):  # it may serialize no sooner than this
                     queue.close()
                     queue = open_queue()
                 popped = queue.pop()
@@ -166,7 +166,7 @@ def a_request_is_stored_as_it_is_now(open_queue, reopen, about, rule):
 
 @registry.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
 def every_field_survives(context: CheckContext) -> None:
-    """Draw requests over all attributes; what push accepts must come back equal, types of values included."""
+    """Generate requests with all attributes; what push accepts must come back equal, including the types of values."""
     rule = "queue.pop.roundtrip"
     shortest: dict[str, RuleFailed] = {}
     rare: list[tuple[int, RuleFailed]] = []
@@ -256,7 +256,7 @@ TOGETHER = {
     "method": ("POST", "GET", "PUT"),
     "body": (b"1", b"", b"2"),
 }
-"""Fields of requests for one URL that wait in one queue: what comes second must get nothing of the first, nor give it."""
+"""Fields of requests for one URL that wait in one queue: none of them may take over anything from another."""
 
 
 @check(
