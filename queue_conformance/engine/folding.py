@@ -112,12 +112,19 @@ def _interpolated(node: ast.JoinedStr) -> ast.expr:
 
 
 def _plain(node: ast.AST) -> ast.AST:
-    """Return the plain form of a call: ``f(a=1)`` for ``f(**{'a': 1})``, and ``x.a`` for ``getattr(x, 'a')``."""
+    """Return the plain form of a call: ``f(1, a=2)`` for ``f(*(1,), **{'a': 2})``, and ``x.a`` for ``getattr(x, 'a')``."""
     if not isinstance(node, ast.Call):
         return node
     match node:
         case ast.Call(ast.Name("getattr"), [left, ast.Constant(str(name))]) if name.isidentifier():
             return ast.Attribute(left, name, ast.Load())
+    arguments: list[ast.expr] = []
+    for argument in node.args:
+        match argument:
+            case ast.Starred(ast.Tuple(values) | ast.List(values)):
+                arguments += values
+            case _:
+                arguments.append(argument)
     keywords: list[ast.keyword] = []
     for keyword in node.keywords:
         match keyword:
@@ -126,5 +133,5 @@ def _plain(node: ast.AST) -> ast.AST:
                 keywords += [ast.keyword(str(name.value), value) for name, value in pairs if isinstance(name, ast.Constant)]
             case _:
                 keywords.append(keyword)
-    node.keywords = keywords
+    node.args, node.keywords = arguments, keywords
     return node

@@ -306,9 +306,9 @@ def may_raise(case: Case) -> Callable[..., Uncertain]:
 
 
 @fixture
-def place(case: Case) -> Any:
-    """The priority or key of a push into a queue that holds others; ``None`` for one that holds items."""
-    return next(iter(getattr(case.context.driver, "places", ())), None)
+def place(case: Case) -> tuple[Any, ...]:
+    """``queue.push(item(1), *place)``: the priority or key of a push into a queue that holds others; nothing for all others."""
+    return getattr(case.context.driver, "places", ())[:1]
 
 
 # --- Several processes -----------------------------------------------------------------------------------------------

@@ -20,13 +20,13 @@ check("queue.ctor.base-queue", kinds=COLLECTIONS)(queuelib_accepts_the_class)
 
 @check("queue.push.returns-none", kinds=COLLECTIONS)
 def push_returns_none(queue, item, place):
-    assert queue.push(item(0), place) is None
+    assert queue.push(item(0), *place) is None
 
 
 @check("queue.push.zero-length", kinds=BY_PRIORITY)
 def empty_bytes_are_an_item(queue, place, about, rule):
     with about(rule):
-        queue.push(b"", place)
+        queue.push(b"", *place)
         assert len(queue) == 1
         assert queue.pop() == b""
         assert len(queue) == 0
