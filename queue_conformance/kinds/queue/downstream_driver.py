@@ -22,8 +22,8 @@ class DownstreamQueueDriver(CrawlerDriver):
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
-        return Probe(self, room).requests()
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
+        return Probe(self, workdir).requests()
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         waits_or_has_bodies = self.implementation.server or re.search(r"\bkey\(|\bbody=|most=|seconds=", "\n".join(lines))

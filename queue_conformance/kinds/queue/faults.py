@@ -24,7 +24,7 @@ from queue_conformance.faults.outages import (
     Traffic,
 )
 
-ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
+FREE = (0, 4096, 4 * 4096, 16 * 4096)
 """Bytes that are left on a full file system."""
 
 
@@ -54,10 +54,10 @@ def full_disk(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
         _note(context, "no space on a file system of its own (needs Linux, and root or user namespaces)")
         return
     attempt(Sizes(_fresh(context)))
-    for room in ROOMS:
+    for free in FREE:
         for left in context.directory.iterdir():
             shutil.rmtree(left)  # the next one needs the space
-        yield NoSpace(_fresh(context), room)
+        yield NoSpace(_fresh(context), free)
 
 
 def files_that_may_not_grow(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit]:

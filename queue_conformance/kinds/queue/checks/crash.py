@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
+from random import Random
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import Sweep, crash_sweep
@@ -36,12 +36,12 @@ NEW = 9999
 
 def workloads(context: CheckContext) -> Iterable[str]:
     """Return the workloads in which queues are killed."""
-    drawn, chosen = ["open push:40"], random.Random(context.seed)
+    generated, random = ["open push:40"], Random(context.seed)
     for number in range(41, 61):
-        drawn += chosen.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
+        generated += random.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
     many = range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * context.examples))
     clearing = [CLEARING] if context.offers("clear") else []
-    return [USUAL, " ".join(drawn), *clearing, " ".join(["open", *(f"push:{number}" for number in many)])]
+    return [USUAL, " ".join(generated), *clearing, " ".join(["open", *(f"push:{number}" for number in many)])]
 
 
 def workloads_that_shrink(context: CheckContext) -> Iterable[str]:
@@ -60,7 +60,7 @@ def durability(sweep: Sweep) -> Iterable[str]:
     counted = f"{sums['lost']} lost, {sums['doubled']} doubled, {sums['phantom']} phantom at {len(sweep.counts)} crash points"
     yield f"durability: {grade} ({counted}{unusable})"
     if raised := sorted(sweep.errors, key=lambda error: (len(error), error)):
-        others = f" (other troubles: {len(raised) - 1})" if raised[1:] else ""
+        others = f" (other errors: {len(raised) - 1})" if raised[1:] else ""
         yield f"after a crash it raises {raised[0]}{others}"
 
 

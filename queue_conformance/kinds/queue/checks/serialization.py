@@ -177,7 +177,7 @@ def every_field_survives(context: CheckContext) -> None:
     @seed(context.seed)
     @our_settings(context.examples)
     @given(request_sources(), sampled_from(ways))
-    def drawn(source: RequestSource, reopen: bool) -> None:
+    def generated(source: RequestSource, reopen: bool) -> None:
         nonlocal accepted
         context.watchdog.count()
         try:
@@ -196,7 +196,7 @@ def every_field_survives(context: CheckContext) -> None:
     context.watchdog.aim("requests", context.examples)
     try:
         with repeatable():
-            drawn()
+            generated()
     except (RuleFailed, BaseExceptionGroup):
         for failure in shortest.values():
             context.keep(failure)
@@ -205,7 +205,7 @@ def every_field_survives(context: CheckContext) -> None:
     if rare:
         context.keep(min(rare, key=itemgetter(0))[1])
     if not shortest and not rare and not accepted:
-        raise NotCovered("push refused every request that was drawn")
+        raise NotCovered("push refused every request that was generated")
     context.notes.append(f"round trip: {accepted} requests accepted")
 
 
