@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from scrapy import Request, Spider
@@ -186,18 +186,6 @@ TIMEOUT = 60.0
 
 
 @fixture
-def push_often(case: Case) -> Callable[[Subject, Any, int], None]:
-    """``push_often(queue, item, times)``: push an item so many times, as one operation."""
-    return partial(_in_bulk, case, support.push_often, RULES["push"])
-
-
-@fixture
-def count_all(case: Case) -> Callable[[Subject], int]:
-    """``count_all(queue)``: pop until nothing comes, as one operation; how many came."""
-    return partial(_in_bulk, case, support.count_all, RULES["pop"])
-
-
-@fixture
 def push_numbers(case: Case) -> Callable[[Subject, range], None]:
     """``push_numbers(queue, range(5))``: push items with these numbers, each of which nothing else holds, as one operation."""
     made = "b'item %d' % number" if case.context.implementation.kind is BYTE_QUEUE else "Request(f'https://example.com/{number}')"
@@ -210,16 +198,24 @@ def push_numbers(case: Case) -> Callable[[Subject, range], None]:
     return pushed
 
 
-@fixture
-def pop_numbers(case: Case) -> Callable[[Subject, int], list[Any]]:
-    """``pop_numbers(queue, most)``: pop so often, or until nothing comes, as one operation; the numbers of what came."""
-    return partial(_in_bulk, case, support.pop_numbers, RULES["pop"])
-
-
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
     timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
     source = f"{function.__name__}({case.record.written((queue, *arguments), {})})"
     return case.record.make(source, rule, lambda: function(timed, *arguments))
+
+
+def _bulk_operation(function: Callable[..., Any], rule: str) -> None:
+    """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation of many calls."""
+
+    @fixture
+    @wraps(function, updated=())
+    def made(case: Case) -> Callable[..., Any]:
+        return partial(_in_bulk, case, function, rule)
+
+
+_bulk_operation(support.push_often, RULES["push"])
+_bulk_operation(support.count_all, RULES["pop"])
+_bulk_operation(support.pop_numbers, RULES["pop"])
 
 
 @fixture

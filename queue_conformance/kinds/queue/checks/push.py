@@ -15,8 +15,8 @@ from queue_conformance.script_support.support import content
 
 
 @check("queue.push.returns-none")
-def push_returns_none(queue, item):
-    assert queue.push(item(0)) is None
+def push_returns_none(queue, item, place):
+    assert queue.push(item(0), *place) is None
 
 
 @check("queue.push.failed-no-trace")
@@ -35,9 +35,9 @@ def only_bytes_are_accepted(queue, item, wrong, raises, about):
 
 
 @check("queue.push.zero-length")
-def empty_bytes_are_an_item(queue, about, rule):
+def empty_bytes_are_an_item(queue, place, about, rule):
     with about(rule):
-        queue.push(b"")
+        queue.push(b"", *place)
         assert len(queue) == 1
         assert queue.pop() == b""
         assert len(queue) == 0
