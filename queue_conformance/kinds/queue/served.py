@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from queue_conformance.engine.ablation import Ablation, Change, drop, returned
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command
-from queue_conformance.engine.outcomes import RuleFailed, TooSlow, shown_by
+from queue_conformance.engine.outcomes import RuleFailed, TooSlow
 from queue_conformance.engine.recording import NOTHING, OperationRaised
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.faults.backend import Backend
