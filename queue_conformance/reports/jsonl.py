@@ -9,10 +9,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.reports import CheckRecord, ImplementationReport, Report
 from queue_conformance.reports.reading import ReportError, parse, read
-from queue_conformance.reports.records import SCHEMA
+from queue_conformance.reports.records import SCHEMA, Also, Check, Evidence, Header, Implementation
 from queue_conformance.verdicts import RuleVerdict
 
 __all__ = ["SCHEMA", "ReportError", "parse", "read", "records", "render"]
@@ -25,39 +27,20 @@ def render(report: Report) -> str:
 
 def records(report: Report) -> Iterator[dict[str, Any]]:
     """Yield the records of a report."""
-    origin = report.origin
-    yield {
-        "type": "header",
-        "schema": SCHEMA,
-        "kit": origin.kit,
-        "python": origin.python,
-        "platform": origin.platform,
-        "releases": dict(origin.releases),
-        "created": origin.created,
-        "seed": origin.seed,
-        "examples": origin.examples,
-    }
-    for implementation in report.implementations:
-        yield _implementation(implementation)
-        for check in implementation.checks:
-            yield _check(implementation.name, check)
-        for verdict in implementation.verdicts:
-            yield _rule(implementation.name, verdict)
-        if also := implementation.also:
-            yield {
-                "type": "also",
-                "implementation": also.name,
-                "profile": str(also.profile),
-                "counts": _counts(also),
-                "verdict": str(also.verdict),
-                "rules": [_rule(also.name, verdict) for verdict in also.verdicts],
-            }
-    for error in report.errors:
-        yield {"type": "error", "message": error}
-    for line in report.gate:
-        yield {"type": "gate", "message": line}
-    for line in report.internal_errors:
-        yield {"type": "internal_error", "message": line}
+    yield {"type": "header", "schema": SCHEMA, **_fields(Header, report.origin)}
+    for found in report.implementations:
+        yield _implementation(found)
+        for check in found.checks:
+            yield _check(found.name, check)
+        for verdict in found.verdicts:
+            yield _rule(found.name, verdict)
+        if also := found.also:
+            rules = [_rule(also.name, verdict) for verdict in also.verdicts]
+            shared = _fields(Also, also) | {"counts": _counts(also)}
+            yield {"type": "also", "implementation": also.name, **shared, "rules": rules}
+    for kind, lines in (("error", report.errors), ("gate", report.gate), ("internal_error", report.internal_errors)):
+        for line in lines:
+            yield {"type": kind, "message": line}
     yield {
         "type": "footer",
         "implementations": len(report.implementations),
@@ -66,75 +49,47 @@ def records(report: Report) -> Iterator[dict[str, Any]]:
     }
 
 
+def _fields(record: type[Struct], source: object) -> dict[str, Any]:
+    """Return those fields of a record that are attributes of what it is about, in the order of the record."""
+    return {name: getattr(source, name) for name in record.__struct_fields__ if hasattr(source, name)}
+
+
 def _implementation(found: ImplementationReport) -> dict[str, Any]:
-    return {
-        "type": "implementation",
-        "implementation": found.name,
-        "path": found.path,
-        "version": found.version,
-        "kind": str(found.kind),
-        "profile": str(found.profile),
-        "level": str(found.level),
-        "settings": dict(found.settings),
-        "claims": dict(found.claims),
-        "server": found.server,
-        "found": found.found,
-        "offers": sorted(found.offers),
-        "stores": dict(found.stores),
-        "notes": list(found.notes),
-        "counts": _counts(found),
-        "verdict": str(found.verdict),
-    }
+    fields = _fields(Implementation, found) | {"offers": sorted(found.offers), "counts": _counts(found)}
+    return {"type": "implementation", "implementation": found.name, **fields}
 
 
 def _counts(found: ImplementationReport) -> dict[str, dict[str, int]]:
-    return {
-        str(level): {str(verdict): count for verdict, count in sorted(counter.items())}
-        for level, counter in found.counts().items()
-    }
+    return {level: dict(sorted(counter.items())) for level, counter in found.counts().items()}
 
 
 def _check(name: str, check: CheckRecord) -> dict[str, Any]:
-    outcomes = {rule: str(outcome) for rule, outcome in check.outcomes.items()}
-    record: dict[str, Any] = {"type": "check", "implementation": name, "check": check.name, "outcomes": outcomes}
-    record["seconds"] = check.seconds
-    return record | ({"fatal": True} if check.fatal else {})
+    fields = _fields(Check, check)
+    if not check.fatal:
+        del fields["fatal"]
+    return {"type": "check", "implementation": name, "check": check.name, **fields}
 
 
 def _rule(name: str, verdict: RuleVerdict) -> dict[str, Any]:
     rule = verdict.rule
-    record: dict[str, Any] = {
+    known = {"hints": rule.hints, "provisional": rule.provisional, "reason": verdict.reason, "known": verdict.known}
+    return {
         "type": "rule",
         "implementation": name,
         "rule": rule.id,
-        "level": str(rule.level),
-        "verdict": str(verdict.verdict),
+        "level": rule.level,
+        "verdict": verdict.verdict,
         "sentence": rule.sentence,
         "source": rule.source,
+        **{field: value for field, value in known.items() if value},
+        **(_violation(verdict.violation) if verdict.violation else {}),
     }
-    if rule.hints:
-        record["hints"] = list(rule.hints)
-    if rule.provisional:
-        record["provisional"] = rule.provisional
-    if verdict.reason:
-        record["reason"] = verdict.reason
-    if verdict.known:
-        record["known"] = verdict.known
-    return record | (_violation(verdict.violation) if verdict.violation else {})
 
 
 def _violation(violation: Violation) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "expected": violation.expected,
-        "actual": violation.actual,
-        "operations": list(violation.operations),
-        "script": violation.script,
-        "cause": violation.cause,
-    }
-    if violation.sequence is not None:
-        record["sequence"] = [list(operation) for operation in violation.sequence]
-    if violation.stacks:
-        record["stacks"] = violation.stacks
-    if violation.others:
-        record["others"] = [_violation(other) for other in violation.others]
-    return record
+    fields = _fields(Evidence, violation)
+    if violation.sequence is None:
+        del fields["sequence"]
+    if not violation.stacks:
+        del fields["stacks"]
+    return fields | ({"others": list(map(_violation, violation.others))} if violation.others else {})

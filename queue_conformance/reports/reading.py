@@ -164,23 +164,14 @@ def _implementation(
     also = [part for part in parts if isinstance(part, records.Also)]
     if twice := _twice([check.check for check in checks]) or ("a second contract" if len(also) > 1 else ""):
         raise ReportError(f"{twice} is in it twice for {name}: {_AGAIN}")
+    same = ("path", "version", "kind", "profile", "settings", "claims", "server", "found", "stores", "notes", "verdict")
     found = ImplementationReport(
         name=name,
-        path=record.path,
-        version=record.version,
-        kind=record.kind,
-        profile=record.profile,
         level=Level(record.level),
-        settings=record.settings,
-        claims=record.claims,
-        server=record.server,
-        found=record.found,
         offers=frozenset(record.offers),
-        stores=record.stores,
         checks=tuple(CheckRecord(check.check, check.outcomes, check.seconds, check.fatal is True) for check in checks),
-        notes=tuple(record.notes),
         verdicts=(),
-        verdict=record.verdict,
+        **{field: getattr(record, field) for field in same},
     )
     found = _judged(found, record, [part for part in parts if isinstance(part, records.Rule)])
     for second in also:
@@ -217,14 +208,7 @@ def _verdict(record: records.Rule, found: ImplementationReport) -> RuleVerdict:
 
 
 def _violation(rule: str, record: records.Rule | records.Evidence) -> Violation:
-    return Violation(
-        rule,
-        record.expected or "",
-        record.actual or "",
-        record.operations or (),
-        record.script or "",
-        None if record.sequence is UNSET else record.sequence,
-        record.stacks or "",
-        record.cause or "",
-        tuple(_violation(rule, other) for other in getattr(record, "others", UNSET) or ()),
-    )
+    fields = {name: getattr(record, name) for name in records.Evidence.__struct_fields__}
+    given = {name: value for name, value in fields.items() if value is not UNSET}
+    others = getattr(record, "others", UNSET) or ()
+    return Violation(rule, **given, others=tuple(_violation(rule, other) for other in others))

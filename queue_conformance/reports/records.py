@@ -99,7 +99,7 @@ class Implementation(_Record, tag="implementation"):
         dict[str, str],
         _about("For each type of value, what becomes of it in a queue that serializes: kept, refused, changed or lost."),
     ]
-    notes: Annotated[list[str], _about("What else is worth knowing, one line each.")]
+    notes: Annotated[tuple[str, ...], _about("What else is worth knowing, one line each.")]
     counts: _Counts
     verdict: _Known
 
