@@ -24,12 +24,17 @@ class Verdict(StrEnum):
 
 
 class RunVerdict(StrEnum):
-    """What is known of one implementation."""
+    """What is known of one implementation, from the best to the worst."""
 
     CONFORMANT = "CONFORMANT"
     PARTIAL = "PARTIAL"
-    NON_CONFORMANT = "NON-CONFORMANT"
     INCONCLUSIVE = "INCONCLUSIVE"
+    NON_CONFORMANT = "NON-CONFORMANT"
+
+
+def worst(verdicts: Iterable[RunVerdict]) -> RunVerdict | None:
+    """Return the worst of some verdicts; ``None`` of none."""
+    return max(verdicts, key=list(RunVerdict).index, default=None)
 
 
 @dataclass(frozen=True, slots=True)

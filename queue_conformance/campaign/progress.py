@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 from queue_conformance.baseline import writing
 from queue_conformance.campaign.state import PAGE, Finding, State
-from queue_conformance.reports.page import page, plural, worst
+from queue_conformance.reports.page import page, plural
 from queue_conformance.specification import load
-from queue_conformance.verdicts import RuleVerdict, Verdict
+from queue_conformance.verdicts import RuleVerdict, Verdict, worst
 
 TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
 """Seconds between two changes of the line in a terminal, two lines elsewhere, and two versions of the page."""

@@ -19,7 +19,7 @@ from queue_conformance.running.discovery import Discovery
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import Profile
-from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
+from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge, worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +161,8 @@ class Report:
     @property
     def verdict(self) -> RunVerdict:
         """The worst verdict of an implementation; INCONCLUSIVE where one could not be tested, or there is none."""
-        found = {report.verdict for report in self.implementations}
-        if self.errors or not found:
-            found.add(RunVerdict.INCONCLUSIVE)
-        worst = (RunVerdict.NON_CONFORMANT, RunVerdict.INCONCLUSIVE, RunVerdict.PARTIAL, RunVerdict.CONFORMANT)
-        return min(found, key=worst.index)
+        untested = [RunVerdict.INCONCLUSIVE] if self.errors else []
+        return worst([*untested, *(report.verdict for report in self.implementations)]) or RunVerdict.INCONCLUSIVE
 
     @property
     def inconclusive(self) -> bool:

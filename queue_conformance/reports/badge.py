@@ -18,12 +18,12 @@ LABEL = "queue conformance"
 """What stands on the left."""
 
 _COLOURS = {
-    RunVerdict.NON_CONFORMANT: "#c0392b",
-    RunVerdict.INCONCLUSIVE: "#69717a",
-    RunVerdict.PARTIAL: "#9a6700",
     RunVerdict.CONFORMANT: "#1f7a3d",
+    RunVerdict.PARTIAL: "#9a6700",
+    RunVerdict.INCONCLUSIVE: "#69717a",
+    RunVerdict.NON_CONFORMANT: "#c0392b",
 }
-"""By verdict, the worst first; white on each of them is easy to read."""
+"""White on each of them is easy to read."""
 
 
 class _Badge(NamedTuple):
@@ -73,7 +73,7 @@ def _badge(report: Report) -> _Badge:
     if report.errors or report.internal_errors or not found:
         return _Badge("error", _COLOURS[RunVerdict.NON_CONFORMANT], True)
     counts = Counter(one.verdict for one in found)
-    present = [verdict for verdict in _COLOURS if counts[verdict]]
+    present = [verdict for verdict in reversed(RunVerdict) if counts[verdict]]
     said = _message(found[0]) if len(found) == 1 else ", ".join(f"{counts[verdict]} {verdict}" for verdict in present)
     return _Badge(said, _COLOURS[present[0]])
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.reports import ImplementationReport, Report
-from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
+from queue_conformance.verdicts import RuleVerdict, Verdict, worst
 
 
 class Change(StrEnum):
@@ -26,8 +26,6 @@ class Change(StrEnum):
 
 WORSE = frozenset({Change.NEWLY_FAILED, Change.NO_LONGER_PASSED})
 """A rule that nothing tests any more is worse than one that passes: silence must not pass for success."""
-
-_BEST_FIRST = (RunVerdict.CONFORMANT, RunVerdict.PARTIAL, RunVerdict.INCONCLUSIVE, RunVerdict.NON_CONFORMANT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,8 @@ class ImplementationChange:
     @property
     def verdict_fell(self) -> bool:
         """Whether the verdict of the run is worse than before."""
-        return _BEST_FIRST.index(self.new.verdict) > _BEST_FIRST.index(self.old.verdict)
+        old, new = self.old.verdict, self.new.verdict
+        return new is not old and new is worst((old, new))
 
     @property
     def worse(self) -> bool:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from queue_conformance.reports import ImplementationReport, Report
-from queue_conformance.reports.page import KNOWN, SYMBOLS, anchors, grouped, page, plural, worst
+from queue_conformance.reports.page import KNOWN, SYMBOLS, anchors, grouped, page, plural
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RuleVerdict, Verdict
+from queue_conformance.verdicts import RuleVerdict, Verdict, worst
 
 _GATING = (Level.MUST, Level.SHOULD)
 _NOT_TESTED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED)

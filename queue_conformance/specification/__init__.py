@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -20,6 +20,7 @@ from packaging.version import Version
 from queue_conformance import __version__
 from queue_conformance.specification.grounds import OLDEST, Basis, mistake_in
 from queue_conformance.specification.kinds import all_kinds, all_profiles, kind_named, profile_named, profiles_of
+from queue_conformance.specification.words import CAPABILITIES
 
 
 class Level(StrEnum):
@@ -28,37 +29,6 @@ class Level(StrEnum):
     MUST = "MUST"
     SHOULD = "SHOULD"
     MAY = "MAY"
-
-
-CAPABILITIES = frozenset(
-    {
-        "fifo",
-        "lifo",
-        "ordered",
-        "by-priority",
-        "persistent",
-        "filesystem",
-        "crash-safe",
-        "redelivers",
-        "serializes",
-        "peek",
-        "peek-stub",
-        "clear",
-        "chunked",
-        "server",
-        "shared",
-        "slots",
-        "configurable",
-        "filters",
-        "length",
-        "bounded",
-        "dedupe",
-        "ttl",
-        "probabilistic",
-        "unprioritized",
-    }
-)
-"""Every capability that a rule may need, or may exclude."""
 
 
 class SpecificationError(ValueError):
@@ -167,8 +137,7 @@ Specification = Mapping[str, Rule]
 
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
 _REQUIRED = {"id", "level", "sentence", "source", "basis", "why", "kinds"}
-_OPTIONAL = {"profiles", "how", "needs", "unless", "since", "hints", "untestable", "untested", "provisional"}
-_GROUNDS = {"quote", "harm", "derived-from", "binds", "must-if", "fixed-in", "debatable"}
+_KNOWN = {found.name.replace("_", "-") for found in fields(Rule)}
 _SENTENCES = ("sentence", "why", "how", "harm", "debatable")
 _MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
@@ -209,7 +178,11 @@ def parse(tables: Iterable[Mapping[str, Any]], kit: str = __version__) -> Specif
     """
     rules: dict[str, Rule] = {}
     for table in tables:
-        rule = _rule(table, kit)
+        name = table.get("id", "a rule without an id")
+        try:
+            rule = _rule(table, kit)
+        except ValueError as error:
+            raise SpecificationError(f"{name}: {error}") from error
         if rule.id in rules:
             raise SpecificationError(f"{rule.id}: the id occurs twice")
         rules[rule.id] = rule
@@ -227,75 +200,64 @@ def still_provisional(minor: str, kit: str = __version__) -> bool:
 
 
 def _rule(table: Mapping[str, Any], kit: str) -> Rule:
-    name = table.get("id", "a rule without an id")
     if missing := sorted(_REQUIRED - table.keys()):
-        raise SpecificationError(f"{name}: lacks {', '.join(missing)}")
-    if unknown := sorted(table.keys() - _REQUIRED - _OPTIONAL - _GROUNDS):
-        raise SpecificationError(f"{name}: unknown fields {', '.join(unknown)}")
-    if not _ID.fullmatch(name):
-        raise SpecificationError(f"{name}: an id is two or three lower-case words, joined by dots")
+        raise ValueError(f"lacks {', '.join(missing)}")
+    if unknown := sorted(table.keys() - _KNOWN):
+        raise ValueError(f"unknown fields {', '.join(unknown)}")
+    if not _ID.fullmatch(table["id"]):
+        raise ValueError("an id is two or three lower-case words, joined by dots")
     for field_name in _SENTENCES:
         if field_name in table and not table[field_name].endswith("."):
-            raise SpecificationError(f"{name}: the {field_name} does not end in a full stop")
-    if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES):
-        raise SpecificationError(f"{name}: unknown capabilities {', '.join(unknown)}")
-    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES - {f"profile={name}" for name in all_profiles()}):
-        raise SpecificationError(f"{name}: must-if names no capability and no profile: {', '.join(unknown)}")
+            raise ValueError(f"the {field_name} does not end in a full stop")
+    if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES.keys()):
+        raise ValueError(f"unknown capabilities {', '.join(unknown)}")
+    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES.keys() - {f"profile={name}" for name in all_profiles()}):
+        raise ValueError(f"must-if names no capability and no profile: {', '.join(unknown)}")
     for gate in ("since", "fixed-in"):
         if unknown := sorted(table.get(gate, {}).keys() - OLDEST.keys()):
-            raise SpecificationError(f"{name}: {gate} names unknown libraries {', '.join(unknown)}")
+            raise ValueError(f"{gate} names unknown libraries {', '.join(unknown)}")
     if "untestable" in table and "untested" in table:
-        raise SpecificationError(f"{name}: untestable and untested exclude each other")
+        raise ValueError("untestable and untested exclude each other")
     provisional = table.get("provisional", "")
     if "provisional" in table and not (isinstance(provisional, str) and _MINOR_RELEASE.fullmatch(provisional)):
-        raise SpecificationError(f"{name}: provisional is a minor release of the kit, such as '0.2', not {provisional!r}")
-    try:
-        kinds = all_kinds() if table["kinds"] == "all" else tuple(map(kind_named, table["kinds"]))
-        rule = Rule(
-            id=name,
-            level=Level(table["level"]),
-            sentence=table["sentence"],
-            source=table["source"],
-            profiles=frozenset(map(profile_named, table.get("profiles", profiles_of(kinds)))),
-            kinds=frozenset(kinds),
-            needs=frozenset(table.get("needs", ())),
-            unless=frozenset(table.get("unless", ())),
-            since=dict(table.get("since", {})),
-            hints=tuple(_hint(name, given) for given in table.get("hints", ())),
-            untestable=table.get("untestable"),
-            untested=table.get("untested"),
-            why=table["why"],
-            how=table.get("how", ""),
-            provisional=provisional if provisional and still_provisional(provisional, kit) else "",
-            basis=Basis(table["basis"]),
-            quote=table.get("quote", ""),
-            harm=table.get("harm", ""),
-            derived_from=tuple(table.get("derived-from", ())),
-            binds=frozenset(table.get("binds", ())),
-            must_if=frozenset(table.get("must-if", ())),
-            fixed_in=dict(table.get("fixed-in", {})),
-            debatable=table.get("debatable", ""),
-        )
-    except ValueError as error:
-        raise SpecificationError(f"{name}: {error}") from error
+        raise ValueError(f"provisional is a minor release of the kit, such as '0.2', not {provisional!r}")
+    values = {key.replace("-", "_"): _VALUES.get(key, _unchanged)(value) for key, value in table.items()}
+    rule = Rule(**{"profiles": frozenset(profiles_of(values["kinds"])), **values})
+    if rule.provisional and not still_provisional(rule.provisional, kit):
+        rule = replace(rule, provisional="")
     if rule.untestable is None and not rule.hints:
-        raise SpecificationError(f"{name}: lacks hints")
+        raise ValueError("lacks hints")
     if rule.tested != bool(rule.how):
-        found = "lacks how" if rule.tested else "is not tested, so there is no how"
-        raise SpecificationError(f"{name}: {found}")
+        raise ValueError("lacks how" if rule.tested else "is not tested, so there is no how")
     if mistake := mistake_in(rule):
-        raise SpecificationError(f"{name}: {mistake}")
+        raise ValueError(mistake)
     return rule
 
 
-def _hint(name: str, given: object) -> Hint:
+def _hint(given: object) -> Hint:
     """Read a hint: a text, or a table with the expression that says ``when`` it fits."""
     if isinstance(given, str):
         return Hint(given)
     if not isinstance(given, dict) or given.keys() != {"when", "hint"}:
-        raise SpecificationError(f"{name}: a hint is a text, or a table with `when` and `hint`, not {given!r}")
+        raise ValueError(f"a hint is a text, or a table with `when` and `hint`, not {given!r}")
     try:
         re.compile(given["when"])
     except re.error as error:
-        raise SpecificationError(f"{name}: {given['when']!r}: {error}") from error
+        raise ValueError(f"{given['when']!r}: {error}") from error
     return Hint(given["hint"], given["when"])
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+_VALUES: Mapping[str, Callable[[Any], Any]] = {
+    "level": Level,
+    "basis": Basis,
+    "profiles": lambda names: frozenset(map(profile_named, names)),
+    "kinds": lambda names: frozenset(all_kinds() if names == "all" else map(kind_named, names)),
+    "hints": lambda hints: tuple(map(_hint, hints)),
+    "derived-from": tuple,
+    **dict.fromkeys(("needs", "unless", "binds", "must-if"), frozenset),
+}
+"""What turns the values of some fields into what a rule has."""

@@ -12,6 +12,7 @@ from packaging.version import Version
 from queue_conformance.specification import Rule, Specification
 from queue_conformance.specification.grounds import as_asked
 from queue_conformance.specification.kinds import Kind, Profile
+from queue_conformance.specification.words import LIBRARIES
 
 
 def rules_of(
@@ -63,7 +64,7 @@ def why_not_applicable(rule: Rule, capabilities: Set[str], releases: Mapping[str
 def installed_releases() -> Mapping[str, str]:
     """Return the installed releases of the libraries that rules may name."""
     releases = {}
-    for library in ("scrapy", "queuelib", "qcrawl"):
+    for library in LIBRARIES:
         try:
             releases[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:

@@ -30,7 +30,7 @@ CAPABILITIES: Mapping[str, str] = {
     "unprioritized": "it is claimed that priorities count for nothing (`priority=none`)",
     "probabilistic": "it is claimed that it may take a new request for a known one, at a low rate",
 }
-"""When an implementation has a capability."""
+"""When an implementation has a capability; every one that a rule may need, or may exclude."""
 
 LIBRARIES: Mapping[str, str] = {"scrapy": "Scrapy", "queuelib": "queuelib", "qcrawl": "qCrawl"}
 """The libraries whose releases rules name, as they write themselves."""

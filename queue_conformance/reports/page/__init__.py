@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from queue_conformance.reports.page.graph import rows
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
+from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, worst
 
 T = TypeVar("T")
 
@@ -121,14 +121,6 @@ def grouped(values: Iterable[T], rule_id: Callable[[T], str]) -> dict[str, list[
     for value in values:
         groups.setdefault(rule_id(value).rpartition(".")[0], []).append(value)
     return groups
-
-
-_WORST_FIRST = (RunVerdict.NON_CONFORMANT, RunVerdict.INCONCLUSIVE, RunVerdict.PARTIAL, RunVerdict.CONFORMANT)
-
-
-def worst(verdicts: Iterable[RunVerdict]) -> RunVerdict | None:
-    """Return the worst verdict of some; ``None`` of none."""
-    return min(verdicts, key=_WORST_FIRST.index, default=None)
 
 
 # --- The page --------------------------------------------------------------------------------------------------------
