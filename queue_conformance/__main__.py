@@ -42,14 +42,7 @@ class CommandError(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what a command line says.
-
-    Args:
-        arguments: the command line; that of the process, if it is ``None``.
-
-    Returns:
-        The exit status.
-    """
+    """Do what a command line says, that of the process by default; return the exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # what was tested may have said what no encoding can hold
             stream.reconfigure(errors="backslashreplace")

@@ -20,7 +20,6 @@ def converted(option: Option, given: Any, where: str) -> Any:
     """Return the value that a text, a value of TOML or one of Python stands for.
 
     Args:
-        option: the option that it is for.
         given: what was given; nothing stands for the default.
         where: where, for messages.
 
@@ -46,11 +45,7 @@ def converted(option: Option, given: Any, where: str) -> Any:
 
 
 def argument(convert: Callable[[str], T]) -> Callable[[str], T]:
-    """Return what reads an argument for ``argparse``, whose messages say of an error what those of options do.
-
-    Args:
-        convert: turns the text into a value, or raises ``ValueError``.
-    """
+    """Return what reads an argument for ``argparse``, whose messages say of an error what those of options do."""
 
     def read(text: str) -> T:
         try:

@@ -22,9 +22,6 @@ _OF_THE_QUEUE = re.compile(
 def read_project(common: Common) -> Target:
     """Return whole crawls with what the project around the working directory names.
 
-    Args:
-        common: what holds for all implementations.
-
     Raises:
         UsageError: if there is no project, or its settings cannot be used; the message is one line.
     """

@@ -61,7 +61,6 @@ def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
     """Run a script again: in a fresh interpreter, in a directory of its own, with the current directory on its path.
 
     Args:
-        violation: the failed rule.
         time_limit: seconds that the script may take.
 
     Raises:
@@ -92,7 +91,6 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
     """Tell from how a script ended whether it shows what it was written for, and say how it ended.
 
     Args:
-        violation: the failed rule.
         status: the exit status, or the negative number of a signal.
         output: what it printed, to both streams.
     """

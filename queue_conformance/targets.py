@@ -24,9 +24,7 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
     Args:
         name: what reports call it.
         option: the option that would name its class, without dashes, or ``""``.
-        path: the dotted path of its class.
         said: what is said of it, by the names in ``DESCRIBING``, ``kind`` and ``profile``; nothing where it is ``None`` or empty.
-        common: what holds for all.
         where: what messages add to such a name, such as `` in [a table]``.
 
     Raises:
@@ -57,10 +55,6 @@ def _nothing(value: object) -> bool:
 
 def read_described(table: Any, common: Common) -> Iterator[Target]:
     """Yield the implementations that ``[tool.queue_conformance.implementations]`` describes.
-
-    Args:
-        table: that table.
-        common: what holds for all.
 
     Raises:
         UsageError: if something in it makes no sense.

@@ -72,10 +72,6 @@ def judge(
     test because of another failed rule is blocked, even if others saw it pass; one that nothing tested is not covered.
 
     Args:
-        rules: the rules of the profile, by id.
-        capabilities: what the implementation offers.
-        releases: the installed releases of libraries.
-        observations: what the checks say.
         unusable: why no check could run at all, or ``""``.
 
     Returns:
@@ -116,7 +112,6 @@ def conclude(verdicts: Iterable[RuleVerdict], *, internal_error: bool = False) -
     INCONCLUSIVE. If some MUST rule that applies could not be tested, it is PARTIAL. Provisional rules do not count.
 
     Args:
-        verdicts: one per rule.
         internal_error: whether the kit failed in some check.
     """
     must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST and verdict.rule.counts]

@@ -130,7 +130,7 @@ def test_releases_that_do_not_go_together_are_no_mistake_of_the_kit(package, las
 def test_a_release_that_the_kit_does_not_run_with_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(surroundings.metadata, "version", lambda name: "2.12.0" if name == "scrapy" else "999")
     run = Run(Options(()), tmp_path)
-    line = run.blunder("scrapy.squeues.FifoMemoryQueue", IsolatedError("ImportError: no name '_Slot'"))
+    line = run.failed_before_checks("scrapy.squeues.FifoMemoryQueue", IsolatedError("ImportError: no name '_Slot'"))
     assert line == "scrapy 2.12.0 is installed, and the kit runs with >=2.13: install such a release"
     assert run.errors == [line]
     assert not run.internal_errors

@@ -131,7 +131,6 @@ def read(path: Path, name: str, *, missing_ok: bool = False) -> Baseline:
     """Read a baseline.
 
     Args:
-        path: the file.
         name: what messages call it.
         missing_ok: whether a file that does not exist is an empty one.
 

@@ -89,13 +89,7 @@ class Judgement:
 
 
 def mark(baseline: Baseline, name: str, verdicts: Iterable[RuleVerdict]) -> tuple[RuleVerdict, ...]:
-    """Return verdicts in which what the baseline knows bears its reason, and what it does not know comes first.
-
-    Args:
-        baseline: what is known.
-        name: the name of the implementation.
-        verdicts: its verdicts.
-    """
+    """Return verdicts in which what the baseline knows bears its reason, and what it does not know comes first."""
 
     def marked(verdict: RuleVerdict) -> RuleVerdict:
         if verdict.verdict is not Verdict.FAILED or verdict.violation is None:
@@ -112,8 +106,6 @@ def judge(baseline: Baseline, implementations: Sequence[Result], described: Iter
     """Compare a baseline with what a run found.
 
     Args:
-        baseline: what is known.
-        implementations: what was tested.
         described: all names that an entry may bear, where this run knows them: it tested all that is described.
     """
     by_name = {tested.name: tested for tested in implementations}

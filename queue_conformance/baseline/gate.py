@@ -69,7 +69,6 @@ class Gate:
         """Return a report with what the baseline says.
 
         Args:
-            report: what came of the run.
             run: the implementations of which checks were run, by name; whether all of them were.
         """
         if self._baseline is None:
@@ -91,7 +90,6 @@ class Gate:
         """Bring the baseline up to date, and write it.
 
         Args:
-            report: what came of the run.
             run: the implementations of which checks were run, by name; whether all of them were.
 
         Returns:

@@ -45,12 +45,6 @@ _PASSING = re.compile(r"/[^\s'\"]*/queue-[^\s'\"]*")
 def update(text: str, baseline: Baseline, judgement: Judgement, implementations: Iterable[Result]) -> tuple[str, list[str]]:
     """Bring the text of a baseline up to date.
 
-    Args:
-        text: the text of the file.
-        baseline: what it says.
-        judgement: what the run says about it.
-        implementations: what was tested.
-
     Returns:
         The new text, and one line for each change.
 

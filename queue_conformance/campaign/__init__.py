@@ -22,11 +22,7 @@ class CampaignError(Exception):
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of the command that runs one: of those that pytest has, too, by shorter names.
-
-    Args:
-        command: what gets them.
-    """
+    """Add the options of the command that runs one: of those that pytest has, too, by shorter names."""
     length = command.add_mutually_exclusive_group(required=True)
     length.add_argument("--hours", type=argument(seconds_of), help="how long it takes")
     length.add_argument("--minutes", type=argument(seconds_of), help="the same, in minutes")

@@ -21,7 +21,6 @@ class Progress:
     """Shows how a campaign goes on.
 
     Args:
-        state: what is known.
         seconds: how long it is to take.
     """
 

@@ -53,9 +53,6 @@ class Campaign:
     """A campaign on a cluster.
 
     Args:
-        project: what is tested.
-        state: what is known.
-        client: what reaches the cluster.
         seconds: how long it takes.
     """
 

@@ -161,7 +161,6 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     """Run a task, in the current directory.
 
     Args:
-        task: what to run.
         expected: the releases on the client; a worker that has others runs nothing.
     """
     start = time.perf_counter()
@@ -196,7 +195,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     except LoadError as error:
         return replace(outcome, error=str(error))
     except IsolatedError as error:
-        return replace(outcome, error=run.blunder(target.name, error))
+        return replace(outcome, error=run.failed_before_checks(target.name, error))
     finally:
         run.close()
         scratch.remove()

@@ -28,7 +28,7 @@ class Implementation:
         prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         importable: whether its path leads to it in every process, and not only in this one.
-        broken: the rules that its first use broke; it is tested nevertheless.
+        failed: the rules that failed in its first use; it is tested nevertheless.
         places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
     """
 

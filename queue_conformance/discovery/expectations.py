@@ -186,9 +186,6 @@ def hold(
     """Add to what was found what a class is held to.
 
     Args:
-        found: what it shows.
-        cls: the class.
-        settings: what it is built with.
         traces: what it leaves behind, by the names of claims: the reasons, of which the first one counts.
     """
     held = dict(found.held)

@@ -53,9 +53,6 @@ def load_class(path: str) -> type[Any]:
     Args:
         path: as :func:`dotted` understands it.
 
-    Returns:
-        The class.
-
     Raises:
         LoadError: if the path names no class, or importing it raises.
     """
@@ -214,9 +211,7 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
     """Tell what a class is from its methods and its constructor.
 
     Args:
-        cls: the class.
         option: the option that named it, without dashes; without one, only the class counts.
-        path: the dotted path that named it.
 
     Raises:
         LoadError: if it is nothing that this version tests, or nothing that the option is for.

@@ -20,7 +20,6 @@ class Hosted:
     """The checks of one implementation, run in a process of its own one at a time; as :class:`ImplementationRun` otherwise.
 
     Args:
-        path: the dotted path of the class.
         begin: discovers it; called there.
         time_limit: seconds that one operation may take.
         watch: called from time to time with what a running check says of itself, or ``None``.

@@ -68,9 +68,6 @@ def run_check(
     """Run a check as a test of pytest, and keep what came of it in the item.
 
     Args:
-        item: the test.
-        implementation_run: what the check belongs to.
-        check: the check.
         name: what reports call the implementation.
         fails: tells whether the run fails by a violation.
 
@@ -102,12 +99,7 @@ def check_of(item: pytest.Item) -> Check | None:
 
 
 def screens(observations: Iterable[Observation], rules: Mapping[str, Rule]) -> str:
-    """Return the failed rules among some observations, one screen each.
-
-    Args:
-        observations: what a check says.
-        rules: the rules that they speak of, by id.
-    """
+    """Return the failed rules among some observations, one screen each."""
     return "\n\n".join(failure.render(rules[o.rule], o.violation) for o in observations if o.violation)
 
 

@@ -76,7 +76,7 @@ class Suites:
             if difference := _difference(known, described):
                 raise UsageError(difference)
         except IsolatedError as error:
-            line = self._refused[name] = self._run.blunder(name, error)
+            line = self._refused[name] = self._run.failed_before_checks(name, error)
             raise pytest.fail.Exception(line, pytrace=False) from None
         except (LoadError, UsageError) as error:
             line = self._refused[name] = str(error)

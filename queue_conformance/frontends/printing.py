@@ -24,9 +24,6 @@ _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bol
 class Failure(TerminalRepr):
     """What pytest shows of a check that failed.
 
-    Args:
-        shown: that.
-
     Attributes:
         reprcrash: where pytest's summary looks for the cause.
     """
@@ -54,12 +51,7 @@ def drawn(
     """Return a failed rule as a terminal shows it.
 
     Args:
-        found: the implementation.
-        verdict: the verdict on the rule.
-        report: what came of the run.
         kept: where that is kept in pytest's cache, or ``None``.
-        width: columns of the terminal.
-        verbosity: that of pytest.
     """
     assert verdict.violation is not None
     if verbosity > 0:
@@ -83,7 +75,6 @@ class WithoutSecrets:
     """The stream to which pytest writes: summaries, warnings, errors of its own, and what other tests failed with.
 
     Args:
-        stream: where it goes.
         secrets: returns the secrets that are known so far.
     """
 
@@ -101,12 +92,7 @@ class WithoutSecrets:
 
 
 def told(shown: Any, hide: Callable[[str], str]) -> Any:
-    """Return what pytest shows of a failure; its text, if there are secrets in it.
-
-    Args:
-        shown: as a report of pytest has it.
-        hide: returns a text without secrets.
-    """
+    """Return what pytest shows of a failure; its text, if there are secrets in it."""
     if shown is None:
         return None
     if isinstance(shown, tuple):  # of what was skipped: file, line, reason

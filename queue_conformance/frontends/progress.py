@@ -40,11 +40,7 @@ class Display(Protocol):
 
 
 class StatusLine:
-    """One line of a terminal.
-
-    Args:
-        reporter: prints what pytest prints.
-    """
+    """One line of a terminal."""
 
     def __init__(self, reporter: pytest.TerminalReporter) -> None:
         self._reporter = reporter
@@ -87,11 +83,7 @@ class StatusLine:
 
 
 class PlainLines:
-    """Lines among those of pytest, for files and the logs of CI.
-
-    Args:
-        reporter: prints what pytest prints.
-    """
+    """Lines among those of pytest, for files and the logs of CI."""
 
     def __init__(self, reporter: pytest.TerminalReporter) -> None:
         self._reporter = reporter
@@ -143,11 +135,7 @@ def display_of(config: pytest.Config) -> Display | None:
 
 
 class Progress:
-    """The progress of a run in one process; whoever waits for a check calls :meth:`watch`.
-
-    Args:
-        display: where it is shown.
-    """
+    """The progress of a run in one process; whoever waits for a check calls :meth:`watch`."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
@@ -202,7 +190,6 @@ class DistributedProgress(Progress):
     """The progress of a distributed run. Its controller waits for nobody, so a thread looks what its workers are doing.
 
     Args:
-        display: where it is shown.
         names: what the implementations are called.
     """
 

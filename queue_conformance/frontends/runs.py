@@ -42,7 +42,7 @@ class Run:
     Attributes:
         targets: what is tested, by name, in the order of the report.
         errors: one line per implementation that cannot be tested.
-        mistakes: one line for each time that the kit itself failed, with the traceback.
+        internal_errors: the traceback of each time that the kit itself failed, by one line about it.
         watch: called from time to time with what a running check says of itself, or ``None``.
     """
 
@@ -75,18 +75,14 @@ class Run:
         may_decline: bool = True,
         known: Sequence[Commands] = (),
     ) -> ImplementationRun | Hosted:
-        """Discovery an implementation.
+        """Discover an implementation, and return its checks.
 
         Args:
-            target: the implementation.
             cls: its class, or ``None`` to import it.
             factory: the author's function that builds it, or ``None``.
             prepare: the author's function that gives spiders what the class looks for in them, or ``None``.
             may_decline: whether the function that builds it may leave the class to the kit.
             known: sequences that failed before.
-
-        Returns:
-            Its checks.
 
         Raises:
             LoadError: if there is nothing to test; the message is one line.
@@ -140,7 +136,7 @@ class Run:
         self._discoveries[target.name] = found
         self._planned[target.name] = frozenset(check.name for check in implementation_run.checks)
         for result in found.smoke:
-            self._look_for_mistake(target.name, result)
+            self._note_errors(target.name, result)
         return implementation_run
 
     def _lasting_for(self, server: str) -> Mapping[str, Server]:
@@ -162,7 +158,6 @@ class Run:
         """Test an implementation here and now.
 
         Args:
-            target: the implementation.
             choose: returns the checks to run, of those that there are; without it, all are run.
             how: as for :meth:`begin`.
 
@@ -172,7 +167,7 @@ class Run:
         try:
             implementation_run = self.begin(target, **how)
         except IsolatedError as error:
-            self.blunder(target.name, error)
+            self.failed_before_checks(target.name, error)
             return
         for check in implementation_run.checks if choose is None else choose(implementation_run):
             self.add(target.name, implementation_run.run(check))
@@ -180,25 +175,26 @@ class Run:
     def add(self, name: str, result: CheckResult) -> None:
         """Add what came of a check of the implementation of that name."""
         self._results.setdefault(name, []).append(result)
-        self._look_for_mistake(name, result)
+        self._note_errors(name, result)
 
-    def _look_for_mistake(self, name: str, result: CheckResult) -> None:
-        if (
-            result.fault
-            and (line := result.fault if result.fault.startswith(name) else f"{name}: {result.fault}") not in self.errors
-        ):
-            self.errors.append(line)
+    def _note_errors(self, name: str, result: CheckResult) -> None:
+        if result.fault:
+            self._note_error(result.fault if result.fault.startswith(name) else f"{name}: {result.fault}")
         if result.internal_error:
             self._note_internal_error(name, f"in the check {result.check}: {result.internal_error}", result.traceback)
 
-    def blunder(self, name: str, error: IsolatedError) -> str:
-        """Note that the kit failed before it came to checks of the implementation of that name, and return the line."""
+    def _note_error(self, line: str) -> None:
+        if line not in self.errors:
+            self.errors.append(line)
+
+    def failed_before_checks(self, name: str, error: IsolatedError) -> str:
+        """Note that the kit itself failed before it came to the checks of an implementation; return the line about it."""
         last = str(error).strip().splitlines()[-1]
         return self._note_internal_error(name, f"before any check: {last}", str(error))
 
     def _note_internal_error(self, name: str, what: str, traceback: str) -> str:
         if line := unsupported(traceback):
-            self.errors += [line] if line not in self.errors else []
+            self._note_error(line)
             return line
         hidden = self.secrets.text
         line = hidden(f"{name}: the kit itself failed {what}; report it, with the traceback that pytest -vv shows")

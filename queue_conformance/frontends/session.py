@@ -94,7 +94,7 @@ def session_of(config: pytest.Config) -> Session:
 class Session:
     """The hooks of one process: the only one, a worker of a distributed run, or its controller.
 
-    A worker tests, and sends discovers and results to the controller; a controller only reports.
+    A worker tests, and sends what it discovers and its results to the controller, which only reports.
 
     Attributes:
         options: what is asked for.
@@ -134,7 +134,7 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Discovery the classes and add the items of their checks, before anything is deselected."""
+        """Discover the classes and add the items of their checks, before anything is deselected."""
         if self.is_controller:
             return
         for target in self.options.targets:
@@ -146,7 +146,7 @@ class Session:
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from error
             except IsolatedError as error:
-                self._run.blunder(where, error)
+                self._run.failed_before_checks(where, error)
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
         hooks = {"factory": self._hook("pytest_open_queue"), "prepare": self._hook("pytest_prepare_spider")}
@@ -160,11 +160,11 @@ class Session:
 
     def _begin(self, target: Target, **how: Any) -> ImplementationRun | Hosted:
         with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
-            implementation_run = self._run.begin(target, known=self._known_programs(target.name), **how)
+            implementation_run = self._run.begin(target, known=self._known_sequences(target.name), **how)
         self.gate.hold(target.name, implementation_run.discovery.rules())
         return implementation_run
 
-    def _known_programs(self, name: str) -> list[Commands]:
+    def _known_sequences(self, name: str) -> list[Commands]:
         """Return the sequences that an implementation failed before."""
         return list(dict.fromkeys([*self.gate.sequences(name), *self._cache.sequences(name)]))
 
@@ -357,12 +357,7 @@ class Session:
 
 
 def exit_status(report: Report, of_pytest: int) -> int:
-    """Return the exit status of a run: that of pytest, unless the kit knows worse.
-
-    Args:
-        report: what came of the run.
-        of_pytest: what pytest would return.
-    """
+    """Return the exit status of a run: that of pytest, unless the kit knows worse."""
     if of_pytest not in _ENDED:
         return of_pytest
     if report.internal_errors:

@@ -160,10 +160,6 @@ class DatabaseOfClass(ExampleDatabase):
 
     All machines share their code, and with it the key of their examples: without this, a run of one class would delete
     what a run of another one has found.
-
-    Args:
-        database: where the examples go.
-        name: the name of the class.
     """
 
     def __init__(self, database: ExampleDatabase, name: str) -> None:

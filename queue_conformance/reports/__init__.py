@@ -144,7 +144,7 @@ class Report:
         errors: one line per implementation that could not.
         origin: where it comes from.
         gate: one line per entry of the baseline that fails the run, which says what to do.
-        mistakes: one line for each time that the kit itself failed.
+        internal_errors: one line for each time that the kit itself failed.
     """
 
     implementations: tuple[ImplementationReport, ...]
@@ -204,11 +204,8 @@ def report_on(
     """Combine a discovery with what came of the checks.
 
     Args:
-        discovery: what the implementation is and offers.
         results: what came of its checks; those of the discovery itself are added.
-        releases: the installed releases of libraries.
         name: what its author calls it.
-        level: the level whose failed rules fail the run.
     """
     # A distributed run finishes its checks in any order.
     results = {result.check: result for result in [*discovery.smoke, *sorted(results, key=lambda result: result.check)]}.values()

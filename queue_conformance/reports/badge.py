@@ -33,11 +33,7 @@ class _Badge(NamedTuple):
 
 
 def svg(report: Report) -> str:
-    """Return the drawing.
-
-    Args:
-        report: what came of the run.
-    """
+    """Return the drawing."""
     badge = _badge(report)
     left, right = _width(LABEL) + 12, _width(badge.message) + 12
     texts = "".join(
@@ -58,11 +54,7 @@ def svg(report: Report) -> str:
 
 
 def endpoint(report: Report) -> str:
-    """Return the JSON that shields.io draws a badge from.
-
-    Args:
-        report: what came of the run.
-    """
+    """Return the JSON that shields.io draws a badge from."""
     badge = _badge(report)
     answer = {"schemaVersion": 1, "label": LABEL, "message": badge.message, "color": badge.colour}
     return json.dumps(answer | ({"isError": True} if badge.error else {}), indent=2) + "\n"

@@ -151,12 +151,7 @@ def _change(old: Verdict, new: Verdict) -> Change:
 
 
 def render(comparison: Comparison, width: int = 100) -> Iterator[str]:
-    """Yield the lines that say what changed.
-
-    Args:
-        comparison: what changed.
-        width: columns of the terminal.
-    """
+    """Yield the lines that say what changed."""
     for change in comparison.implementations:
         yield from _implementation(change, width)
     for found in comparison.added:

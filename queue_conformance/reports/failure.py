@@ -31,9 +31,6 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
     """Return a failed rule as text of at most :data:`LINES` lines.
 
     Args:
-        rule: the rule.
-        violation: how it failed.
-        width: columns of the terminal.
         script: how to get the script and all else.
     """
 
@@ -77,9 +74,6 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
     """Return a failed rule as text, with all that is known.
 
     Args:
-        rule: the rule.
-        violation: how it failed.
-        width: columns of the terminal.
         script: whether the script stands at the end.
     """
 

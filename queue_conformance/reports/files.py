@@ -40,7 +40,6 @@ def write(report: Report, path: Path) -> None:
     """Write a report to a file.
 
     Args:
-        report: what came of a run.
         path: the file; its ending is one of ``RENDERERS``.
 
     Raises:

@@ -84,11 +84,7 @@ class _View:
 
 
 def render(report: Report) -> str:
-    """Return the page.
-
-    Args:
-        report: what came of the run.
-    """
+    """Return the page."""
     found = report.implementations
     verdicts = [verdict for one in found for verdict in one.verdicts]
     counts = Counter(map(_value, verdicts))

@@ -8,13 +8,7 @@ from queue_conformance.verdicts import RuleVerdict
 
 
 def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) -> str:
-    """Return an issue: what is promised, what happens instead, and a script that shows it.
-
-    Args:
-        found: the implementation.
-        verdict: the verdict on the rule, with its counterexample.
-        origin: where the report comes from.
-    """
+    """Return an issue: what is promised, what happens instead, and a script that shows it."""
     assert verdict.violation is not None
     rule, violation = verdict.rule, verdict.violation
     name = found.path.rpartition(".")[2]

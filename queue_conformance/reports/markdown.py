@@ -41,7 +41,6 @@ def render(report: Report, limit: int = COMMENT) -> str:
     """Return the text of the file.
 
     Args:
-        report: what came of a run.
         limit: bytes of the text at most. Where there is not room for all, the scripts of later rules are left out first.
     """
     return _fitted([_Piece((piece,)) if isinstance(piece, str) else piece for piece in _report(report)], limit)
@@ -51,7 +50,6 @@ def append(report: Report, path: Path) -> None:
     """Append a report to the summary of a step of GitHub Actions.
 
     Args:
-        report: what came of a run.
         path: the file that ``GITHUB_STEP_SUMMARY`` names.
 
     Raises:

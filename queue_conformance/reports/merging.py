@@ -15,9 +15,6 @@ class MergeError(ValueError):
 def merge(reports: Sequence[Report]) -> Report:
     """Return one report with the implementations of all, made when the first of them was.
 
-    Args:
-        reports: one or more.
-
     Raises:
         MergeError: if they come of runs that differ, or an implementation is in two of them.
     """

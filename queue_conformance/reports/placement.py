@@ -54,10 +54,6 @@ def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[in
     """Return the numbers of the checks that failed, in the order in which their rules are best mended.
 
     What only sees again what others show is last.
-
-    Args:
-        report: what came of the run.
-        failed: as for :func:`place`.
     """
     ranks = {
         (found.name, verdict.rule.id): rank
@@ -85,7 +81,6 @@ def place(
     A rule is shown where the check that bears its name failed, or else where the first check failed that saw it fail.
 
     Args:
-        report: what came of the run.
         failed: the checks that failed, in the order in which they are shown: the name of the implementation, and what came of it.
         draw: returns a failed rule of an implementation as text.
 

@@ -26,8 +26,8 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A record of a report of pytest-queue-conformance",
         "description": "A report is a file of JSON lines in UTF-8, one record per line: a header; for each implementation its "
-        "own record, those of its checks, those of its rules, and what it is by a second contract; errors; gate lines; mistakes "
-        "of the kit; a footer. The version of the schema in the header changes when a program that reads reports must change.",
+        "own record, those of its checks, those of its rules, and what it is by a second contract; errors; gate lines; internal "
+        "errors; a footer. The version of the schema in the header changes when a program that reads reports must change.",
         **found,
     }
 

@@ -47,8 +47,6 @@ def render(report: Report, width: int = 100, verbosity: int = 0) -> Iterator[Lin
     """Yield the lines of the report.
 
     Args:
-        report: what came of the run.
-        width: columns of the terminal.
         verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that passed.
     """
     for implementation in report.implementations:

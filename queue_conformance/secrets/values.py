@@ -144,7 +144,6 @@ def is_part(value: str, said: str) -> bool:
     """Whether a value may be a part of words of what a report says anyway.
 
     Args:
-        value: the value.
         said: what it says besides what the kit says.
     """
     return len(value) < SHORTEST or value in _own_text() or value in said

@@ -146,9 +146,6 @@ _MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
 def load() -> Specification:
     """Read and validate every rule.
 
-    Returns:
-        The rules by id.
-
     Raises:
         SpecificationError: if a rule is not well-formed or an id occurs twice.
     """
@@ -167,11 +164,7 @@ def parse(tables: Iterable[Mapping[str, Any]], kit: str = __version__) -> Specif
     """Turn the tables of the TOML files into rules.
 
     Args:
-        tables: one mapping per rule.
         kit: the release of the kit, which decides what is still provisional.
-
-    Returns:
-        The rules by id.
 
     Raises:
         SpecificationError: if a rule is not well-formed or an id occurs twice.

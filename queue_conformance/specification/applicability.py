@@ -25,11 +25,7 @@ def rules_of(
     """Return the rules of a profile that are asked of an implementation, by id, at the level that they have for it.
 
     Args:
-        specification: the rules.
-        kind: what the implementation is.
-        profile: the contract that it is held to.
         lineage: the dotted paths of its class and of the base classes of that.
-        claims: what its author claims.
     """
     promises = {name for name, value in claims.items() if value == "yes"} | {f"profile={profile}"}
     if claims.get("priority", "none") != "none":
@@ -40,16 +36,7 @@ def rules_of(
 
 
 def why_not_applicable(rule: Rule, capabilities: Set[str], releases: Mapping[str, str]) -> str:
-    """Tell why a rule of the profile does not apply.
-
-    Args:
-        rule: the rule.
-        capabilities: the names of what the implementation offers.
-        releases: the installed release of each library that rules may name.
-
-    Returns:
-        The reason, or ``""`` if it applies.
-    """
+    """Return why a rule of the profile does not apply, or ``""`` if it does."""
     if missing := sorted(rule.needs - capabilities):
         return f"needs {', '.join(missing)}"
     if excluded := sorted(rule.unless & capabilities):

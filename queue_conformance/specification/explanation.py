@@ -33,7 +33,6 @@ def as_list(rules: Sequence[Rule], width: int | None = None) -> Iterator[str]:
     """Yield the lines of a list: id, level and sentence, in columns.
 
     Args:
-        rules: the rules.
         width: columns of the terminal; ``None`` writes each rule on one line, for programs that read it.
     """
     longest = max((len(rule.id) for rule in rules), default=0)
@@ -78,12 +77,7 @@ def as_data(rule: Rule) -> dict[str, Any]:
 
 
 def explain(rule: Rule, width: int = 100) -> Iterator[str]:
-    """Yield the lines that say all that is known of a rule.
-
-    Args:
-        rule: the rule.
-        width: columns of the terminal.
-    """
+    """Yield the lines that say all that is known of a rule."""
     yield f"{rule.id}  {rule.level}"
     yield from _wrapped(f"  {rule.sentence}", width, 2)
     asked = listed(kind.plural for kind in all_kinds() if kind in rule.kinds)

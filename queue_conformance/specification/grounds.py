@@ -73,7 +73,6 @@ def as_asked(rule: Rule, lineage: Set[str], promises: Set[str]) -> Rule:
     those whose author claims to follow them; for all others it is a SHOULD. A claim can make a MUST of a SHOULD.
 
     Args:
-        rule: the rule.
         lineage: the dotted paths of the class, of its base classes, and of what it claims to follow.
         promises: the capabilities that its author claims, and ``profile=`` with the profile that it is held to.
     """

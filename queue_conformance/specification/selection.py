@@ -18,7 +18,6 @@ def matching(specification: Specification, patterns: Iterable[str]) -> list[Rule
     """Return the rules that patterns name, in the order of the specification.
 
     Args:
-        specification: the rules.
         patterns: ids, ids with wildcards (``queue.push.*``), or what ids begin with (``queue.push``).
 
     Raises:
@@ -52,7 +51,6 @@ def select(
     """Return the rules that have something in common; what is empty excludes none.
 
     Args:
-        rules: the rules to select from.
         kinds: of which one is asked.
         levels: of which it has one.
         profiles: of which it belongs to one.
