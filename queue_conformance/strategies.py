@@ -7,28 +7,10 @@ an expression can be drawn; the names that these expressions use are those of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from hypothesis import strategies as st
-
-
-@dataclass(frozen=True, slots=True)
-class RequestSource:
-    """An expression that makes a request.
-
-    Attributes:
-        cls: the name of its class.
-        arguments: the sources of its keyword arguments, by name.
-    """
-
-    cls: str
-    arguments: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        return f"{self.cls}({', '.join(f'{name}={value}' for name, value in self.arguments)})"
-
 
 CALLBACKS = (
     "spider.parse",
@@ -179,8 +161,8 @@ _FURTHER: dict[str, dict[str, st.SearchStrategy[str]]] = {
 
 
 @st.composite
-def request_sources(draw: st.DrawFn) -> RequestSource:
-    """Draw a request: any of the classes, with any of the attributes of ``Request.attributes``."""
+def request_sources(draw: st.DrawFn) -> str:
+    """Draw the source of a request: any of the classes, with any of the attributes of ``Request.attributes``."""
     cls = draw(st.sampled_from(tuple(_FURTHER)))
     names = draw(st.sets(st.sampled_from(("meta", "cb_kwargs", *_ARGUMENTS)), min_size=draw(st.integers(0, 4)), max_size=6))
     arguments = {"url": draw(_sourced(_urls))}
@@ -190,4 +172,4 @@ def request_sources(draw: st.DrawFn) -> RequestSource:
         # These make the body, and some of them the method and the encoding, from what else they are given.
         for name in ("body", "method", "encoding"):
             arguments.pop(name, None)
-    return RequestSource(cls, tuple(arguments.items()))
+    return f"{cls}({', '.join(f'{name}={value}' for name, value in arguments.items())})"

@@ -121,7 +121,7 @@ def examine(
             yield from (check for check in implementation_run.checks if check.is_machine)
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples, crawls=crawls), Path(directory), hosting=True)
+        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples, crawls=crawls), Path(directory))
         with closing(run):
             run.examine(Target(path, "", path, given, claims or {}, server), choose, factory=factory)
         assert not run.internal_errors, "\n".join(run.internal_errors.values())

@@ -1,5 +1,6 @@
 """Requests are drawn as sources, over all attributes, and every source makes a request."""
 
+import ast
 import collections
 import importlib
 
@@ -29,9 +30,10 @@ def test_drawn_requests_use_every_class_and_attribute():
         @given(request_sources())
         def draw(source):
             nonlocal made
-            seen.update([source.cls, *(name for name, _ in source.arguments)])
+            call = ast.parse(source, mode="eval").body
+            seen.update([call.func.id, *(keyword.arg for keyword in call.keywords)])
             try:
-                item = found.driver.evaluate(str(source))
+                item = found.driver.evaluate(source)
             except (ValueError, LookupError):
                 return  # a text that its encoding cannot hold
             made += isinstance(item.value, Request)

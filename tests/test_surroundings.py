@@ -5,13 +5,14 @@ import shutil
 import socketserver
 import tempfile
 import threading
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from kit import FIFO_DISK, FIFO_MEMORY
 
-from queue_conformance.discovery.loading import LoadError
+from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.environments import crawling, engine
 from queue_conformance.faults import servers
 from queue_conformance.frontends.runs import Run
@@ -149,10 +150,8 @@ def test_a_scrapy_that_can_make_no_engine_is_told(monkeypatch, option, path):
 
     crawling._shared_crawler.cache_clear()  # one of them may have an engine already
     monkeypatch.setattr(engine, "ExecutionEngine", cannot)
-    with tempfile.TemporaryDirectory() as directory:
-        run = Run(Options(()), Path(directory))
-        with pytest.raises(LoadError) as told:
-            run.examine(Target(path, option, path))
+    with closing(Run(Options(()))) as run, pytest.raises(LoadError) as told:
+        run.examine(Target(path, option, path))
     assert str(told.value).startswith("Scrapy can make no engine here (ImportError: cannot import name '_x' from")
     assert str(told.value).endswith("): look at the settings, and at what is installed beside it")
 
@@ -193,11 +192,11 @@ def test_a_server_that_wants_a_password_or_is_gone_is_told(tmp_path):
 
 
 def run_with(path, around):
-    """Test a class in two checks; between the discovery and these, something happens around it."""
+    """Test a class of this process in two checks; between the discovery and these, something happens around it."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         run = Run(Options(()), Path(directory))
         target = Target(path, "", path, {}, {}, "")
-        implementation_run = run.begin(target)
+        implementation_run = run.begin(target, load_class(path))
         around(Path(directory))
         for check in implementation_run.checks:
             if check.name in ("smoke", "queue.push.accept", "queue.pop.fifo"):
@@ -227,6 +226,8 @@ def test_a_small_limit_on_files_makes_the_run_inconclusive():
 
 
 def test_a_directory_that_cannot_be_used_is_one_line(tmp_path):
-    run = Run(Options(()), tmp_path / "nowhere")
-    with pytest.raises(LoadError, match=r"^the scratch directory .* is gone: "):
+    with (
+        closing(Run(Options(()), tmp_path / "nowhere")) as run,
+        pytest.raises(LoadError, match=r"^the scratch directory .* is gone: "),
+    ):
         run.begin(Target(FIFO_MEMORY, "", FIFO_MEMORY, {}, {}, ""))

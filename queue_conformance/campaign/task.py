@@ -28,7 +28,6 @@ from queue_conformance.engine.sequences import USUAL, Drawing
 from queue_conformance.environments.crawls import preload
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.runs import Run
-from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options
@@ -179,8 +178,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     asked = replace(project.options, seed=task.seed, drawing=task.drawing)
     (target,) = asked.targets
     results = []
-    scratch = Scratch()
-    run = Run(asked, scratch.path, hosting=True)
+    run = Run(asked)
     try:
         with redirect_stdout(StringIO()):  # so what the class prints goes nowhere
             implementation_run = run.begin(target, known=known, **project.hooks)
@@ -198,7 +196,6 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
         return replace(outcome, error=run.failed_before_checks(target.name, error))
     finally:
         run.close()
-        scratch.remove()
     passed = {v.rule.id for found in report.implementations for v in found.verdicts if v.verdict is Verdict.PASSED}
     if task.part is not Part.ALL:  # the rest is known of the first task
         report = replace(report, implementations=tuple(map(_broken, report.implementations)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.runs import Run
-from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.option_values import UsageError, converted, switch
 from queue_conformance.options import OPTIONS, Common, Options, Target
 from queue_conformance.reports import Report
@@ -99,22 +99,12 @@ def examine(
         gate = Gate(options, Path.cwd())
     except BaselineError as error:
         raise UsageError(f"baseline: {error}") from error
-    scratch = Scratch()
-    run = Run(options, scratch.path, hosting=True)
-    try:
+    how = {"factory": open_queue, "prepare": prepare_spider, "may_decline": False}
+    with closing(Run(options)) as run:
         for target, cls in targets:
-            how = {
-                "cls": cls,
-                "factory": open_queue,
-                "prepare": prepare_spider,
-                "may_decline": False,
-                "known": gate.sequences(target.name),
-            }
-            run.examine(target, lambda found: _chosen(patterns, found), **how)
+            known = gate.sequences(target.name)
+            run.examine(target, lambda found: _chosen(patterns, found), cls=cls, known=known, **how)
         return gate.attributed(run.report(), run.coverage)
-    finally:
-        run.close()
-        scratch.remove()
 
 
 _NUMBERS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.servers import Server, ServerError
 from queue_conformance.faults.servers.running import Keys, keys_of, note_on
 from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.isolation import IsolatedError, Watchdog
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
@@ -36,8 +37,7 @@ class Run:
 
     Args:
         options: what is asked for.
-        directory: where scratch directories are made.
-        hosting: whether classes that are named by their paths are imported in processes of their own, and not here.
+        directory: where scratch directories are made, if not in one that is removed at the end.
 
     Attributes:
         targets: what is tested, by name, in the order of the report.
@@ -46,8 +46,13 @@ class Run:
         watch: called from time to time with what a running check says of itself, or ``None``.
     """
 
-    def __init__(self, options: Options, directory: Path, *, hosting: bool = False) -> None:
-        self._hosting = hosting
+    def __init__(self, options: Options, directory: Path | None = None) -> None:
+        self._at_end = ExitStack()
+        if directory is None:
+            scratch = Scratch()
+            self._at_end.callback(scratch.remove)
+            directory = scratch.path
+        self._directory = directory
         self._hosted: list[Hosted] = []
         self.targets: dict[str, Target] = {target.name: target for target in options.targets}
         self.errors: list[str] = []
@@ -60,7 +65,6 @@ class Run:
         self._releases = installed_releases()
         self._results: dict[str, list[CheckResult]] = {}
         self._options = options
-        self._directory = directory
         self._origin = Origin(options.seed, options.examples, self._releases)
         self._settings: dict[str, Mapping[str, str]] = {target.name: target.settings for target in options.targets}
         self._secrets = 0, Secrets()
@@ -116,9 +120,10 @@ class Run:
 
         implementation_run: ImplementationRun | Hosted
         try:
-            if self._hosting and cls is None and process.AVAILABLE and not self._options.in_process:
+            if cls is None and process.AVAILABLE and not self._options.in_process:
                 implementation_run = Hosted(target.path, run_here, self._options.time_limit, self.watch)
                 self._hosted.append(implementation_run)
+                self._at_end.callback(implementation_run.close)
             else:
                 implementation_run = run_here()
         except LoadError as error:
@@ -145,6 +150,7 @@ class Run:
             with suppress(ServerError):  # the discovery says it
                 if started := servers.lasting(server, self._directory):
                     self._lasting[server] = started
+                    self._at_end.callback(started.close)
         return self._lasting
 
     def _look_at(self, server: str) -> None:
@@ -202,11 +208,8 @@ class Run:
         return line
 
     def close(self) -> None:
-        """End the processes in which classes were imported, and the servers."""
-        for implementation_run in self._hosted:
-            implementation_run.close()
-        for server in self._lasting.values():
-            server.close()
+        """End the processes in which classes were imported and the servers, and remove the scratch directories."""
+        self._at_end.close()
 
     @property
     def secrets(self) -> Secrets:

@@ -26,7 +26,6 @@ from queue_conformance.frontends.joining import Suites, SuiteTarget
 from queue_conformance.frontends.printing import Failure, WithoutSecrets, drawn, told, write
 from queue_conformance.frontends.progress import DistributedProgress, Progress, display_of
 from queue_conformance.frontends.runs import Run
-from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options, Target
@@ -112,8 +111,7 @@ class Session:
         self._kept: Path | None = None
         self._untold = ""
         self._changes: list[str] = []
-        self._scratch = Scratch()
-        self._run = Run(asked, self._scratch.path, hosting=True)
+        self._run = Run(asked)
         self._cache = RunCache(getattr(config, "cache", None), asked.database)
         self.suites = Suites(self._join, self._run)
         self._progress: Progress | None = None
@@ -353,7 +351,6 @@ class Session:
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
         self._run.close()
-        self._scratch.remove()
 
 
 def exit_status(report: Report, of_pytest: int) -> int:
