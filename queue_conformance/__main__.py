@@ -240,10 +240,10 @@ def _compare(asked: argparse.Namespace) -> int:
 
 
 def _matrix(asked: argparse.Namespace) -> int:
-    from importlib import import_module
+    from queue_conformance.reports import matrix
 
     output = asked.output or Path("matrix.html")
-    _write(output, import_module("queue_conformance.reports.matrix").render([_read(path) for path in asked.reports]))
+    _write(output, matrix.render([_read(path) for path in asked.reports]))
     if not asked.output:
         print(f"{output} is written")
     return 0

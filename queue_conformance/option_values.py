@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -142,18 +143,14 @@ def level(text: str) -> str:
     return text.upper()
 
 
-def natural(text: str) -> int:
+def natural(text: str, least: int = 0) -> int:
     """Return the number, 0 or more, that a text names; raise ``ValueError`` if it is none."""
-    if not text.isdecimal():
-        raise ValueError("write a whole number, 0 or more")
+    if not text.isdecimal() or int(text) < least:
+        raise ValueError(f"write a whole number, {least} or more")
     return int(text)
 
 
-def positive(text: str) -> int:
-    """Return the number, 1 or more, that a text names; raise ``ValueError`` if it is none."""
-    if not text.isdecimal() or not int(text):
-        raise ValueError("write a whole number, 1 or more")
-    return int(text)
+positive = partial(natural, least=1)
 
 
 def seconds_of(text: str) -> float:

@@ -44,7 +44,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What came of running a script again.
+    """The result of running a script again.
 
     Attributes:
         state: what it shows.

@@ -50,7 +50,8 @@ def test_an_entry_is_read_key_by_key():
     (found,) = parse(text, "known.toml").entries
     assert (found.implementation, found.rule, found.explanation) == ("mine", EMPTY, "as the client does (https://example.com/1)")
     assert (found.expires, found.versions) == (date(2030, 1, 31), ("scrapy<99", "queuelib>=1"))
-    assert found.evidence == ("None", "0", ("queue = Queue()", "queue.pop()"), commands("push:1 pop"))
+    assert (found.expected, found.actual, found.operations) == ("None", "0", ("queue = Queue()", "queue.pop()"))
+    assert found.sequence == commands("push:1 pop")
 
 
 @pytest.mark.parametrize(

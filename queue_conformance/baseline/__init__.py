@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,6 @@ class Entry:
     def explanation(self) -> str:
         """The reason, and where it is tracked."""
         return f"{self.reason} ({self.issue})" if self.issue else self.reason
-
-    @property
-    def evidence(self) -> tuple[str, str, tuple[str, ...], Commands | None]:
-        """The counterexample."""
-        return self.expected, self.actual, self.operations, self.sequence
 
     def unmet(self) -> str:
         """Return why its condition on installed releases does not hold, or ``""``."""
@@ -220,15 +216,9 @@ def _text(value: object) -> str:
     return value
 
 
-def _some_text(value: object) -> str:
+def _some_text(value: object, otherwise: str = "write some text") -> str:
     if not _text(value).strip():
-        raise ValueError("write some text")
-    return _text(value)
-
-
-def _reason(value: object) -> str:
-    if not _text(value).strip():
-        raise ValueError("say why this is acceptable")
+        raise ValueError(otherwise)
     return _text(value)
 
 
@@ -276,7 +266,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "implementation": _some_text,
     "rule": _some_text,
     "cause": _text,
-    "reason": _reason,
+    "reason": partial(_some_text, otherwise="say why this is acceptable"),
     "issue": _text,
     "expires": _date,
     "versions": _conditions,

@@ -41,11 +41,11 @@ class Gate:
             self.know(target)
 
     def know(self, target: Target) -> None:
-        """Take notice of an implementation."""
+        """Register an implementation."""
         self._levels[target.name] = Level(target.level)
 
     def hold(self, implementation: str, rules: Mapping[str, Rule]) -> None:
-        """Take notice of the levels that rules have for an implementation, once that is known."""
+        """Register the levels that rules have for an implementation, once they are known."""
         self._rules[implementation] = rules
 
     def _gates(self, implementation: str, rule: str) -> bool:

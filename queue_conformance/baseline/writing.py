@@ -135,7 +135,7 @@ _REMOVED = {Trouble.FIXED: "fixed", Trouble.UNKNOWN: "no rule that is asked of i
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Wait until nobody else updates a file of this directory, and remove what updates left that were killed."""
+    """Wait until nobody else updates a file in this directory, and remove what killed updates left."""
     if fcntl is None:
         yield
         return
@@ -194,9 +194,9 @@ def _witnessed(entry: Entry, tested: Result, violation: Violation) -> Entry:
 
 
 def _lasting(entry: Entry) -> object:
-    """Return the evidence of an entry without what is another one in each run, so that an update changes nothing for its sake."""
+    """Return the evidence of an entry without what differs in each run, for which no update is worth a change."""
     texts = (_PASSING.sub("...", text) for text in (entry.expected, entry.actual, *entry.operations))
-    return replace(entry, expected="", actual="", operations=()).evidence, *texts
+    return entry.sequence, *texts
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The client of a campaign: gives tasks to dask.distributed until the time is over, and keeps what comes of them."""
+"""The client of a campaign: gives tasks to dask.distributed until the time is over, and keeps their results."""
 
 from __future__ import annotations
 

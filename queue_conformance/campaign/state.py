@@ -71,10 +71,7 @@ class State:
         pace: sequences per second of the last task that drew some, by implementation.
         operations: the commands of the machine of each implementation; whether they were run.
         took: seconds of the last task that ran the checks that draw none, by implementation.
-        tasks: how many have ended.
         sequences: how many were drawn.
-        seconds: how long workers worked.
-        checking: how long that was in checks.
         report: what is known of all implementations, or ``None``.
 
     Raises:
@@ -89,8 +86,7 @@ class State:
         self.pace: dict[str, float] = {}
         self.operations: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self.took: dict[str, float] = {}
-        self.tasks = self.sequences = 0
-        self.seconds = self.checking = 0.0
+        self.sequences = 0
         self.report: Report | None = None
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -129,17 +125,14 @@ class State:
         self.seeds[record.implementation].add(record.seed)
         self.operations[record.implementation].update(record.operations)
         self.times.update(record.findings)
-        self.tasks += 1
         self.sequences += record.sequences
-        self.seconds += record.seconds
-        self.checking += record.checking
         if record.sequences and record.drawing:
             self.pace[record.implementation] = record.sequences / record.drawing
         if record.part is not Part.SEQUENCES:
             self.took[record.implementation] = record.seconds
 
     def add(self, task: Task, outcome: Outcome) -> list[Finding]:
-        """Keep what came of a task, and return what is new.
+        """Keep the result of a task, and return the new findings.
 
         Raises:
             OSError: if it cannot be written; then the task has not been.

@@ -27,7 +27,7 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Drawing
 from queue_conformance.environments.crawls import preload
 from queue_conformance.frontends.cache import RunCache
-from queue_conformance.frontends.runs import Run
+from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options
@@ -67,13 +67,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task.
+    """The result of a task.
 
     Attributes:
         environment: the releases on the worker.
         worker: the name of the machine, and the number of the process.
         error: why it could not be run, in one line, or ``""``.
-        report: what came of the checks, or ``None``.
+        report: the results of the checks, or ``None``.
         passed: the ids of the rules that passed.
         operations: the names of the machine's commands; whether they were run.
         sequences: how many were drawn.
@@ -99,7 +99,6 @@ def environment() -> dict[str, str]:
     return {"pytest-queue-conformance": __version__, "Python": platform.python_version(), **installed_releases()}
 
 
-@dataclass
 class Project:
     """What pyproject.toml and conftest.py say, read as pytest reads them.
 
@@ -109,9 +108,9 @@ class Project:
         cache: what pytest's cache keeps.
     """
 
-    options: Options = field(init=False)
-    hooks: Mapping[str, Any] = field(init=False)
-    cache: RunCache = field(init=False)
+    options: Options
+    hooks: Mapping[str, Any]
+    cache: RunCache
 
     def gate(self, *, update: bool) -> Gate:
         """Return what is known to fail.
@@ -126,12 +125,8 @@ class Project:
         """Read them, and run nothing."""
         from _pytest.cacheprovider import Cache
 
-        def hook(name: str) -> Any:
-            found = getattr(config.hook, name).get_hookimpls()
-            return found[-1].function if found else None
-
         self.options = replace(options.read(config), in_process=False)
-        self.hooks = {"factory": hook("pytest_open_queue"), "prepare": hook("pytest_prepare_spider")}
+        self.hooks = author_hooks(config)
         kept = config.pluginmanager.has_plugin("cacheprovider")
         self.cache = RunCache(Cache.for_config(config, _ispytest=True) if kept else None, self.options.database)
         if (here := str(config.invocation_params.dir)) not in sys.path:

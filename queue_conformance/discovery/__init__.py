@@ -1,4 +1,4 @@
-"""The implementation under test: found, loaded, told apart and driven."""
+"""The implementation under test: how it is imported, recognized and probed."""
 
 from __future__ import annotations
 

@@ -39,22 +39,22 @@ class Capabilities:
         clear: it has a ``clear``.
         chunked: its constructor takes a ``chunksize``.
         server: it stores in a server, through connections that the kit can see.
-        crash_safe: items survive the death of the process (claimed only).
+        crash_safe: items survive a crash of the process (claimed only).
         shared: several processes may use one key (claimed only).
-        redelivers: what a process had when it died goes to another one (claimed only).
+        redelivers: items that a crashed process had taken go to another one (claimed only).
         slots: a priority queue serves the slots of the downloader in turn.
         priority_first: of a priority queue with slots: they decide only among requests of equal priority.
         configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
         filters: a scheduler or a dupefilter rejects what was seen before.
         length: a scheduler has a ``len()``.
         bounded: an asynchronous queue takes a ``maxsize``.
-        dedupe: it stores no request twice, where it is told so.
-        ttl: it forgets requests after a time, where it is told so.
-        probabilistic: it may take a new request for a known one, at a low rate (claimed only).
+        dedupe: it can be configured to store no request twice.
+        ttl: it can be configured to forget requests after a time.
+        probabilistic: it may rarely mistake a new request for a known one (claimed only).
         unprioritized: a scheduler hands out requests whatever their priorities are (claimed by ``priority=none`` only).
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
-        stores: what became of a value of each type that was pushed: ``passed``, ``refused``, ``changed``, ``lost``.
-        held: what it did not show and is held to all the same, by the name that claims use, with the reason; for ``order``
+        stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
+        held: what it is held to although probing did not find it: the reason, by the name that claims use; for ``order``
             the value is the order.
     """
 
@@ -167,19 +167,19 @@ def _claimed(name: str, value: str, kinds: Iterable[str]) -> str:
         return value
     allowed = tuple(kinds) if name == "kind" else ALLOWED[name]
     words = {option.lower(): option for option in allowed}
-    words |= {"true": "yes", "false": "no"} if "yes" in allowed else {}  # as TOML says it
-    chosen = words.get(_plain(value))
+    synonyms = {"true": "yes", "false": "no", "unordered": "none"}
+    chosen = words.get(synonyms.get(value.lower(), value.lower()))
     if chosen is None:
         raise ClaimError(f"the claim {name!r} cannot be {value!r}: write {name}={'|'.join(allowed)}")
     return chosen
 
 
 def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities:
-    """Combine what was found with what is claimed, and with what an implementation is held to though it did not show it.
+    """Combine what was found with what is claimed, and with what an implementation is held to although it was not found.
 
     A claimed order or priority always counts, because the rules on them are about what is declared. Of the rest a claim counts
     where probing can tell nothing; where it contradicts what was found, the rule on claims fails and what was found counts,
-    so that one mistake gives one message. What did not show counts unless the author disclaims it.
+    so that one mistake gives one message. What was not found but is expected counts unless the author disclaims it.
     """
     changes: dict[str, object] = {name.replace("-", "_"): True for name in held_to(found, claims)}
     if "order" in found.held:
@@ -196,7 +196,7 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
 
 
 def held_to(found: Capabilities, claims: Mapping[str, str]) -> dict[str, str]:
-    """Return what an implementation is held to though it did not show it, and why: the order apart, what is not disclaimed."""
+    """Return why an implementation is held to what was not found, by name; without the order, and what its author disclaims."""
     return {name: why for name, why in found.held.items() if name in FLAGS and claims.get(name) != "no"}
 
 
@@ -213,11 +213,6 @@ def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list
 
 
 def lost(before: Iterable[str], now: Iterable[str]) -> list[str]:
-    """Return what was offered before and is not any more, as claims name it; how a run is made, and the server, is no part."""
+    """Return the capabilities that are no longer offered, by the names of claims, without those that depend on the run."""
     missing = sorted({*before} - {*now} - {"ordered", "peek-stub", "real-loop", "server"})
     return [name.upper() if name in ("fifo", "lifo") else name for name in missing]
-
-
-def _plain(value: str) -> str:
-    value = value.lower()
-    return {"true": "yes", "false": "no", "unordered": "none"}.get(value, value)

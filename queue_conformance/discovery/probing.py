@@ -46,7 +46,6 @@ class Probe:
     """Small experiments with the queues of one driver.
 
     Args:
-        driver: opens them.
         workdir: makes an empty directory; each experiment gets one.
     """
 
@@ -106,9 +105,9 @@ class Probe:
         popped = [self._driver.identify(queue.pop()) for _ in priorities]
         queue.close()
         came = [priorities[number] for number in popped if number is not None and number < len(priorities)]
-        if len(came) == len(priorities) and came == sorted(priorities):
+        if came == sorted(priorities):
             return "lower-first"
-        return "higher-first" if len(came) == len(priorities) and came == sorted(priorities, reverse=True) else "none"
+        return "higher-first" if came == sorted(priorities, reverse=True) else "none"
 
     def _order_of(self, numbers: tuple[int, ...]) -> Order:
         popped = [number for number in self._attempt(lambda: self._drained(numbers), default=[]) if number in numbers]
@@ -120,21 +119,23 @@ class Probe:
         return Order.LIFO if popped == pushed[::-1] else Order.NONE
 
     def _drained(self, numbers: Sequence[int]) -> list[int | None]:
-        queue = self._driver.open()
-        for number in numbers:
-            queue.push(self._driver.item(number))
+        queue = self._filled(numbers)
         popped = [self._driver.identify(queue.pop()) for _ in numbers]
         queue.close()
         return popped
+
+    def _filled(self, numbers: Sequence[int]) -> Any:
+        """Open a queue, and push the items of some numbers."""
+        queue = self._driver.open()
+        for number in numbers:
+            queue.push(self._driver.item(number))
+        return queue
 
     def persistent(self) -> bool:
         """Close with three items, and look whether any of them is there again."""
 
         def reopened() -> bool:
-            queue = self._driver.open()
-            for number in (1, 2, 3):
-                queue.push(self._driver.item(number))
-            queue.close()
+            self._filled((1, 2, 3)).close()
             queue = self._driver.open()
             found = queue.length() > 0 or self._driver.identify(queue.pop(rule="queue.pop.empty-none")) is not None
             queue.close()
@@ -170,8 +171,7 @@ class Probe:
             return False, False
 
         def peeked() -> bool:
-            queue = self._driver.open()
-            queue.push(self._driver.item(1))
+            queue = self._filled((1,))
             try:
                 queue.peek()
             except OperationRaised as raised:
@@ -187,8 +187,7 @@ class Probe:
         """Tell whether another object comes out than went in."""
 
         def another() -> bool:
-            queue = self._driver.open()
-            queue.push(self._driver.item(1))
+            queue = self._filled((1,))
             popped = queue.pop()
             queue.close()
             return popped is not self._driver.item(1).value

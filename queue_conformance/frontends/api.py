@@ -70,7 +70,7 @@ def examine(
         in_process: run here, unprotected against hangs and exits, for debuggers.
 
     Returns:
-        What came of it: ``report.failed``, ``str(report)``, ``report.write("report.jsonl")``.
+        The report: ``report.failed``, ``str(report)``, ``report.write("report.jsonl")``.
 
     Raises:
         UsageError: if an argument makes no sense; the message is one line that says what to write.

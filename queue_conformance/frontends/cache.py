@@ -55,7 +55,7 @@ class RunCache:
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        """Say in one line what a server does wrong."""
+        """Turn an error of the server into a :class:`UsageError` of one line."""
         try:
             yield
         except Exception as error:  # of a library that need not be there
@@ -67,7 +67,6 @@ class RunCache:
         """Keep the sequences that fail, so that the next run runs them first, and forget those that do not any more.
 
         Args:
-            report: what came of the run.
             run: the implementations of which checks were run, by name; whether all of them were.
 
         Raises:

@@ -17,18 +17,18 @@ from queue_conformance.running.implementation_run import ImplementationRun
 
 
 class Hosted:
-    """The checks of one implementation, run in a process of its own one at a time; as :class:`ImplementationRun` otherwise.
+    """Like :class:`ImplementationRun`, but with all checks of the implementation run in a process of its own.
 
     Args:
         begin: discovers it; called there.
         time_limit: seconds that one operation may take.
-        watch: called from time to time with what a running check says of itself, or ``None``.
+        watch: called from time to time with the progress of a running check, or ``None``.
 
     Attributes:
         discovery: what is known of the implementation.
         rules: the rules that its checks may speak of, by id.
         checks: the checks to run, in order.
-        ended: how its process ended, if that was not asked to, in one line.
+        ended: how its process ended unasked, in one line, or ``""``.
 
     Raises:
         LoadError: if there is nothing to test; the message is one line.
@@ -91,5 +91,5 @@ class Hosted:
 
 
 def _elsewhere(context: CheckContext) -> NoReturn:
-    """Stand for the function of a check that is imported in another process alone."""
+    """Stand in for the function of a check, which is imported only in the other process."""
     raise AssertionError("a check runs in the process of its class")

@@ -53,19 +53,19 @@ class CheckItem(pytest.Item):
         run_check(self, self._implementation_run, self.check, self.parent.name, self._fails)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Name the node as it is, instead of a place in a file."""
+        """Name the implementation and the check, instead of a place in a file."""
         assert self.parent is not None
         return self.config.rootpath / self.parent.name, None, f"{self.name} ({self.parent.name})"
 
 
 RESULT = pytest.StashKey[tuple[str, CheckResult]]()
-"""Where an item keeps what came of its check, and the name of the implementation."""
+"""Where an item keeps the name of the implementation, and the result of its check."""
 
 
 def run_check(
     item: pytest.Item, implementation_run: ImplementationRun | Hosted, check: Check, name: str, fails: Callable[[Violation], bool]
 ) -> None:
-    """Run a check as a test of pytest, and keep what came of it in the item.
+    """Run a check as a test of pytest, and keep its result in the item.
 
     Args:
         name: what reports call the implementation.

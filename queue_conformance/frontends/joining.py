@@ -1,4 +1,4 @@
-"""How suites in the author's own tests join a run: each is discovered when its first test comes, and told once what is wrong."""
+"""How suites in the author's own tests join a run: each class is discovered by its first test, and an error is reported once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Suites:
         return iter(self._begun)
 
     def expect(self, name: str) -> None:
-        """Take notice of a suite that was collected."""
+        """Register a suite that was collected."""
         self._begun.setdefault(name, None)
 
     def run_of(self, name: str, describe: Callable[[], SuiteTarget]) -> ImplementationRun:
@@ -65,7 +65,7 @@ class Suites:
 
         Raises:
             pytest.fail.Exception: if it cannot be tested.
-            pytest.skip.Exception: if this was told before: one mistake is told once.
+            pytest.skip.Exception: if that was reported before.
         """
         __tracebackhide__ = True
         if name in self._refused:
@@ -93,7 +93,7 @@ class Suites:
 
 
 def _difference(known: SuiteTarget, described: SuiteTarget) -> str:
-    """Tell what a suite says otherwise than it did for its first test, or return ``""``."""
+    """Return how the description differs from that of the first test of the suite, or ``""``."""
     for name in ("path", "settings", "claims", "server", "level"):
         first, now = getattr(known.target, name), getattr(described.target, name)
         if first != now:

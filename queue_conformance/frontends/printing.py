@@ -51,7 +51,7 @@ def drawn(
     """Return a failed rule as a terminal shows it.
 
     Args:
-        kept: where that is kept in pytest's cache, or ``None``.
+        kept: where the report is kept in pytest's cache, or ``None``.
     """
     assert verdict.violation is not None
     if verbosity > 0:

@@ -11,8 +11,8 @@ import shutil
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import pytest
 
@@ -26,24 +26,33 @@ FIRST, PERIOD = 30.0, 60.0
 """Seconds before the first plain line, and between two of them."""
 
 
-class Display(Protocol):
-    """Where progress is shown."""
+class PlainLines:
+    """Lines among those of pytest, for files and the logs of CI."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+        self._next = time.monotonic() + FIRST
 
     def due(self, now: float, since: float) -> bool:
         """Whether it is time to show something, of what has been going on since then (``time.monotonic``, seconds)."""
+        return now >= self._next
 
     def show(self, texts: Sequence[str]) -> None:
         """Show one of some texts that say the same; long ones come first, and are all right if there is room."""
+        with _uncaptured(self._reporter.config):
+            below = "\n" if self._reporter._tw.width_of_current_line else ""
+            self._reporter.write(f"{below}{texts[0]}\n", flush=True)
+        self._next = time.monotonic() + PERIOD
 
     def clear(self) -> None:
         """Let pytest go on."""
 
 
-class StatusLine:
-    """One line of a terminal."""
+class StatusLine(PlainLines):
+    """One line of a terminal, rewritten in place."""
 
     def __init__(self, reporter: pytest.TerminalReporter) -> None:
-        self._reporter = reporter
+        super().__init__(reporter)
         self._shown = 0
         self._latest = 0.0
 
@@ -82,40 +91,15 @@ class StatusLine:
         self._reporter._tw.flush()
 
 
-class PlainLines:
-    """Lines among those of pytest, for files and the logs of CI."""
-
-    def __init__(self, reporter: pytest.TerminalReporter) -> None:
-        self._reporter = reporter
-        self._next = time.monotonic() + FIRST
-
-    def due(self, now: float, since: float) -> bool:
-        """Whether the time has come."""
-        return now >= self._next
-
-    def show(self, texts: Sequence[str]) -> None:
-        """Print the longest text on a line of its own."""
-        with _uncaptured(self._reporter.config):
-            below = "\n" if self._reporter._tw.width_of_current_line else ""
-            self._reporter.write(f"{below}{texts[0]}\n", flush=True)
-        self._next = time.monotonic() + PERIOD
-
-    def clear(self) -> None:
-        """Leave what is printed."""
-
-
 @contextmanager
 def _uncaptured(config: pytest.Config) -> Iterator[None]:
     """Let what is written reach the terminal, and the terminal be asked for its width, while a check runs."""
     manager = config.pluginmanager.get_plugin("capturemanager")
-    if manager is None:
-        yield
-        return
-    with manager.global_and_fixture_disabled():
+    with manager.global_and_fixture_disabled() if manager else nullcontext():
         yield
 
 
-def display_of(config: pytest.Config) -> Display | None:
+def display_of(config: pytest.Config) -> PlainLines | None:
     """Return where a run shows its progress, or ``None`` if nobody looks."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or config.get_verbosity() < 0:
@@ -137,7 +121,7 @@ def display_of(config: pytest.Config) -> Display | None:
 class Progress:
     """The progress of a run in one process; whoever waits for a check calls :meth:`watch`."""
 
-    def __init__(self, display: Display) -> None:
+    def __init__(self, display: PlainLines) -> None:
         self._display = display
         self._checks: set[str] = set()
         self._done: set[str] = set()
@@ -193,7 +177,7 @@ class DistributedProgress(Progress):
         names: what the implementations are called.
     """
 
-    def __init__(self, display: Display, names: Iterable[str]) -> None:
+    def __init__(self, display: PlainLines, names: Iterable[str]) -> None:
         super().__init__(display)
         self._beginnings = tuple(f"{name}::" for name in names)
         self._lock = threading.Lock()

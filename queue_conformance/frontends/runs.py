@@ -1,4 +1,4 @@
-"""From a target to a report: what every entrance does, each in its own way."""
+"""From a target to a report: what all entrances share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
@@ -32,18 +34,28 @@ from queue_conformance.specification.applicability import installed_releases
 _Shared = tuple[dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys]]
 
 
+def author_hooks(config: pytest.Config) -> dict[str, Callable[..., Any] | None]:
+    """Return the functions of the author's conftest.py that implement hooks, as :meth:`Run.begin` takes them."""
+
+    def found(name: str) -> Callable[..., Any] | None:
+        implementations = getattr(config.hook, name).get_hookimpls()
+        return implementations[-1].function if implementations else None
+
+    return {"factory": found("pytest_open_queue"), "prepare": found("pytest_prepare_spider")}
+
+
 class Run:
-    """The run of some implementations, and what came of it.
+    """The run of some implementations, and its results.
 
     Args:
-        options: what is asked for.
+        options: what the user asked for.
         directory: where scratch directories are made, if not in one that is removed at the end.
 
     Attributes:
         targets: what is tested, by name, in the order of the report.
         errors: one line per implementation that cannot be tested.
         internal_errors: the traceback of each time that the kit itself failed, by one line about it.
-        watch: called from time to time with what a running check says of itself, or ``None``.
+        watch: called from time to time with the progress of a running check, or ``None``.
     """
 
     def __init__(self, options: Options, directory: Path | None = None) -> None:
@@ -145,7 +157,7 @@ class Run:
         return implementation_run
 
     def _lasting_for(self, server: str) -> Mapping[str, Server]:
-        """Return the servers that last for the run, with this one, if it can: checks that harm none have it one by one."""
+        """Return the servers that serve the whole run, with this one if possible: checks that do no harm share it."""
         if server not in self._lasting and process.AVAILABLE:
             with suppress(ServerError):  # the discovery says it
                 if started := servers.lasting(server, self._directory):
@@ -179,7 +191,7 @@ class Run:
             self.add(target.name, implementation_run.run(check))
 
     def add(self, name: str, result: CheckResult) -> None:
-        """Add what came of a check of the implementation of that name."""
+        """Add the result of a check of the implementation of that name."""
         self._results.setdefault(name, []).append(result)
         self._note_errors(name, result)
 
@@ -226,14 +238,14 @@ class Run:
         return {name: self._planned[name] <= {result.check for result in results} for name, results in self._results.items()}
 
     def share(self) -> _Shared:
-        """Return what a worker of a distributed run has found out, besides results, for :meth:`merge`."""
+        """Return what a worker of a distributed run knows besides results, for :meth:`merge`."""
         return self.targets, self._discoveries, self._planned, self.errors, self.internal_errors, self._keys
 
     def merge(self, shared: _Shared) -> None:
-        """Take what a worker has found out."""
+        """Add what a worker knows."""
         targets, discoveries, planned, errors, internal_errors, keys = shared
         self.internal_errors |= internal_errors
-        for server, before in keys.items():  # what another worker began with may be what this one left
+        for server, before in keys.items():  # one worker may have begun with what another one left
             self._keys[server] = self._keys.get(server, before) & before
         self.targets |= targets
         self._settings |= {name: target.settings for name, target in targets.items()}
@@ -242,7 +254,7 @@ class Run:
         self.errors += [error for error in errors if error not in self.errors]
 
     def report(self, order: Iterable[str] | None = None) -> Report:
-        """Return what came of it so far.
+        """Return the results so far.
 
         Args:
             order: the names of the implementations as they come in the report, if not as they were begun.

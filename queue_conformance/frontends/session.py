@@ -25,7 +25,7 @@ from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationN
 from queue_conformance.frontends.joining import Suites, SuiteTarget
 from queue_conformance.frontends.printing import Failure, WithoutSecrets, drawn, told, write
 from queue_conformance.frontends.progress import DistributedProgress, Progress, display_of
-from queue_conformance.frontends.runs import Run
+from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options, Target
@@ -41,10 +41,10 @@ INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
 
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
-"""What pytest returns after a run that came to its end."""
+"""What pytest returns after a run that was not interrupted."""
 
 _RESULT = "queue_conformance"
-"""The attribute of pytest's report on a check that holds what came of it."""
+"""The attribute of pytest's report on a check that holds its result."""
 
 _SAID = 2000
 """Characters that are shown at most of what an implementation printed during a check."""
@@ -64,7 +64,7 @@ def start(config: pytest.Config) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     specification.load()  # once, and not in the process of each class
-    gc.freeze()  # what is there by now stays to the end, where pytest looks for garbage ten times
+    gc.freeze()  # what exists by now stays to the end, where pytest collects garbage ten times
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []  # with no other argument, only the kit runs
     here = str(config.invocation_params.dir)
@@ -147,8 +147,7 @@ class Session:
                 self._run.failed_before_checks(where, error)
 
     def _collect(self, session: pytest.Session, target: Target) -> list[pytest.Item]:
-        hooks = {"factory": self._hook("pytest_open_queue"), "prepare": self._hook("pytest_prepare_spider")}
-        implementation_run = self._begin(target, **hooks)
+        implementation_run = self._begin(target, **author_hooks(self.config))
         node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
         how = {"implementation_run": implementation_run, "fails": self.fails(target.name)}
         items: list[pytest.Item] = [CheckItem.from_parent(node, check=check, **how) for check in implementation_run.checks]
@@ -166,15 +165,10 @@ class Session:
         """Return the sequences that an implementation failed before."""
         return list(dict.fromkeys([*self.gate.sequences(name), *self._cache.sequences(name)]))
 
-    def _hook(self, name: str) -> Callable[..., Any] | None:
-        """Return the function of the author's conftest.py that implements a hook, if there is one."""
-        implementations = getattr(self.config.hook, name).get_hookimpls()
-        return implementations[-1].function if implementations else None
-
     # --- Suites in the author's own tests ----------------------------------------------------------------------------
 
     def expect_suite(self, name: str) -> None:
-        """Take notice of a suite that is being collected; it is tested when its first test runs."""
+        """Register a suite that is being collected; it is tested when its first test runs."""
         if self._progress is None:  # this may be what began the session
             self.pytest_sessionstart()
         self.suites.expect(name)
@@ -187,12 +181,9 @@ class Session:
 
     def _join(self, described: SuiteTarget) -> ImplementationRun:
         self.gate.know(described.target)
-        own = described.factory is not None
-        factory = described.factory if own else self._hook("pytest_open_queue")
-        prepare = described.prepare or self._hook("pytest_prepare_spider")
-        implementation_run = self._begin(
-            described.target, cls=described.cls, factory=factory, prepare=prepare, may_decline=not own
-        )
+        said = {"factory": described.factory, "prepare": described.prepare}
+        functions = author_hooks(self.config) | {name: function for name, function in said.items() if function}
+        implementation_run = self._begin(described.target, cls=described.cls, may_decline=described.factory is None, **functions)
         assert isinstance(implementation_run, ImplementationRun)  # it has a class
         return implementation_run
 
@@ -204,7 +195,7 @@ class Session:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        """Attach what came of a check to pytest's report on it."""
+        """Attach the result of a check to pytest's report on it."""
         report = yield
         if check_of(item) is not None:
             hide = self._run.secrets.text
@@ -223,7 +214,7 @@ class Session:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect what came of a check, wherever it ran."""
+        """Collect the result of a check, wherever it ran."""
         if text := getattr(report, _RESULT, None):
             self._run.add(*unpack(text))
 
@@ -249,11 +240,11 @@ class Session:
     # --- The end -----------------------------------------------------------------------------------------------------
 
     def report(self) -> Report:
-        """Return what came of the run, and what the baseline says about it."""
+        """Return the report on the run, with what the baseline says about it."""
         return self.gate.attributed(self._found(), self._run.coverage)
 
     def _found(self) -> Report:
-        """Return what came of the run, in the order of the command line and of collection."""
+        """Return the report on the run, in the order of the command line and of collection."""
         return self._run.report([*(target.name for target in self.options.targets), *self.suites])
 
     @pytest.hookimpl(trylast=True)
@@ -302,7 +293,7 @@ class Session:
             self._run.errors.append(str(error))
 
     def _show_each_once(self, report: Report) -> None:
-        """Let pytest's list of failures show each failed rule once, now that the shortest counterexample is known."""
+        """Show each failed rule once in pytest's list of failures, with the shortest counterexample of all checks."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:
             return

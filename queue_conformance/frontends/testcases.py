@@ -7,7 +7,7 @@ class TestMyQueue(DownstreamQueueSuite):
     def queue_class(self):
         return MyQueue
 
-Each check is a test of its own, ``TestMyQueue::test_conformance[queue.pop.fifo]``; what came of them is reported at the end of
+Each check is a test of its own, ``TestMyQueue::test_conformance[queue.pop.fifo]``; their results are reported at the end of
 the run, as for ``pytest --queue-class=...``.
 """
 
@@ -33,7 +33,7 @@ from queue_conformance.suggestion import did_you_mean
 from queue_conformance.targets import describe
 
 _RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "rules", "only", "skip", "exclude")
-"""What no subclass may say, lest checks be gone and nobody notice."""
+"""What no subclass may define, because checks would silently disappear."""
 
 _DESCRIBING = ("settings", "claims", "server", "level", "profile", "prepare_spider", "open_queue")
 """The attributes that say how to test the class."""
@@ -163,7 +163,7 @@ def _instead(wanted: str, found: object) -> str:
 
 
 def _mistake_of(cls: type[ConformanceSuite]) -> str:
-    """Tell which of its names a subclass must not use, or return ``""``."""
+    """Return what is wrong with the bases and names of a subclass, or ``""``."""
     suites = [base for base in cls.__mro__ if base in SUITES.values()]
     if len(suites) != 1:
         known = ", ".join(suite.__name__ for suite in suites or SUITES.values())
@@ -178,7 +178,7 @@ def _mistake_of(cls: type[ConformanceSuite]) -> str:
 
 
 def _mistake_in(name: str, value: object, suite: type[ConformanceSuite]) -> str:
-    """Tell what is wrong with one attribute of a subclass, lest it be ignored and nobody notice; or return ``""``."""
+    """Return what is wrong with one attribute of a subclass that would silently be ignored, or ``""``."""
     known = [*_DESCRIBING, fixture_named(suite.kind.option)]
     marker = getattr(value, "_fixture_function_marker", None) or getattr(value, "_pytestfixturefunction", None)
     if name in known:

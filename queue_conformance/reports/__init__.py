@@ -24,7 +24,7 @@ from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclud
 
 @dataclass(frozen=True, slots=True)
 class CheckRecord:
-    """What came of one check.
+    """The result of one check.
 
     Attributes:
         name: its name.
@@ -56,11 +56,11 @@ class ImplementationReport:
         found: what was found by probing, in one line; ``""`` if it could not be used.
         offers: the same, as the names that rules use.
         stores: for each type of value, what becomes of it in a queue that serializes.
-        checks: what came of each check.
+        checks: the result of each check.
         notes: what else is worth reporting.
         verdicts: one per rule of its profile, in the order of the specification.
         verdict: what follows from them.
-        also: the same implementation, measured by a second contract, which fails no run; ``None`` where there is none.
+        also: the same implementation, held to a second contract, which fails no run; ``None`` where there is none.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a run.
+    """The results of a run.
 
     Attributes:
         implementations: one report per implementation that could be tested.
@@ -160,7 +160,7 @@ class Report:
 
     @property
     def verdict(self) -> RunVerdict:
-        """The worst verdict of an implementation; INCONCLUSIVE where one could not be tested, or there is none."""
+        """The worst verdict of an implementation; at best INCONCLUSIVE if one could not be tested, or there is none."""
         untested = [RunVerdict.INCONCLUSIVE] if self.errors else []
         return worst([*untested, *(report.verdict for report in self.implementations)]) or RunVerdict.INCONCLUSIVE
 
@@ -201,10 +201,10 @@ class Report:
 def report_on(
     discovery: Discovery, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
 ) -> ImplementationReport:
-    """Combine a discovery with what came of the checks.
+    """Combine a discovery with the results of the checks.
 
     Args:
-        results: what came of its checks; those of the discovery itself are added.
+        results: those of its checks; those of the discovery itself are added.
         name: what its author calls it.
     """
     # A distributed run finishes its checks in any order.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.specification import Rule, fitting
@@ -12,7 +13,7 @@ WIDTH = 100
 """Columns of a failure, where nobody says how many there are."""
 
 LINES = 15
-"""Lines that a failure has at most where it is told in brief."""
+"""Lines that a failure has at most in its brief form."""
 
 TEXT_LINES = 4
 """Lines of one of its texts, if there is room; else two."""
@@ -78,8 +79,8 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
     """
 
     def wrapped(text: str, first: str, later: str = _MARGIN) -> list[str]:
-        how = {"break_long_words": False, "break_on_hyphens": False}
-        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, **how)  # type: ignore[arg-type]
+        wrap = partial(textwrap.wrap, width=width, break_long_words=False, break_on_hyphens=False)
+        return wrap(text, initial_indent=first, subsequent_indent=later)
 
     lines = [
         _title(rule),

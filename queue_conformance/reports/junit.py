@@ -96,7 +96,7 @@ def _outcome(case: ET.Element, tag: str, kind: str, message: str, text: str) -> 
 
 
 def _count(element: ET.Element, cases: Iterable[ET.Element], seconds: float) -> None:
-    """Add the attributes that say how many test cases there are, and what came of them."""
+    """Add the attributes that say how many test cases there are, and how they ended."""
     outcomes = [case[0].tag if len(case) else "" for case in cases]
     element.set("tests", str(len(outcomes)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

@@ -114,7 +114,7 @@ def _columns(reports: Sequence[Report]) -> list[_Column]:
 
 
 def _told_apart(pairs: Sequence[tuple[Origin, ImplementationReport]]) -> list[tuple[str, ...]]:
-    """Return for each implementation what is not the same for all of them; and when, if nothing else tells two apart."""
+    """Return for each implementation what is not the same for all; and the date, if only that distinguishes two."""
     circumstances = [
         {name: f"{name} {release}" for name, release in origin.releases.items()}
         | {"Python": f"Python {origin.python}", "platform": origin.platform, "kit": f"kit {origin.kit}"}

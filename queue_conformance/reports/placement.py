@@ -81,7 +81,7 @@ def place(
     A rule is shown where the check that bears its name failed, or else where the first check failed that saw it fail.
 
     Args:
-        failed: the checks that failed, in the order in which they are shown: the name of the implementation, and what came of it.
+        failed: the checks that failed, in the order in which they are shown: the name of the implementation, and the result.
         draw: returns a failed rule of an implementation as text.
 
     Returns:

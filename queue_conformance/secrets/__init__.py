@@ -1,6 +1,6 @@
 """What a report must not tell of the settings of an implementation.
 
-A secret is looked for by its value, in every form, where text leaves the kit: in what came of a check, in a report, in what
+A secret is looked for by its value, in every form, where text leaves the kit: in the result of a check, in a report, in what
 pytest prints. One that is a word of what the kit says anyway, such as ``redis``, ``1`` or ``password``, is hidden only where
 it stands as the value of its setting.
 """
@@ -113,7 +113,7 @@ class Secrets:
         return text
 
     def result(self, result: CheckResult) -> CheckResult:
-        """Return what came of a check, without secrets."""
+        """Return the result of a check, without secrets."""
         return replace(
             result,
             observations=tuple(map(self._observation, result.observations)),

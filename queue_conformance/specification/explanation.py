@@ -47,31 +47,35 @@ def as_list(rules: Sequence[Rule], width: int | None = None) -> Iterator[str]:
             yield from _wrapped(f"    {rule.sentence}", width, 4)
 
 
+_DATA = (
+    *(
+        "id",
+        "level",
+        "sentence",
+        "why",
+        "how",
+        "source",
+        "profiles",
+        "kinds",
+        "needs",
+        "unless",
+        "since",
+        "basis",
+        "quote",
+        "harm",
+    ),
+    *("derived_from", "binds", "must_if", "fixed_in", "debatable", "hints", "untestable", "untested"),
+)
+"""The attributes of a rule that its TOML file has, in the order in which JSON has them."""
+
+
 def as_data(rule: Rule) -> dict[str, Any]:
-    """Return a rule as JSON knows it: what its TOML file says, and the mutants that it catches."""
-    return {
-        "id": rule.id,
-        "level": str(rule.level),
-        "sentence": rule.sentence,
-        "why": rule.why,
-        "how": rule.how,
-        "source": rule.source,
+    """Return a rule for JSON: what its TOML file says, and the mutants that it catches."""
+    data = {name: getattr(rule, name) for name in _DATA}
+    data |= {name: sorted(data[name]) for name in ("needs", "unless", "binds", "must_if")}
+    return data | {
         "profiles": _in_order(rule.profiles, all_profiles()),
         "kinds": _in_order(rule.kinds, all_kinds()),
-        "needs": sorted(rule.needs),
-        "unless": sorted(rule.unless),
-        "since": dict(rule.since),
-        "basis": str(rule.basis) if rule.basis else None,
-        "quote": rule.quote,
-        "harm": rule.harm,
-        "derived_from": list(rule.derived_from),
-        "binds": sorted(rule.binds),
-        "must_if": sorted(rule.must_if),
-        "fixed_in": dict(rule.fixed_in),
-        "debatable": rule.debatable,
-        "hints": list(rule.hints),
-        "untestable": rule.untestable,
-        "untested": rule.untested,
         "mutants": [{"name": name, "sentence": sentence} for name, sentence in mutants().get(rule.id, ())],
     }
 
