@@ -1,4 +1,4 @@
-"""What a text, a value of TOML or one of Python stands for, where it is given to an option."""
+"""The values of options, from the text, TOML or Python that was given for them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class UsageError(ValueError):
 
 
 def converted(option: Option, given: Any, where: str) -> Any:
-    """Return the value that a text, a value of TOML or one of Python stands for.
+    """Return the value of an option.
 
     Args:
-        given: what was given; nothing stands for the default.
-        where: where, for messages.
+        given: the text, or the value of TOML or Python, that was given; ``None`` for the default.
+        where: where it was given, for messages.
 
     Raises:
         UsageError: if it stands for no value of the option.
@@ -46,7 +46,7 @@ def converted(option: Option, given: Any, where: str) -> Any:
 
 
 def argument(convert: Callable[[str], T]) -> Callable[[str], T]:
-    """Return what reads an argument for ``argparse``, whose messages say of an error what those of options do."""
+    """Return a converter as ``argparse`` wants it, so that its messages are those of pytest's options."""
 
     def read(text: str) -> T:
         try:
@@ -58,7 +58,7 @@ def argument(convert: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def switch(given: object, where: str) -> bool:
-    """Return what a switch is set to: any value but a boolean might mean the opposite of what it would do.
+    """Return what a switch is set to; any value but a boolean is refused, because ``"false"`` would switch it on.
 
     Raises:
         UsageError: if it is no boolean.
@@ -85,7 +85,7 @@ def said_as_text(name: str, value: Any) -> str:
 
 
 def _hidden(given: Any) -> Any:
-    """Return what was given as messages show it, without what looks like a secret."""
+    """Return what was given without what looks like a secret, for messages."""
     import re
 
     from queue_conformance.secrets import HIDDEN, Secrets

@@ -25,7 +25,6 @@ TABLE = "tool.queue_conformance"
 DESCRIBED = "implementations"
 """The table in it that describes implementations by name."""
 
-
 SERVERS = "servers"
 """The table in it that describes programs as servers, by name."""
 
@@ -187,13 +186,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What holds for every implementation that does not say otherwise.
+    """What holds for every implementation that does not say otherwise: attributes of :class:`Target`, and one more.
 
     Attributes:
-        settings: settings by name.
-        claims: what is claimed.
-        server: the server, or ``""``.
-        level: the level.
         on_command_line: the options that the command line gives; these win over what is said of one implementation.
     """
 

@@ -66,7 +66,7 @@ def read_described(table: Any, common: Common) -> Iterator[Target]:
         if not isinstance(entry, Mapping):
             raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table {where}, not {entry!r}")
         said = {key.replace("_", "-"): value for key, value in entry.items()}
-        _know(said, [*CLASS_OPTIONS, *DESCRIBING, "profile"], where)
+        _refuse_unknown(said, [*CLASS_OPTIONS, *DESCRIBING, "profile"], where)
         named = [option for option in CLASS_OPTIONS if option in said]
         if len(named) != 1 or not isinstance(said[named[0]], str):
             raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
@@ -91,7 +91,7 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
     """Return ``[tool.queue_conformance]`` of the pyproject.toml in pytest's root directory, with dashes in the names of its keys.
 
     Raises:
-        UsageError: if it cannot be read, or has keys that nobody knows.
+        UsageError: if it cannot be read, or has unknown keys.
     """
     file = config.rootpath / "pyproject.toml"
     if not file.is_file():
@@ -109,16 +109,12 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
         raise UsageError(f"{file.name}: write a table [{TABLE}], not {table!r}")
     table = {name.replace("_", "-"): value for name, value in table.items()}
     names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
-    _know(table, [*names, DESCRIBED, SERVERS], f"[{TABLE}]")
+    _refuse_unknown(table, [*names, DESCRIBED, SERVERS], f"[{TABLE}]")
     return table
 
 
-def _know(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
-    """Complain of a key that nobody reads.
-
-    Raises:
-        UsageError: if there is one.
-    """
+def _refuse_unknown(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
+    """Raise ``UsageError`` for a key that nobody reads."""
     for name in table:
         if name not in names:
             raise UsageError(f"{where} has no key {name!r}{did_you_mean(name, names)}")

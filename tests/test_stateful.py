@@ -12,7 +12,7 @@ from kit import ENVIRONMENT, FIFO_MEMORY
 from mutants.memory import PeeksAtTheNewest
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import RuleFailed
-from queue_conformance.frontends.stateful import DatabaseOfClass, state_machine
+from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.option_values import UsageError
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
@@ -84,15 +84,20 @@ def test_an_argument_that_makes_no_sense_is_explained(arguments, message):
 
 
 def test_the_examples_of_two_classes_do_not_mix():
+    def extended(*described, **said):
+        class Extended(state_machine(*described, **said)):
+            """Has the same source for each class."""
+
+        return Extended
+
     shared = InMemoryExampleDatabase()
-    one, two = DatabaseOfClass(shared, "one"), DatabaseOfClass(shared, "two")
-    one.save(b"key", b"value")
-    assert list(one.fetch(b"key")) == [b"value"]
-    assert not list(two.fetch(b"key"))
-    two.delete(b"key", b"value")
-    assert list(one.fetch(b"key")) == [b"value"]
-    one.delete(b"key", b"value")
-    assert not list(one.fetch(b"key"))
+    keeping = settings(QUICK, database=shared, phases=[Phase.reuse, Phase.generate])
+    with pytest.raises((RuleFailed, ExceptionGroup)):
+        run_state_machine_as_test(extended(PeeksAtTheNewest, claims=["order=FIFO"]), settings=settings(keeping, max_examples=200))
+    before = {key: set(values) for key, values in shared.data.items()}
+    assert before
+    run_state_machine_as_test(extended(FIFO_MEMORY), settings=keeping)
+    assert {key: values for key, values in shared.data.items() if key in before} == before
 
 
 def test_a_failure_in_a_test_suite_shows_the_script_and_no_frame_of_the_kit(pytester, monkeypatch):

@@ -92,7 +92,7 @@ def mark(baseline: Baseline, name: str, verdicts: Iterable[RuleVerdict]) -> tupl
     """Return verdicts in which what the baseline knows bears its reason, and what it does not know comes first."""
 
     def marked(verdict: RuleVerdict) -> RuleVerdict:
-        if verdict.verdict is not Verdict.FAILED or verdict.violation is None:
+        if verdict.violation is None:
             return verdict
         if known := baseline.why_known(name, verdict.violation):
             return replace(verdict, known=known)
@@ -155,7 +155,7 @@ def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | 
         return _missing(entry, tested, "passed") or finding(
             Trouble.FIXED, f"{where} passes now: remove the entry from {baseline.name}, or run with {UPDATE}"
         )
-    if verdict.verdict is not Verdict.FAILED or verdict.violation is None:
+    if verdict.violation is None:
         return verdict.reason
     if not any(map(entry.accepts, verdict.violation.findings)):
         if len(verdict.violation.findings) == CAUSES:
@@ -200,7 +200,7 @@ def _new(baseline: Baseline, tested: Result) -> Iterator[Finding]:
     elsewhere = {entry.rule: f" (its entry is {entry.unmet()})" for entry in entries if entry.unmet()}
     for verdict in tested.verdicts:
         rule = verdict.rule
-        if verdict.verdict is not Verdict.FAILED or verdict.violation is None or not rule.gates(tested.level):
+        if verdict.violation is None or not rule.gates(tested.level):
             continue
         if new := [found for found in verdict.violation.findings if not any(entry.accepts(found) for entry in listed)]:
             known = any(entry.rule == rule.id for entry in listed)

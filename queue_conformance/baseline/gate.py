@@ -38,13 +38,13 @@ class Gate:
             name = os.path.relpath(options.baseline, directory)
             self._baseline = read(options.baseline, name, missing_ok=self._updates)
         for target in options.targets:
-            self.know(target)
+            self.register(target)
 
-    def know(self, target: Target) -> None:
+    def register(self, target: Target) -> None:
         """Register an implementation."""
         self._levels[target.name] = Level(target.level)
 
-    def hold(self, implementation: str, rules: Mapping[str, Rule]) -> None:
+    def register_rules(self, implementation: str, rules: Mapping[str, Rule]) -> None:
         """Register the levels that rules have for an implementation, once they are known."""
         self._rules[implementation] = rules
 

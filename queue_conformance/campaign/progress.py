@@ -1,4 +1,4 @@
-"""How a campaign goes on: a line in the terminal, and a page that loads itself again."""
+"""The progress of a campaign: a line in the terminal, and a page that reloads itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
 
 
 class Progress:
-    """Shows how a campaign goes on.
+    """Shows the progress of a campaign.
 
     Args:
         seconds: how long it is to take.
@@ -39,7 +39,7 @@ class Progress:
         print(f"{self._back}{line}", flush=True)
 
     def fail(self, line: str) -> None:
-        """Print what cannot be tested, once."""
+        """Print an error, once."""
         if line not in self.errors:
             self.errors.append(line)
             self.say(f"ERROR {line}")
@@ -51,7 +51,7 @@ class Progress:
         self.say(f"{'KNOWN' if known else 'FOUND'} {about} ({operations}, seed {finding.seed})")
 
     def show(self, *, last: bool = False) -> None:
-        """Show how far it is, if it is time to."""
+        """Show the progress, if it is time to."""
         now = time.monotonic()
         if last or now - self._line >= (TERMINAL if self._in_terminal else PLAIN):
             self._line = now

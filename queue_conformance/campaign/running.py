@@ -41,8 +41,8 @@ AHEAD = 2
 ATTEMPTS = 3
 """Tasks of an implementation that fail one after the other before it is given up; also tries after a worker died."""
 
-GRACE = {True: 60.0, False: 5.0}
-"""Seconds that tasks in progress get when the time is over; more where the first run of an implementation is among them."""
+GRACE, GRACE_OF_FIRST = 5.0, 60.0
+"""Seconds that tasks in progress get when the time is over; more if the first run of an implementation is among them."""
 
 AWAY = 30
 """Seconds that a cluster gets to answer, and to come back."""
@@ -101,7 +101,7 @@ class Campaign:
                 self.client.cancel(list(self._pending))
 
     def _grace(self) -> float:
-        return GRACE[any(task.part is Part.ALL for task in self._pending.values())]
+        return GRACE_OF_FIRST if any(task.part is Part.ALL for task in self._pending.values()) else GRACE
 
     def _given_up(self) -> bool:
         return all(self._failed[name] >= ATTEMPTS for name in self._names)

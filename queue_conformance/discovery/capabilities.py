@@ -26,32 +26,14 @@ class ClaimError(ValueError):
 class Capabilities:
     """What an implementation offers.
 
+    Most are explained by :data:`queue_conformance.specification.words.CAPABILITIES`, which has those that rules may need.
+
     Attributes:
         order: the order of items, or of those of one priority.
         priority: whether a queue of requests serves those of higher or of lower priority first: ``higher-first``,
             ``lower-first``, or ``none`` if it does not look at priorities.
-        persistent: items survive close and reopen.
-        filesystem: it keeps them in files below its key.
-        serializes: it stores a copy of a request, not the object.
         keeps_objects: it serializes, but until it is closed it may return the very object that was pushed.
-        peek: it has a ``peek`` that answers.
-        peek_stub: it has a ``peek`` that only raises.
-        clear: it has a ``clear``.
-        chunked: its constructor takes a ``chunksize``.
-        server: it stores in a server, through connections that the kit can see.
-        crash_safe: items survive a crash of the process (claimed only).
-        shared: several processes may use one key (claimed only).
-        redelivers: items that a crashed process had taken go to another one (claimed only).
-        slots: a priority queue serves the slots of the downloader in turn.
         priority_first: of a priority queue with slots: they decide only among requests of equal priority.
-        configurable: a scheduler takes its queues from the ``SCHEDULER_*`` settings.
-        filters: a scheduler or a dupefilter rejects what was seen before.
-        length: a scheduler has a ``len()``.
-        bounded: an asynchronous queue takes a ``maxsize``.
-        dedupe: it can be configured to store no request twice.
-        ttl: it can be configured to forget requests after a time.
-        probabilistic: it may rarely mistake a new request for a known one (claimed only).
-        unprioritized: a scheduler hands out requests whatever their priorities are (claimed by ``priority=none`` only).
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
         held: what it is held to although probing did not find it: the reason, by the name that claims use; for ``order``

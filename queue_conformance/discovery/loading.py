@@ -130,6 +130,7 @@ def check_components(settings: Mapping[str, str]) -> None:
         LoadError: if one of them should name a class, and there is none.
     """
     from scrapy.settings import default_settings
+    from scrapy.utils.misc import load_object
 
     for name, value in settings.items():
         usual = getattr(default_settings, name, None)
@@ -138,21 +139,13 @@ def check_components(settings: Mapping[str, str]) -> None:
         try:
             load_class(value)
         except LoadError as error:
-            if callable(_loaded(value)):
-                continue  # a function does for Scrapy
+            with suppress(Exception):
+                if callable(load_object(value)):
+                    continue  # a function does for Scrapy
             raise LoadError(f"the setting {name}: {error}") from error
 
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
-
-
-def _loaded(path: str) -> object:
-    from scrapy.utils.misc import load_object
-
-    try:
-        return load_object(path)
-    except Exception:
-        return None
 
 
 def _suggestion(owner: Any, name: str, what: str) -> str:

@@ -18,7 +18,7 @@ from queue_conformance.secrets import Secrets
 from queue_conformance.verdicts import RuleVerdict
 
 _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bold"}
-"""How texts are shown, by their labels."""
+"""By the labels of texts."""
 
 
 class Failure(TerminalRepr):

@@ -1,7 +1,7 @@
-"""What a long run is doing: a line that is rewritten in a terminal, or elsewhere a plain line now and then.
+"""The progress of a long run: a line that is rewritten in a terminal, or elsewhere a plain line now and then.
 
-Runs that are quick show nothing. What pytest prints stays as it is: the line in a terminal stands below what pytest has
-written so far, and is erased before pytest goes on.
+Quick runs show nothing. The line in a terminal stands below what pytest has printed so far, and is erased before pytest
+prints more.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PlainLines:
         self._next = time.monotonic() + PERIOD
 
     def clear(self) -> None:
-        """Let pytest go on."""
+        """Erase what must not stay when pytest prints more."""
 
 
 class StatusLine(PlainLines):
@@ -128,7 +128,7 @@ class Progress:
         self._running: dict[str, float] = {}
 
     def watch(self, watchdog: Watchdog) -> None:
-        """Show what a check says of itself, if it is time to."""
+        """Show how far the running check has come, if it is time to."""
         now = time.monotonic()
         for name, since in self._running.items():
             if self._display.due(now, since):
@@ -148,7 +148,7 @@ class Progress:
             self._display.clear()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Learn what is to be done."""
+        """Note which checks will be run."""
         self._checks.update(item.nodeid for item in session.items if check_of(item) is not None)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -171,7 +171,7 @@ class Progress:
 
 
 class DistributedProgress(Progress):
-    """The progress of a distributed run. Its controller waits for nobody, so a thread looks what its workers are doing.
+    """The progress of a distributed run, shown by a thread: its controller waits for no check.
 
     Args:
         names: what the implementations are called.
@@ -186,7 +186,7 @@ class DistributedProgress(Progress):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Learn what is to be done; each worker collects the same."""
+        """Note which checks will be run; each worker collects the same."""
         with self._lock:
             self._checks.update(name for name in ids if name.startswith(self._beginnings))
         if not self._thread.is_alive() and not self._over.is_set():

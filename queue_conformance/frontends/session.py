@@ -35,7 +35,7 @@ from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.suggestion import did_you_mean
 
 AGAIN = "failed again"
-"""What pytest's last line calls checks that saw only what others show."""
+"""What pytest's last line calls checks whose failures are all shown with other checks."""
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
@@ -117,7 +117,7 @@ class Session:
         self._progress: Progress | None = None
 
     def pytest_sessionstart(self) -> None:
-        """Show progress, now that there is something to show it on."""
+        """Show progress from now on, because pytest's reporter is there."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter._tw._file = WithoutSecrets(reporter._tw._file, lambda: self._run.secrets)
@@ -158,7 +158,7 @@ class Session:
     def _begin(self, target: Target, **how: Any) -> ImplementationRun | Hosted:
         with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
             implementation_run = self._run.begin(target, known=self._known_sequences(target.name), **how)
-        self.gate.hold(target.name, implementation_run.discovery.rules())
+        self.gate.register_rules(target.name, implementation_run.discovery.rules())
         return implementation_run
 
     def _known_sequences(self, name: str) -> list[Commands]:
@@ -180,7 +180,7 @@ class Session:
             item.extra_keyword_matches.update(check.rules)
 
     def _join(self, described: SuiteTarget) -> ImplementationRun:
-        self.gate.know(described.target)
+        self.gate.register(described.target)
         said = {"factory": described.factory, "prepare": described.prepare}
         functions = author_hooks(self.config) | {name: function for name, function in said.items() if function}
         implementation_run = self._begin(described.target, cls=described.cls, may_decline=described.factory is None, **functions)
@@ -235,7 +235,7 @@ class Session:
             for name in suites:
                 self.suites.expect(name)
             for target in self._run.targets.values():
-                self.gate.know(target)
+                self.gate.register(target)
 
     # --- The end -----------------------------------------------------------------------------------------------------
 

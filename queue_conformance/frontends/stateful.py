@@ -21,7 +21,6 @@ from typing import Any, ClassVar, cast
 
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.database import ExampleDatabase
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from queue_conformance.discovery import Implementation
@@ -134,14 +133,13 @@ def state_machine(
         implementation = found.implementation(given)
         with served(implementation, Path(directory)) as (reached, backend):
             table = runner_of(CheckContext(reached, Path(directory), Watchdog(), backend=backend)).table
-    members: dict[str, Any] = {"implementation": implementation}
+    # Hypothesis keeps examples by a digest of the machine, of which the source is the same for each class.
+    members: dict[str, Any] = {"implementation": implementation, "_hypothesis_internal_add_digest": path.encode()}
     for name in dict.fromkeys(operation.name for operation in table):
         members[name] = _rule_of(name, [operation for operation in table if operation.name == name])
     machine: Any = type(f"Machine[{path}]", (QueueMachine,), members)
-    now = settings()
-    database = now.database and DatabaseOfClass(now.database, path)
-    phases = [phase for phase in now.phases if phase is not Phase.explain]  # it would explain by lines of the kit
-    machine.TestCase.settings = settings(database=database, phases=phases)
+    phases = [phase for phase in settings().phases if phase is not Phase.explain]  # it would explain by lines of the kit
+    machine.TestCase.settings = settings(phases=phases)
     return cast(type[QueueMachine], machine)
 
 
@@ -153,28 +151,3 @@ def _rule_of(name: str, operations: list[Command]) -> Any:
 
     run.__name__ = name
     return rule(operation=st.sampled_from(operations))(run)
-
-
-class DatabaseOfClass(ExampleDatabase):
-    """A database whose keys contain the name of a class.
-
-    All machines share their code, and with it the key of their examples: without this, a run of one class would delete
-    what a run of another one has found.
-    """
-
-    def __init__(self, database: ExampleDatabase, name: str) -> None:
-        super().__init__()
-        self._database = database
-        self._prefix = f"{name}\0".encode()
-
-    def save(self, key: bytes, value: bytes) -> None:
-        """Keep an example."""
-        self._database.save(self._prefix + key, value)
-
-    def fetch(self, key: bytes) -> Iterable[bytes]:
-        """Yield the examples of a key."""
-        return self._database.fetch(self._prefix + key)
-
-    def delete(self, key: bytes, value: bytes) -> None:
-        """Forget an example."""
-        self._database.delete(self._prefix + key, value)

@@ -15,7 +15,7 @@ from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 LABEL = "queue conformance"
-"""What stands on the left."""
+"""The text on the left."""
 
 _COLOURS = {
     RunVerdict.CONFORMANT: "#1f7a3d",

@@ -79,7 +79,7 @@ class Rule:
         why: what goes wrong in a crawl when it fails, one sentence; for an untestable rule, why it is there at all.
         how: how the kit tests it, one or two sentences; ``""`` if it does not.
         provisional: the minor release of the kit in which it is new, or ``""`` once that is past; see :attr:`counts`.
-        basis: on what it stands; ``None`` if it was read from a report, which does not say.
+        basis: what makes it a rule; ``None`` if it was read from a report, which does not say.
         quote: the words of its source, at most twelve, if it stands on them.
         harm: what a breach does to an ordinary crawl, if it stands on that.
         derived_from: the ids of the rules that fail without it.

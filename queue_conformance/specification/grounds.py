@@ -1,4 +1,4 @@
-"""On what a rule stands, and how binding that makes it for one implementation."""
+"""The grounds of a rule, and how binding they make it for one implementation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LONGEST_QUOTE = 12
 
 
 def mistake_in(rule: Rule) -> str:
-    """Tell what is wrong with the grounds of a rule, or return ``""``."""
+    """Return what is wrong with the grounds of a rule, or ``""``."""
     must = rule.level == "MUST"
     if must and not rule.tested:
         return "what nothing tests is never MUST"
