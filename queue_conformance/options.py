@@ -49,11 +49,6 @@ class Option:
     convert: Callable[[str], Any] = str
     default: Any = None
 
-    @property
-    def dest(self) -> str:
-        """The name of the attribute in pytest's options."""
-        return self.name.replace("-", "_")
-
 
 CRAWL_OPTION = "conformance-crawl"
 """The option that tests what the user's own project names."""
@@ -150,6 +145,7 @@ OPTIONS = (
     Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
 )
 
+BY_NAME = {option.name: option for option in OPTIONS}
 
 DESCRIBING = {"settings": "queue-setting", "claims": "conformance-claim", "server": "queue-server", "level": "conformance-level"}
 """The keys that describe one implementation, besides its class and its profile, and the options that they stand for."""
@@ -242,7 +238,7 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare the options, in a group of their own."""
     group = parser.getgroup(GROUP, "conformance of crawl queues and schedulers (pytest-queue-conformance)")
     for option in OPTIONS:
-        settings: dict[str, Any] = {"dest": option.dest, "help": option.help + _further(option.name), "default": None}
+        settings: dict[str, Any] = {"help": option.help + _further(option.name), "default": None}
         if option.metavar:
             settings |= {"action": "append" if option.repeats else "store", "metavar": option.metavar}
         else:
@@ -261,7 +257,7 @@ def _further(option: str) -> str:
 
 def asked(config: pytest.Config) -> bool:
     """Whether an option asks for a run; nothing else is read or imported before."""
-    return any(config.getoption(name.replace("-", "_")) for name in (*OF_A_RUN, *CLASS_OPTIONS))
+    return any(config.getoption(f"--{name}") for name in (*OF_A_RUN, *CLASS_OPTIONS))
 
 
 def read(config: pytest.Config) -> Options:
@@ -285,7 +281,7 @@ def read(config: pytest.Config) -> Options:
             servers.describe(programs)
         except ValueError as error:
             raise UsageError(f"{SERVERS} in [{TABLE}]: {error}") from error
-    given = {option.name: config.getoption(option.dest) for option in OPTIONS}
+    given = {option.name: config.getoption(f"--{option.name}") for option in OPTIONS}
     on_command_line = {name for name, value in given.items() if value not in (None, False, [])}
     values: dict[str, Any] = {}
     for option in OPTIONS:

@@ -28,7 +28,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     Raises:
         pytest.UsageError: if an option is wrong, or the campaign cannot go on.
     """
-    if not any(config.getoption(name.replace("-", "_")) for name in options.OF_A_CAMPAIGN):
+    if not any(config.getoption(f"--{name}") for name in options.OF_A_CAMPAIGN):
         return None
     from queue_conformance import campaign
 

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from queue_conformance.option_values import UsageError, claims_of, converted, settings_of
-from queue_conformance.options import CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, OPTIONS, SERVERS, TABLE, Common, Target
+from queue_conformance.options import BY_NAME, CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, SERVERS, TABLE, Common, Target
 from queue_conformance.suggestion import did_you_mean
 
 _CLAIMED = ("kind", "profile")
 """Keys that stand for a claim."""
-
-_BY_NAME = {option.name: option for option in OPTIONS}
 
 
 def describe(name: str, option: str, path: str, said: Mapping[str, Any], common: Common, where: str = "") -> Target:
@@ -31,7 +29,7 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
         UsageError: if something said makes no sense.
     """
     given = {key: None if _nothing(said.get(key)) else said[key] for key in DESCRIBING}
-    values = {key: converted(_BY_NAME[option], given[key], f"{key}{where}") for key, option in DESCRIBING.items()}
+    values = {key: converted(BY_NAME[option], given[key], f"{key}{where}") for key, option in DESCRIBING.items()}
     claims = claims_of(values["claims"], f"claims{where}")
     for key in _CLAIMED:
         if not _nothing(said.get(key)):
@@ -70,7 +68,7 @@ def read_described(table: Any, common: Common) -> Iterator[Target]:
         named = [option for option in CLASS_OPTIONS if option in said]
         if len(named) != 1 or not isinstance(said[named[0]], str):
             raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
-        (path,) = converted(_BY_NAME[named[0]], said[named[0]], f"{named[0]} in {where}")
+        (path,) = converted(BY_NAME[named[0]], said[named[0]], f"{named[0]} in {where}")
         yield describe(name, named[0], path, said, common, f" in {where}")
 
 
@@ -108,7 +106,7 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         raise UsageError(f"{file.name}: write a table [{TABLE}], not {table!r}")
     table = {name.replace("_", "-"): value for name, value in table.items()}
-    names = [option.name for option in OPTIONS if option.name not in OF_A_RUN]
+    names = [name for name in BY_NAME if name not in OF_A_RUN]
     _refuse_unknown(table, [*names, DESCRIBED, SERVERS], f"[{TABLE}]")
     return table
 

@@ -54,7 +54,7 @@ def escaped(character):
 def config(directory, table, given):
     """Return what pytest would say of a command line in a directory with this table in its pyproject.toml."""
     (directory / "pyproject.toml").write_text(f"[tool.queue_conformance]\n{table}\n", "utf-8", "backslashreplace")
-    given = {name.replace("-", "_"): value for name, value in given.items()}
+    given = {f"--{name}": value for name, value in given.items()}
     source = types.SimpleNamespace(ARGS=1)
     return types.SimpleNamespace(
         getoption=lambda name, default=None: given.get(name, default),
@@ -70,7 +70,7 @@ def one_line(error):
     assert len(str(error).splitlines()) == 1
 
 
-NAMED = {option.name: option for option in options.OPTIONS}
+NAMED = options.BY_NAME
 GIVEN = st.fixed_dictionaries(
     {"conformance": st.just(True)},
     optional={

@@ -45,7 +45,7 @@ def run_for_pytest(config: pytest.Config) -> int:
 
     understood = ("conformance", "conformance-only", "conformance-update-baseline", *OF_A_CAMPAIGN)
     try:
-        given = {option.name: config.getoption(option.dest) for option in OPTIONS}
+        given = {option.name: config.getoption(f"--{option.name}") for option in OPTIONS}
         for name, value in given.items():
             if value and name not in understood:
                 raise UsageError(f"--{name}: name it in pyproject.toml, which is all that a campaign reads")

@@ -16,7 +16,7 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.runs import Run
 from queue_conformance.option_values import UsageError, converted, switch
-from queue_conformance.options import OPTIONS, Common, Options, Target
+from queue_conformance.options import BY_NAME, Common, Options, Target
 from queue_conformance.reports import Report
 from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
 from queue_conformance.suggestion import did_you_mean
@@ -92,7 +92,7 @@ def examine(
         targets=tuple(target for target, _ in targets),
         in_process=switch(in_process, "in_process"),
         baseline=None if baseline is None else Path(baseline),
-        **{name: converted(_NUMBERS[name], value, name) for name, value in numbers.items()},
+        **{name: converted(BY_NAME[f"conformance-{name.replace('_', '-')}"], value, name) for name, value in numbers.items()},
     )
     patterns = [rules] if isinstance(rules, str) else list(rules)
     try:
@@ -105,13 +105,6 @@ def examine(
             known = gate.sequences(target.name)
             run.examine(target, lambda found: _chosen(patterns, found), cls=cls, known=known, **how)
         return gate.attributed(run.report(), run.coverage)
-
-
-_NUMBERS = {
-    option.dest.removeprefix("conformance_"): option
-    for option in OPTIONS
-    if option.name in ("conformance-seed", "conformance-examples", "conformance-crawls", "conformance-time-limit")
-}
 
 
 def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
