@@ -73,8 +73,12 @@ def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
         raise ReplayError(
             f"its script holds {HIDDEN} where a secret was; print it with --print, put the secret in, and run it with python"
         )
+    path = [os.getcwd(), *map(os.path.abspath, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))]
     with tempfile.TemporaryDirectory(prefix="queue-conformance-replay-") as directory:
-        status, output = _run(violation.script, Path(directory), time_limit)
+        file, work = Path(directory, SCRIPT), Path(directory, "work")
+        file.write_text(violation.script, "utf-8")
+        work.mkdir()
+        status, output = run_script(file, path=path, directory=work, time_limit=time_limit)
     output = Secrets({name: os.environ[name] for name in names}).text(output) if names else output
     if status is None:
         hangs = _HANG in violation.script
@@ -145,16 +149,6 @@ def _compares(violation: Violation, frames: Sequence[tuple[str, int]]) -> bool:
 def _in_script(frames: Sequence[tuple[str, int]]) -> list[int]:
     """Return the numbers of the lines of the script itself."""
     return [number for file, number in frames if os.path.basename(file) == SCRIPT]
-
-
-def _run(script: str, directory: Path, time_limit: float) -> tuple[int | None, str]:
-    """Return the exit status of a script, ``None`` if it did not end, and what it printed."""
-    file = directory / SCRIPT
-    file.write_text(script, "utf-8")
-    work = directory / "work"
-    work.mkdir()
-    path = [os.getcwd(), *map(os.path.abspath, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))]
-    return run_script(file, path=path, directory=work, time_limit=time_limit)
 
 
 def _raised(output: str) -> list[tuple[str, list[tuple[str, int]]]]:

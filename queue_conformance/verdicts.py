@@ -23,6 +23,10 @@ class Verdict(StrEnum):
     UNTESTABLE = "untestable"
 
 
+NOT_TESTED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED)
+"""The verdicts on rules that apply, and that this run could not test."""
+
+
 class RunVerdict(StrEnum):
     """What is known of one implementation, from the best to the worst."""
 

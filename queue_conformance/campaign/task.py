@@ -162,9 +162,8 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     if outcome.environment != expected:
         return outcome
     preload()  # once, and not in each process that checks run in
-    warnings.simplefilter(
-        "ignore", HypothesisSideeffectWarning
-    )  # its plugin takes reading the project for all there is to pytest
+    # Its plugin mistakes the reading of the project for a whole run of pytest.
+    warnings.simplefilter("ignore", HypothesisSideeffectWarning)
     try:
         project = read_project((task.implementation,))
         known = project.gate(update=True).sequences(task.implementation) if task.part is Part.ALL else ()

@@ -41,13 +41,13 @@ DOCUMENTED: Mapping[str, tuple[str, ...]] = {
     "qcrawl.core.queues.disk.DiskQueue": _FILES,
     "qcrawl.core.queues.redis.RedisQueue": ("persistent",),
 }
-"""What documents say of released classes, and so of their subclasses; the order by its name."""
+"""What is documented of released classes, and so holds for their subclasses; the order by its name."""
 
 FORGETFUL: Mapping[str, str] = {
     "scrapy_redis.scheduler.Scheduler": "SCHEDULER_PERSIST",
     "scrapy_redis.dupefilter.RFPDupeFilter": "",
 }
-"""Released classes of which documents say that they clear what they stored when they are closed, unless a setting says no."""
+"""Released classes that are documented to clear what they stored when they are closed, unless a setting says otherwise."""
 
 _STORAGE = ("__init__", "from_crawler", "open", "close", "enqueue_request", "next_request")
 """The methods of Scrapy's scheduler that decide where requests are kept."""
@@ -59,7 +59,7 @@ _USED: Mapping[str, tuple[str, ...]] = {
     "request_seen": ("request_fingerprint", "fingerprinter", "fingerprints"),
     "__init__": (),
 }
-"""What methods of Scrapy's filter use of their object."""
+"""What methods of Scrapy's dupefilter use of their object."""
 
 _LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
 _MEMORY = re.compile(r"memory", re.IGNORECASE)
@@ -69,7 +69,7 @@ _CLEARS = re.compile(
 
 
 def documented(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return what documents say that a class offers, by the names of claims, with the class of which they say it."""
+    """Return what is documented that a class offers: by the names of claims, the class whose documentation says so."""
     found: dict[str, str] = {}
     for base in cls.__mro__:
         for path in _paths(base):
@@ -82,7 +82,7 @@ def documented(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def lineage_of(cls: type[Any]) -> frozenset[str]:
-    """Return the dotted paths of a class and of its base classes, but for those of which it inherits nothing but the name."""
+    """Return the dotted paths of a class and of its base classes, without those of which it inherits only the name."""
     return frozenset(f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__ if not _answers_alone(cls, base))
 
 
@@ -110,12 +110,12 @@ def _asks(cls: type[Any], base: type[Any], method: str) -> bool:
 
 
 def _replaced(name: str, cls: type[Any], base: type[Any], settings: Mapping[str, Any]) -> bool:
-    """Whether a setting or a subclass puts something else in the place of what documents speak of."""
+    """Whether a setting or a subclass replaces what is documented."""
     if base.__module__ == "scrapy.dupefilters":  # who builds it opens its file
         return not _asks(cls, base, "request_seen") and not _asks(cls, base, "__init__")
     if base.__name__ != "Scheduler":
         return False
-    if _answers_alone(cls, base):  # nothing of what documents speak of is left but the name of the base
+    if _answers_alone(cls, base):  # of what is documented, only the name of the base is left
         return True
     own = not _own(cls, base).isdisjoint(_STORAGE)
     if name == "filters":
@@ -124,9 +124,9 @@ def _replaced(name: str, cls: type[Any], base: type[Any], settings: Mapping[str,
 
 
 def forgets(cls: type[Any], settings: Mapping[str, Any]) -> bool:
-    """Whether documents say that a class, or a base of it, clears at a close what it stored.
+    """Whether a class, or a base of it, is documented to clear what it stored when it is closed.
 
-    Of what is not released, the docstring of its ``close`` may say so: «Delete data on close.»
+    The docstring of ``close`` may say so, too: «Delete data on close.»
     """
     if _CLEARS.match(inspect.getdoc(getattr(cls, "close", None)) or ""):
         return True

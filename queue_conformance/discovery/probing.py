@@ -1,4 +1,4 @@
-"""What an implementation offers, found by using it. Nothing is judged here: what fails is not offered, or it is held to it."""
+"""What an implementation offers, found by using it. Nothing is judged here: what fails counts as not offered."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _SAMPLES: Mapping[str, str] = {
 
 
 _PRIORITIES = ((0, 5, -5, 1), (1, -5, 0, 5), (-5, 1, 5, 0))
-"""What is pushed to tell whether a queue orders by priority: none of it sorted, nor turned round."""
+"""Priorities that are pushed to tell whether a queue orders by them: neither sorted nor reversed."""
 
 
 _SEQUENCES = ((3, 1, 2), (2, 3, 1), (5, 9, 7), (8, 4, 7), (9, 4, 8), (4, 1, 3, 2), (2, 5, 1, 4, 3), (3, 5, 2, 6, 1))
-"""What is pushed to tell an order: none of it sorted, so that chance and sorting show none."""
+"""Numbers of the items that are pushed to tell an order: not sorted, so that a queue that sorts them shows none."""
 
 
 class Probe:

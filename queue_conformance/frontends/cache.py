@@ -74,8 +74,8 @@ class RunCache:
         """
         for found in report.implementations:
             key, known = _key(found.name), set(self.sequences(found.name))
-            failed_rules = [violation for v in found.verdicts if v.violation for violation in (v.violation, *v.violation.others)]
-            failing = {tuple(Command(*one) for one in violation.sequence) for violation in failed_rules if violation.sequence}
+            findings = [finding for verdict in found.verdicts if verdict.violation for finding in verdict.violation.findings]
+            failing = {tuple(Command(*one) for one in finding.sequence) for finding in findings if finding.sequence}
             with self._answering():
                 for sequence in failing - known:
                     self._database.save(key, encode(sequence).encode())

@@ -11,7 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -91,12 +91,10 @@ class StatusLine(PlainLines):
         self._reporter._tw.flush()
 
 
-@contextmanager
-def _uncaptured(config: pytest.Config) -> Iterator[None]:
+def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
     """Let what is written reach the terminal, and the terminal be asked for its width, while a check runs."""
     manager = config.pluginmanager.get_plugin("capturemanager")
-    with manager.global_and_fixture_disabled() if manager else nullcontext():
-        yield
+    return manager.global_and_fixture_disabled() if manager else nullcontext()
 
 
 def display_of(config: pytest.Config) -> PlainLines | None:

@@ -206,10 +206,8 @@ class Session:
             setattr(report, _RESULT, pack((name, result)))
             known = {violation.rule: self.gate.why_known(name, violation) for violation in result.violations}
             report.queue_conformance_failed = bool(known)
-            if (
-                known and all(known.values()) and not result.internal_error and not result.fault
-            ):  # as pytest itself reports an expected failure
-                report.outcome = "skipped"
+            if known and all(known.values()) and not result.internal_error and not result.fault:
+                report.outcome = "skipped"  # as pytest itself reports an expected failure
                 report.wasxfail = "; ".join(f"{rule}: {reason}" for rule, reason in known.items())
         return report
 

@@ -1,4 +1,4 @@
-"""The entrance for one's own tests: a suite for each kind of implementation, to subclass.
+"""Suites to subclass in one's own tests, one for each kind of implementation.
 
 from queue_conformance import DownstreamQueueSuite
 

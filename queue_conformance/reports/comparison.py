@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.reports import ImplementationReport, Report
-from queue_conformance.verdicts import RuleVerdict, Verdict, worst
+from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
 
 
 class Change(StrEnum):
@@ -142,7 +142,7 @@ def _change(old: Verdict, new: Verdict) -> Change:
         return Change.NEWLY_FAILED
     if new is Verdict.PASSED:
         return Change.NEWLY_PASSED
-    if old is Verdict.PASSED and new in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED):
+    if old is Verdict.PASSED and new in NOT_TESTED:
         return Change.NO_LONGER_PASSED
     return Change.OTHER
 
@@ -202,10 +202,7 @@ def _rule(change: RuleChange, width: int) -> Iterator[str]:
         state += f", {verdict.verdict} now"
     known = f"; known: {verdict.known}" if verdict.known else ""
     yield f"  {change.change:<18}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})"
-    said = verdict.reason
-    if verdict.violation:
-        said = verdict.violation.said
-    if said:
+    if said := verdict.violation.said if verdict.violation else verdict.reason:
         yield from _wrapped(" " * 27 + said, width, " " * 29)
 
 

@@ -14,11 +14,10 @@ from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.page import KNOWN, SYMBOLS, anchors, grouped, page, plural
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RuleVerdict, Verdict, worst
+from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
 
 _GATING = (Level.MUST, Level.SHOULD)
-_NOT_TESTED = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED)
-_OFFERED = (*_NOT_TESTED, Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_OFFERED = (*NOT_TESTED, Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _STATES = (
     (str(Verdict.FAILED), SYMBOLS[Verdict.FAILED], "failed"),
     (KNOWN, SYMBOLS[Verdict.FAILED], "failed, known"),
@@ -63,8 +62,8 @@ class _View:
         """All its rules: those that failed first, then what was not tested, then the others by what they are about."""
         verdicts = self.found.verdicts
         failed = [v for level in Level for v in verdicts if v.verdict is Verdict.FAILED and v.rule.level is level]
-        unknown = [verdict for verdict in verdicts if verdict.verdict in _NOT_TESTED]
-        rest = [verdict for verdict in verdicts if verdict.verdict not in (Verdict.FAILED, *_NOT_TESTED)]
+        unknown = [verdict for verdict in verdicts if verdict.verdict in NOT_TESTED]
+        rest = [verdict for verdict in verdicts if verdict.verdict not in (Verdict.FAILED, *NOT_TESTED)]
         groups = {"Failed": failed, "Not tested": unknown} | grouped(rest, lambda verdict: verdict.rule.id)
         return {title: group for title, group in groups.items() if group}
 

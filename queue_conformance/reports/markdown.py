@@ -12,7 +12,7 @@ from pathlib import Path
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RuleVerdict, Verdict
+from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict
 
 COMMENT = 65536
 """Characters of a comment on GitHub at most; bytes are counted here, of which there are as many or more."""
@@ -132,7 +132,7 @@ def _implementation(found: ImplementationReport) -> Iterator[_Piece | str]:
         if verdicts:
             yield f"\n#### {title}\n"
             yield from (_failed(verdict, rank) for verdict in verdicts)
-    unknown = [verdict for verdict in found.verdicts if verdict.verdict in (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_COVERED)]
+    unknown = [verdict for verdict in found.verdicts if verdict.verdict in NOT_TESTED]
     if unknown:
         title = f"{len(unknown)} {'rule was' if len(unknown) == 1 else 'rules were'} not tested"
         lines = [f"- `{v.rule.id}` {v.rule.level}: {v.verdict}, {prose(v.reason)}\n" for v in unknown]

@@ -25,11 +25,6 @@ class Shown(NamedTuple):
     cause: str
     again: bool = False
 
-    @classmethod
-    def line(cls, text: str) -> Shown:
-        """Return what one line says."""
-        return cls(text, text)
-
 
 def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
     """Return the failed rules in the order in which they are best mended: what gates, then what blocks most, known ones last.
@@ -106,9 +101,9 @@ def place(
                 places[key] = index
     shown = []
     for index, failed_rules in enumerate(seen):
-        internal_error = failed[index][1].internal_error
-        said = [Shown.line(f"the kit itself failed here: {internal_error}")] if internal_error else []
-        said += [Shown.line(failed[index][1].fault)] if failed[index][1].fault else []
+        result = failed[index][1]
+        internal_error = f"the kit itself failed here: {result.internal_error}" if result.internal_error else ""
+        said = [Shown(line, line) for line in (internal_error, result.fault) if line]
         for key in sorted(failed_rules, key=known.__contains__):  # what is new comes first
             if key in known or places[key] == index:
                 said.append(known.get(key) or screens[key])

@@ -66,23 +66,22 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
     about = [found.path if found.name != found.path else "", found.version, found.kind.replace("-", " ")]
     about += [f"profile {found.profile}", f"seed {report.origin.seed}"]
     yield Line(found.name, bold=True)
-    yield from map(Line, _wrapped(", ".join(part for part in about if part), width, "  "))
+    yield from _lines(", ".join(part for part in about if part), width)
     if found.found:
-        yield from map(Line, _wrapped(f"found: {found.found}", width, "  "))
+        yield from _lines(f"found: {found.found}", width)
     if found.claims:
         claimed = ", ".join(f"{name}={value}" for name, value in found.claims.items())
-        yield from map(Line, _wrapped(f"claimed: {claimed}", width, "  "))
+        yield from _lines(f"claimed: {claimed}", width)
     yield from _rules_of(found, width, verbosity)
     for level, counts in found.counts().items():
         if counts:
             known = sum(1 for verdict in found.failed_rules(level) if verdict.known)
-            yield from map(Line, _wrapped(f"{level}: {_counted(counts, known)}", width, "  "))
+            yield from _lines(f"{level}: {_counted(counts, known)}", width)
     if provisional := Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts):
-        yield from map(Line, _wrapped(f"provisional, in no count: {_counted(provisional)}", width, "  "))
-    for text in _wrapped(f"verdict: {found.verdict} ({why(found)})", width, "  "):
-        yield Line(text, _COLOURS[found.verdict], True)
+        yield from _lines(f"provisional, in no count: {_counted(provisional)}", width)
+    yield from _lines(f"verdict: {found.verdict} ({why(found)})", width, _COLOURS[found.verdict], bold=True)
     if found.also:
-        yield from map(Line, _wrapped(second(found.also), width, "  "))
+        yield from _lines(second(found.also), width)
         for verdict in found.also.verdicts:
             if verdict.violation and not any(verdict.rule.id == other.rule.id and other.violation for other in found.verdicts):
                 yield from _rule(verdict, width)
@@ -113,7 +112,7 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterat
             yield Line(f"  notes: {len(found.notes)}, which -v shows")
         return
     for note in found.notes:
-        yield from map(Line, _wrapped(f"note: {note}", width, "  "))
+        yield from _lines(f"note: {note}", width)
     for verdict in found.verdicts:
         if verdict.verdict in _ONE_BY_ONE or (verbosity > 1 and verdict.verdict is Verdict.PASSED):
             yield from _rule(verdict, width)
@@ -211,6 +210,10 @@ def _failed(verdicts: Sequence[RuleVerdict]) -> str:
     if known == len(verdicts):
         return f"{text}, {'all' if known > 1 else 'and'} known"
     return f"{text}, {known} of them known" if known else text
+
+
+def _lines(text: str, width: int, colour: str = "", *, bold: bool = False) -> Iterator[Line]:
+    return (Line(line, colour, bold) for line in _wrapped(text, width, "  "))
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

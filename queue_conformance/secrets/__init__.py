@@ -1,4 +1,4 @@
-"""What a report must not tell of the settings of an implementation.
+"""Hides the secrets in the settings of an implementation from reports, and from what pytest prints.
 
 A secret is looked for by its value, in every form, where text leaves the kit: in the result of a check, in a report, in what
 pytest prints. One that is a word of what the kit says anyway, such as ``redis``, ``1`` or ``password``, is hidden only where
@@ -44,7 +44,7 @@ class Secrets:
 
     Args:
         settings: values by name, of one implementation or several.
-        said: what is shown in any case, such as the path of the class.
+        said: what reports show in any case, such as the path of the class.
     """
 
     def __init__(self, *settings: Mapping[str, Any], said: str = "") -> None:

@@ -44,7 +44,7 @@ _CUT = 60
 """Characters of a beginning that are compared."""
 
 LONG = 8
-"""Characters from which on a part of a secret is looked for too, and a secret in encodings that leave no letter alone."""
+"""Characters that a part of a secret, or a secret in hexadecimal or base64, has at least to be looked for."""
 
 
 def is_secret(name: str) -> bool:
@@ -135,22 +135,22 @@ def user_infos(text: str) -> Iterator[str]:
 
 @cache
 def _own_text() -> str:
-    """Return what the kit says, in reports and in the code that scripts quote."""
+    """Return the texts of the kit, which reports and scripts may quote."""
     here = Path(__file__).parents[1]
     return "\n".join(file.read_text("utf-8") for end in ("py", "toml") for file in sorted(here.rglob(f"*.{end}")))
 
 
 def is_part(value: str, said: str) -> bool:
-    """Whether a value may be a part of words of what a report says anyway.
+    """Whether a value may be a part of words that reports contain anyway.
 
     Args:
-        said: what it says besides what the kit says.
+        said: what a report says besides the texts of the kit.
     """
     return len(value) < SHORTEST or value in _own_text() or value in said
 
 
 def is_ordinary(value: str, said: str) -> bool:
-    """Whether a value is a word of what a report says anyway, so that nobody could tell whether the word is the secret."""
+    """Whether a value is a word that reports contain anyway, so that nobody could tell whether the word is the secret."""
     if not value.strip("*").strip() or (value.isdigit() and len(value) < 5):
         return True
     pattern = re.compile(whole(re.escape(value), value))
@@ -200,7 +200,7 @@ def _character(one: str) -> str:
 
 
 def encoded(value: str) -> set[str]:
-    """Return a value in the encodings that leave no letter alone; amid other bytes, only some characters are its own."""
+    """Return a value in hexadecimal and base64; of base64 amid other bytes, the characters that depend on the value alone."""
     raw = value.encode("utf-8", "surrogatepass")
     found = {raw.hex(), raw.hex().upper()}
     for encode in (base64.b64encode, base64.urlsafe_b64encode):

@@ -36,7 +36,7 @@ SYMBOLS: Mapping[Verdict | RunVerdict, str] = {
     RunVerdict.NON_CONFORMANT: "✗",
     RunVerdict.INCONCLUSIVE: "?",
 }
-"""What stands beside the word, or where there is no room for it."""
+"""The symbol beside each verdict, or instead of it where there is no room."""
 
 MEANINGS: Mapping[Verdict, str] = {
     Verdict.PASSED: "it was tested, and nothing was found against it",
