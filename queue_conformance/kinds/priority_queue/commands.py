@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -16,8 +17,8 @@ from queue_conformance.kinds.priority_queue.attribution import ABLATIONS
 from queue_conformance.kinds.priority_queue.disturbing import Disturbance
 from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES, SLOTS, PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueModel
-from queue_conformance.kinds.priority_queue.saving import Used, close, save
-from queue_conformance.kinds.priority_queue.script_support import discard
+from queue_conformance.kinds.priority_queue.saving import Used, judge_state
+from queue_conformance.kinds.priority_queue.script_support import discard, through_json
 from queue_conformance.kinds.queue.commands import QueueLockstep
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import installed_releases, why_not_applicable
@@ -174,7 +175,7 @@ class PriorityQueueLockstep(QueueLockstep):
         self.events.add("stale")
 
     def end(self) -> None:
-        close(self, nothing_left=True)
+        self._close(nothing_left=True)
 
     # --- Comparisons ---------------------------------------------------------------------------------------------------
 
@@ -199,7 +200,7 @@ class PriorityQueueLockstep(QueueLockstep):
         if not self._keeps:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
-        state = save(self, Used(places, self._used, self._suspects), unsaved=unsaved)
+        state = self._save(Used(places, self._used, self._suspects), unsaved=unsaved)
         self._suspects = {rule: set() for rule in self._suspects}
         self._used = self.model.places
         if marker is not None:
@@ -209,6 +210,28 @@ class PriorityQueueLockstep(QueueLockstep):
         self._peeked = NOTHING
         self.events.add("reopen")
         self.length()
+
+    def _close(self, *, nothing_left: bool) -> Any:
+        """Close, and return the state, which is false if nothing is left."""
+        state = self.queue.close()
+        if nothing_left:
+            self.expect("pq.close.empty-falsy", lambda left: not left, state, expected="empty state, nothing is left")
+        return state
+
+    def _save(self, used: Used, *, unsaved: bool) -> Any:
+        """Close, judge the state, and return it after a trip through JSON, or as it is."""
+        left = self._close(nothing_left=not used.left)
+        if not unsaved:
+            try:
+                json.dumps(left)
+            except (TypeError, ValueError):
+                self.fail("pq.close.state", "state that JSON can store", left, ["json.dumps(left)"], final=True)
+        if used.left:
+            judge_state(self.context, left, used)
+        if unsaved:
+            self.context.recorder.note("state = left")
+            return left
+        return self.perform(through_json, self.sources.give(left, "left"), name="state")
 
     def cover(self, number: int) -> None:
         place, places, covered = self.model.place_of(number), self.model.places, self.covered
@@ -231,7 +254,7 @@ class PriorityQueueLockstep(QueueLockstep):
     def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
         if value is None:
             return "pq.pop.none-only-empty" if self._something_comes() else "pq.pop.exactly-once"
-        if number is None or not self.model.contains(number):
+        if number is None or number not in self.model:
             return "pq.pop.exactly-once" if number is not None or allowed else "pq.pop.empty-none"
         if not self._something_comes(allowed[0]):
             return "pq.pop.exactly-once"

@@ -1,9 +1,11 @@
-"""Downstream queues that fail for a while, and how scripts say so: with the standard library, where that does the same."""
+"""Downstream queues that fail for a while; scripts let them fail with ``mock.patch`` where that does the same."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
+from unittest import mock
 
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.writing import INDENT, Block
@@ -14,10 +16,8 @@ class Disturbance(Block):
     """Meanwhile, the next calls of an operation of the downstream queues raise, or a pop returns ``None``.
 
     Args:
-        recorder: keeps the operations.
-        store: of the downstream queues.
         operation: the name of the method.
-        faults: what the calls raise; ``None`` lets a pop return ``None`` while there is something.
+        faults: what the calls raise, one after the other; ``None`` lets a pop return ``None`` while there is something.
         sources: the faults, as they are written.
     """
 
@@ -27,19 +27,19 @@ class Disturbance(Block):
         self._operation = operation
         self._faults = faults
         self._sources = sources
-        self._called: list[str] = []
+        self._calls = 0
         self._waiting: list[Any] = list(faults)
         self._stack = ExitStack()
 
     @property
-    def is_patch(self) -> bool:
+    def _is_patch(self) -> bool:
         """Whether all calls got the same fault, or there was none, so that a patch does the same."""
         hit = len(self._faults) - len(self._waiting)
-        return len(self._called) == hit and len({*self._faults}) == 1
+        return self._calls == hit and len({*self._faults}) == 1
 
     @property
     def _patched(self) -> list[str]:
-        """The classes that a patch is of: those of which another priority queue may use one, where this one used another."""
+        """What is patched: also the class that was not used, if another priority queue may use it in its place."""
         start = self._store.start
         started = start and (self._operation == "__init__" or any(isinstance(each, start) for each in self._store.built))
         return ["normal", "start"] if started else ["normal"]
@@ -47,19 +47,19 @@ class Disturbance(Block):
     @property
     def was_hit(self) -> str:
         """An expression of scripts that says whether a call got a fault; nothing if that is so."""
-        if not self.is_patch:
+        if not self._is_patch:
             return "not waiting"
         hit = " or ".join(f"{self._mock(name)}.called" for name in self._patched)
-        return "" if self._called else f"({hit})" if len(self._patched) > 1 else hit
+        return "" if self._calls else f"({hit})" if len(self._patched) > 1 else hit
 
     @property
-    def head(self) -> str:
+    def _head(self) -> str:
         """The first line of the block."""
-        if not self.is_patch:
+        if not self._is_patch:
             return f"with disturbed(store, {self._operation!r}, {self._sources}) as waiting:"
         fault = "return_value=None" if self._faults[0] is None else f"side_effect={self._sources.split(', ')[0]}"
         patches = (
-            f"mock.patch.object(store.{name}, {self._operation!r}, {fault}){'' if self._called else f' as {self._mock(name)}'}"
+            f"mock.patch.object(store.{name}, {self._operation!r}, {fault}){'' if self._calls else f' as {self._mock(name)}'}"
             for name in self._patched
         )
         return f"with {', '.join(patches)}:"
@@ -69,31 +69,29 @@ class Disturbance(Block):
         return self._operation if name == "normal" else f"{name}_{self._operation}"
 
     def __enter__(self) -> list[Any]:
-        self._stack.enter_context(self._recorder.block(self.head))
+        self._stack.enter_context(self._recorder.block(self._head))
         self._step = self._recorder.steps[-1]
-        self._indentation = self._step.source.removesuffix(self.head)
+        self._indentation = self._step.source.removesuffix(self._head)
         self._waiting = self._stack.enter_context(disturbed(self._store, self._operation, *self._faults))
-        for name in ("normal", "start"):
-            if cls := getattr(self._store, name):
-                self._note_calls(cls, name)
+        for cls in filter(None, (self._store.normal, self._store.start)):
+            counted = self._counted(getattr(cls, self._operation))
+            self._stack.enter_context(mock.patch.object(cls, self._operation, counted))
         return self._waiting
 
     def __exit__(self, *raised: Any) -> None:
         self._stack.__exit__(*raised)
 
-    def _note_calls(self, cls: type, name: str) -> None:
-        usual = getattr(cls, self._operation)
+    def _counted(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method that counts its calls, after each of which the block may have to begin otherwise."""
 
         def call(*arguments: Any) -> Any:
-            self._called.append(name)
+            self._calls += 1
             try:
-                return usual(*arguments)
+                return method(*arguments)
             finally:
-                self._step.source = self._indentation + self.head
+                self._step.source = self._indentation + self._head
 
-        setattr(cls, self._operation, call)
-        self._stack.callback(setattr, cls, self._operation, usual)
+        return call
 
     def written(self, body: str, named: bool) -> str:
-        """Return the block as it stands in a script."""
-        return "\n".join([self.head, *(INDENT + line for line in body.splitlines())])
+        return "\n".join([self._head, *(INDENT + line for line in body.splitlines())])

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection
 from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where a request waits.
+    """The bucket of a request.
 
     Attributes:
         priority: the higher, the sooner it is served.
         start: whether it is a start request.
-        slot: the slot of the downloader that it belongs to.
+        slot: its slot of the downloader.
     """
 
     priority: int = 0
@@ -25,7 +25,7 @@ class PriorityQueueModel:
     """Buckets of item numbers.
 
     Args:
-        lifo: the order of the buckets without start requests; those with start requests are FIFO.
+        lifo: whether buckets are LIFO; those of start requests are always FIFO.
         slots: whether the slots with the fewest active downloads are served first; which of several is left open.
         priority_first: whether slots decide only among requests of equal priority; it is left open whether start requests
             come last in each slot or in all of them.
@@ -40,76 +40,68 @@ class PriorityQueueModel:
         self._slots = slots
         self._priority_first = priority_first
         self._start_last = start_last
-        self._buckets: dict[Place, deque[int]] = {}
+        self._stored: dict[int, Place] = {}  # in the order of the pushes
         self.active: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        return sum(map(len, self._buckets.values()))
+        return len(self._stored)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._stored
+
+    @property
+    def places(self) -> set[Place]:
+        """The buckets that hold items."""
+        return set(self._stored.values())
 
     def push(self, number: int, place: Place) -> None:
         """Store an item."""
-        self._buckets.setdefault(place, deque()).append(number)
-
-    def allowed(self) -> list[int]:
-        """Return the items that may come next; none if nothing is stored."""
-        return [self.head(place) for place in self._next_places()]
-
-    def heads(self) -> list[int]:
-        """Return the items that are the next ones of their buckets."""
-        return [self.head(place) for place in self._buckets]
-
-    def head(self, place: Place) -> int:
-        """Return the next item of a bucket."""
-        bucket = self._buckets[place]
-        return bucket[-1] if self._lifo and not place.start else bucket[0]
+        self._stored[number] = place
 
     def remove(self, number: int) -> None:
         """Take out an item.
 
         Raises:
-            LookupError: if it is not stored.
+            KeyError: if it is not stored.
         """
-        place = self.place_of(number)
-        self._buckets[place].remove(number)
-        if not self._buckets[place]:
-            del self._buckets[place]
+        del self._stored[number]
 
     def place_of(self, number: int) -> Place:
         """Return the bucket of an item.
 
         Raises:
-            LookupError: if it is not stored.
+            KeyError: if it is not stored.
         """
-        for place, bucket in self._buckets.items():
-            if number in bucket:
-                return place
-        raise LookupError(number)
+        return self._stored[number]
 
     def shares(self, number: int) -> bool:
         """Whether others are stored in the bucket of an item."""
-        return len(self._buckets[self.place_of(number)]) > 1
+        return len(self._items_at(self._stored[number])) > 1
 
-    def contains(self, number: int) -> bool:
-        """Whether an item is stored."""
-        return any(number in bucket for bucket in self._buckets.values())
+    def allowed(self) -> list[int]:
+        """Return the items that may come next; none if nothing is stored."""
+        return [self._head(place) for place in self._next_places()]
 
-    @property
-    def places(self) -> set[Place]:
-        """The buckets that hold items."""
-        return set(self._buckets)
+    def heads(self) -> list[int]:
+        """Return the next item of each bucket."""
+        return [self._head(place) for place in dict.fromkeys(self._stored.values())]
 
-    def _next_places(self) -> Iterable[Place]:
-        """Yield the buckets that may be served next."""
-        if not self._buckets:
-            return
-        if not self._slots:
-            yield from self._first(self._buckets)
-            return
-        waiting = self._highest(self._buckets) if self._priority_first else list(self._buckets)
-        found = self._of_idle_slots(waiting)
-        if self._priority_first:
-            found += self._of_idle_slots(self._first(waiting))
-        yield from dict.fromkeys(found)
+    def _items_at(self, place: Place) -> list[int]:
+        return [number for number, other in self._stored.items() if other == place]
+
+    def _head(self, place: Place) -> int:
+        """Return the next item of a bucket."""
+        return self._items_at(place)[-1 if self._lifo and not place.start else 0]
+
+    def _next_places(self) -> list[Place]:
+        """Return the buckets that may be served next."""
+        places = list(dict.fromkeys(self._stored.values()))
+        if not places or not self._slots:
+            return self._first(places)
+        if not self._priority_first:
+            return self._of_idle_slots(places)
+        highest = self._of_idle_slots(_highest(places))
+        return list(dict.fromkeys([*highest, *self._of_idle_slots(self._first(places))]))
 
     def _of_idle_slots(self, places: Collection[Place]) -> list[Place]:
         """Return the first of these buckets in each of the slots with the fewest active downloads."""
@@ -117,14 +109,14 @@ class PriorityQueueModel:
         slots = sorted({place.slot for place in places if self.active[place.slot] == least})
         return [first for slot in slots for first in self._first([place for place in places if place.slot == slot])]
 
-    def _first(self, places: Iterable[Place]) -> list[Place]:
+    def _first(self, places: Collection[Place]) -> list[Place]:
         """Return the buckets that come first where slots do not count."""
-        top = self._highest(places)
+        top = _highest(places)
         others = [place for place in top if not place.start]
         return others if others and self._start_last else top
 
-    def _highest(self, places: Iterable[Place]) -> list[Place]:
-        """Return the buckets of the highest priority."""
-        found = list(places)
-        highest = max(place.priority for place in found)
-        return [place for place in found if place.priority == highest]
+
+def _highest(places: Collection[Place]) -> list[Place]:
+    """Return the buckets of the highest priority."""
+    highest = max((place.priority for place in places), default=0)
+    return [place for place in places if place.priority == highest]

@@ -1,95 +1,54 @@
-"""Closing a priority queue, and what the state says that it returns."""
+"""What the state says that closing a priority queue returns."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.kinds.priority_queue.driver import MARKERS, PLACES
 from queue_conformance.kinds.priority_queue.model import Place
-from queue_conformance.kinds.priority_queue.script_support import through_json
-from queue_conformance.kinds.queue.commands import QueueLockstep
 
 KNOWN = {place.slot for place in (*PLACES, *MARKERS)}
-"""The slots of all requests; what else a state may contain is not known."""
+"""The slots of all requests; whatever else a state contains is not judged."""
 
 
 @dataclass(frozen=True)
 class Used:
-    """Places, and what their requests tell of a state that names them.
+    """The places that a state may name, and why it may name others.
 
     Attributes:
         left: where requests are left.
-        before: where requests were, which may be the reason that something empty is named.
-        suspects: where other rules say that nothing may be left, by the ids of these rules.
+        before: where requests were, which may be the reason that an empty place is named.
+        suspects: by the id of a rule, the places that are empty but named if that rule fails.
     """
 
     left: Collection[Place]
     before: Collection[Place]
     suspects: Mapping[str, Collection[Place]]
 
-    def of(self, slot: str) -> Used:
-        """Return the places of one slot."""
 
-        def mine(places: Iterable[Place]) -> list[Place]:
-            return [place for place in places if place.slot == slot]
-
-        return Used(mine(self.left), mine(self.before), {rule: mine(places) for rule, places in self.suspects.items()})
-
-
-def save(lockstep: QueueLockstep, used: Used, *, unsaved: bool = False) -> Any:
-    """Close a priority queue, and judge the state that it returns.
-
-    Args:
-        lockstep: the open queue.
-        used: where requests are left, and were.
-        unsaved: return the state as it is.
-
-    Returns:
-        The state after a trip through JSON; scripts call it ``state``.
+def judge_state(context: CheckContext, left: Any, used: Used) -> None:
+    """Check that the state, called ``left`` in scripts, names only slots and priorities that hold requests.
 
     Raises:
-        RuleFailed: if JSON cannot store it, or it names something where nothing is left.
+        RuleFailed: if it names another one.
     """
-    left = close(lockstep, nothing_left=not used.left)
-    context = lockstep.context
-    if not unsaved:
-        try:
-            json.dumps(left)
-        except (TypeError, ValueError):
-            context.fail("pq.close.state", "state that JSON can store", left, ["json.dumps(left)"], final=True)
-    if used.left and isinstance(left, Mapping):
-        named = left.keys() & KNOWN
-        _expect_only(context, left, named, used, _slots, "set(left)")
-        for slot in sorted(named):
-            _judge_numbers(context, left, left[slot], used.of(slot), f"set(left[{slot!r}])")
-    elif used.left:
-        _judge_numbers(context, left, left, used, "set(left)")
-    if unsaved:
-        context.recorder.note("state = left")
-        return left
-    return lockstep.perform(through_json, lockstep.sources.give(left, "left"), name="state")
+    if not isinstance(left, Mapping):
+        _judge_priorities(context, left, left, used, "set(left)")
+        return
+    slots = sorted(left.keys() & KNOWN)
+    _expect_only(context, left, slots, used, _slots, "set(left)")
+    for slot in slots:
+        _judge_priorities(context, left, left[slot], used, f"set(left[{slot!r}])", slot)
 
 
-def close(lockstep: QueueLockstep, *, nothing_left: bool) -> Any:
-    """Close a priority queue, and return the state; it is false if nothing is left.
-
-    Raises:
-        RuleFailed: if it is not.
-    """
-    state = lockstep.queue.close()
-    if nothing_left:
-        lockstep.expect("pq.close.empty-falsy", lambda left: not left, state, expected="empty state, nothing is left")
-    return state
-
-
-def _judge_numbers(context: CheckContext, left: Any, named: Any, used: Used, source: str) -> None:
-    """Only priorities of requests, or their negations, are named, if numbers are named at all."""
+def _judge_priorities(context: CheckContext, left: Any, named: Any, used: Used, source: str, slot: str | None = None) -> None:
+    """Check the priorities that a state names, in one slot or in all; one that names no numbers has a form of its own."""
     if isinstance(named, Collection) and not isinstance(named, str) and all(isinstance(number, int) for number in named):
-        _expect_only(context, left, named, used, _priorities, source)
+        _expect_only(context, left, named, used, partial(_priorities, slot=slot), source)
 
 
 def _expect_only(
@@ -97,25 +56,25 @@ def _expect_only(
     left: Any,
     named: Collection[Any],
     used: Used,
-    names: Callable[[Collection[Place]], set[Any]],
+    names_of: Callable[[Collection[Place]], set[Any]],
     source: str,
 ) -> None:
-    """Nothing else is named; where another rule explains what is, that one failed."""
-    mine = names(used.left)
-    unknown = set(named) - mine
-    theirs = {rule: names(places) - names(used.before) for rule, places in used.suspects.items()}
-    usual = "pq.close.state-nonempty"
-    rule = next((rule for rule, places in theirs.items() if unknown and unknown <= places), usual)
-    if unknown:
-        expected = f"nothing but {', '.join(map(str, sorted(mine)))}"
-        context.fail(rule, expected, left, [f"assert {source} <= {mine!r}, left"], final=rule != usual)
+    """Check that nothing is named but the names of places with requests; blame a suspect that explains all other names."""
+    right = names_of(used.left)
+    wrong = set(named) - right
+    rule = "pq.close.state-nonempty"
+    if wrong:
+        suspects = (other for other, places in used.suspects.items() if wrong <= names_of(places) - names_of(used.before))
+        failed = next(suspects, rule)
+        expected = f"nothing but {', '.join(map(str, sorted(right)))}"
+        context.fail(failed, expected, left, [f"assert {source} <= {right!r}, left"], final=failed != rule)
     context.covered[rule] += 1
 
 
-def _slots(places: Iterable[Place]) -> set[Any]:
+def _slots(places: Iterable[Place]) -> set[str]:
     return {place.slot for place in places}
 
 
-def _priorities(places: Iterable[Place]) -> set[Any]:
+def _priorities(places: Iterable[Place], slot: str | None) -> set[int]:
     """Return priorities and their negations, which Scrapy uses internally."""
-    return {sign * place.priority for place in places for sign in (1, -1)}
+    return {sign * place.priority for place in places if slot in (None, place.slot) for sign in (1, -1)}
