@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import DUPEFILTER, LEAN, STATE, TESTS, alone, context, examine, failed_rules, further
 
+from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds.dupefilter.model import DupeFilterModel
@@ -70,6 +71,12 @@ def test_the_references_work_in_crawls(tmp_path):
         assert not ended.stderr
         said.append(ended.stdout.strip())
     assert said == ["1 ['1', '2', '3'] 3", "2 ['1', '2', '3'] 6"]
+
+
+def test_an_extension_may_store_what_pickle_cannot():
+    with context("mutants.states.StoresLambdas") as found:
+        run(found, "put:0 put_unpicklable reopen put:1 reopen")
+        assert not found.covered["state.failed-save-keeps"]
 
 
 @pytest.mark.further
@@ -235,23 +242,23 @@ def test_a_filter_that_does_not_filter_always_says_no():
 
 def test_a_state_that_cannot_be_saved_leaves_the_one_before():
     model = StateModel()
-    model.put("a", 1)
+    model.state["a"] = 1
     model.close()
     model.open()
-    model.grow("list", 1)
-    model.poisoned = True
+    model.state["list"] = [1]
+    model.unpicklable = True
     model.close()
     model.open()
-    assert model.current == {"a": 1}
+    assert model.state == {"a": 1}
 
 
 def test_what_is_in_an_unreadable_file_is_gone():
     model = StateModel()
-    model.put("a", 1)
+    model.state["a"] = 1
     model.close()
     model.damaged()
     model.open()
-    assert model.current == {}
+    assert model.state == {}
     model.adopt({"b": [1]})
-    model.grow("b", 2)
+    model.state["b"].append(2)
     assert model.saved == {"b": [1]}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import logging
+import marshal
 import pickle
 import sys
+from types import FunctionType
 from typing import ClassVar
 
 from scrapy import signals
@@ -181,3 +184,25 @@ class KeepsInMemory(SpiderState):
 
     def spider_closed(self, spider):
         self.kept[self._path] = pickle.dumps(spider.state)
+
+
+class LambdaPickler(pickle.Pickler):
+    """Stores lambdas by their code."""
+
+    def reducer_override(self, value):
+        if getattr(value, "__name__", "") != "<lambda>":
+            return NotImplemented
+        return lambda_from, (marshal.dumps(value.__code__),)
+
+
+def lambda_from(code):
+    return FunctionType(marshal.loads(code), {})
+
+
+class StoresLambdas(SpiderState):
+    """It stores lambdas, which pickle cannot, and is right."""
+
+    def spider_closed(self, spider):
+        file = io.BytesIO()
+        LambdaPickler(file).dump(spider.state)
+        self._path.write_bytes(file.getvalue())

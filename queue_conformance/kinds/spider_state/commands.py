@@ -12,7 +12,6 @@ from queue_conformance.kinds.spider_state.driver import Run
 from queue_conformance.kinds.spider_state.model import StateModel
 from queue_conformance.script_support.example import same
 
-FRESH = "state.fresh"
 RESTORED = "state.restored"
 SAVED = "state.saved"
 MUTATION = "state.mutation"
@@ -22,7 +21,8 @@ TORN = "state.torn"
 VALUES = ("1", "'text'", "(1, 2)", "{'a', 'b'}", "{1: [2, {'three': None}]}", "datetime.datetime(2026, 1, 2)")
 """Values that callbacks set."""
 
-UNSTORABLE = "lambda: None"
+UNPICKLABLE = "poison"
+"""The key of a value that pickle cannot store."""
 
 
 class StateLockstep(Lockstep):
@@ -40,6 +40,8 @@ class StateLockstep(Lockstep):
         super().__init__(context, number)
         self.model = StateModel()
         self.run: Run = context.open()
+        self._torn = False  # whether the files were cut since the last save
+        self._save_failed = False
         # A new job that begins with something is shown by a check of its own, where no other sequence came before.
         self._lost_track = running.state_of(self.run.spider) != {}
 
@@ -48,98 +50,95 @@ class StateLockstep(Lockstep):
     @command(RESTORED, arguments=range(len(VALUES)))
     def put(self, item: int) -> None:
         """Set a value."""
-        name, value = f"key{item % 3}", VALUES[item]
-        self._do(f"spider.state[{name!r}] = {value}")
-        if not self._lost_track:
-            self.model.put(name, self.context.driver.evaluate(value).value)
+        self._do(f"spider.state['key{item % 3}'] = {VALUES[item]}")
 
     @command(arguments=range(3))
     def grow(self, item: int) -> None:
         """Change a value in place."""
         self._do(f"spider.state.setdefault('list', []).append({item})")
-        if not self._lost_track:
-            self.model.grow("list", item)
 
     @command(weight=0)
     def assign(self, item: int) -> None:
         """Make the same change as ``grow``, but not in place; only ablations do that."""
         self._do(f"spider.state['list'] = [*spider.state.get('list', []), {item}]")
-        if not self._lost_track:
-            self.model.grow("list", item)
 
     @command()
     def put_unpicklable(self, _argument: int = 0) -> None:
         """Set a value that cannot be stored; it is gone in the next run."""
-        self._do(f"spider.state['poison'] = {UNSTORABLE}")
-        self.model.poisoned = True
+        self._do(f"spider.state[{UNPICKLABLE!r}] = lambda: None")
+        self.model.unpicklable = True
 
     @command(arguments=range(len(REASONS)))
     def reopen(self, reason: int) -> None:
-        """End the run cleanly, and begin the next one."""
+        """End the run cleanly, begin the next one, and compare the state that it begins with."""
         self._close(REASONS[reason])
+        if self._lost_track:
+            return
         self._open()
+        state = self._begins_with()
+        if self._save_failed and isinstance(state, dict) and UNPICKLABLE in state:
+            self._lost_track = True  # it can store what pickle cannot
+            return
+        expected = self.sources.give(self.model.state, repr(self.model.state))
+        rule = KEEPS if self._save_failed else RESTORED
+        said = f"spider.state {expected!r}"
+        self.expect(rule, lambda left: left == expected, state, expected=said)
+        self.expect(rule, lambda left: same(left, expected), state, expected=said)
 
     @command(TORN, arguments=(1, 4))
     def tear(self, number: int) -> None:
         """End the run, cut the end of the files, and begin the next run, which may be refused."""
-        self._close(REASONS[0])
+        self._close()
         job = self.sources.give(self.context.driver.job(), self.context.driver.job_source())
         self.perform(running.cut_files, job, number)
-        self.events.add("tear")
+        self._torn = True
         self.model.damaged()
+        if self._lost_track:
+            return
         try:
-            self._open(torn=True)
+            self._open()
         except OperationRaised as raised:
             if not isinstance(raised.error, Exception):
                 raise
             self._lost_track = True  # refused before the spider ran
+            return
+        state = self._begins_with()
+        self.expect(TORN, lambda left: isinstance(left, dict), state, expected="a dictionary", final=True)
+        self.model.adopt(state)  # whatever could be read
 
     def finish(self) -> None:
         """End the run, look at what the next one finds, and end that."""
         self.reopen(0)
-        self._close(REASONS[0])
+        self._close()
 
     # --- Comparisons ---------------------------------------------------------------------------------------------------
 
     def _do(self, source: str) -> None:
+        """Let a callback do something, with the state of the spider and with that of the model."""
         if not self._lost_track:
-            self.run.do(source, FRESH)
+            self.run.do(source)
+            exec(source, {**self.context.driver.names, "spider": self.model})
 
-    def _close(self, reason: str) -> None:
-        if not self._lost_track:
-            self.run.finish(reason)
-            self.events.discard("put_unpicklable")
-            if self.model.poisoned:
-                self.events.add("put_unpicklable")
-                # Of a run that began with a file that could not be read, nothing says what its failed save leaves.
-                self._lost_track = "tear" in self.events
-            else:
-                self.events.discard("tear")
-            self.model.close()
-
-    def _open(self, *, torn: bool = False) -> None:
+    def _close(self, reason: str = REASONS[0]) -> None:
         if self._lost_track:
             return
+        self.run.finish(reason)
+        self._save_failed = self.model.unpicklable
+        if self._save_failed:
+            # Of a run that began with a file that could not be read, nothing says what its failed save leaves.
+            self._lost_track = self._torn
+        else:
+            self._torn = False
+        self.model.close()
+
+    def _open(self) -> None:
+        """Begin the next run."""
         self.run = self.context.open(rule=RESTORED)
         self.model.open()
-        self._look(torn=torn)
 
-    def _look(self, *, torn: bool = False) -> None:
-        """Compare the state that a run begins with."""
-        state = self.perform(running.state_of, self.sources.give(self.run.spider, "spider"), name="left")
-        if torn:
-            self.expect(TORN, lambda left: isinstance(left, dict), state, expected="a dictionary", final=True)
-            self.model.adopt(state)  # whatever could be read
-            return
-        if "put_unpicklable" in self.events and isinstance(state, dict) and callable(state.get("put_unpicklable")):
-            # It can store what pickle cannot.
-            self._lost_track = True
-            return
-        expected = self.sources.give(self.model.current, repr(self.model.current))
-        rule = KEEPS if "put_unpicklable" in self.events else RESTORED
-        said = f"spider.state {expected!r}"
-        self.expect(rule, lambda left: left == expected, state, expected=said)
-        self.expect(rule, lambda left: same(left, expected), state, expected=said)
+    def _begins_with(self) -> Any:
+        """Return the state that a run begins with."""
+        return self.perform(running.state_of, self.sources.give(self.run.spider, "spider"), name="left")
 
 
 LOCKSTEP = StateLockstep

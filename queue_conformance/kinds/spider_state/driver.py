@@ -19,10 +19,6 @@ from queue_conformance.environments.component import ComponentDriver, files_in
 class Run:
     """One run of a spider with an extension; every operation goes through the recorder.
 
-    Args:
-        spider: the spider.
-        driver: what started it.
-
     Attributes:
         spider: the spider, called ``spider`` in scripts.
         raw: nothing: no function of the author's builds extensions.
@@ -34,20 +30,15 @@ class Run:
         self.spider: Any = spider
         self._driver = driver
 
-    def do(self, source: str, rule: str = "state.fresh") -> None:
-        """Do something with the spider, as a callback would.
-
-        Args:
-            source: statements of Python about ``spider``.
-            rule: the rule that fails if this raises.
-        """
+    def do(self, source: str) -> None:
+        """Run statements of Python about ``spider``, as a callback would."""
         names = {**self._driver.names, "spider": self.spider}
-        self._driver.recorder.call(source, rule, lambda: exec(source, names))
+        self._driver.recorder.call(source, "state.fresh", lambda: exec(source, names))
 
-    def finish(self, reason: str = "finished", rule: str = "state.saved") -> None:
+    def finish(self, reason: str = "finished") -> None:
         """End the run cleanly."""
         argument = "" if reason == "finished" else f", {reason!r}"
-        self._driver.recorder.call(f"finish(spider{argument})", rule, lambda: running.finish(self.spider, reason))
+        self._driver.recorder.call(f"finish(spider{argument})", "state.saved", lambda: running.finish(self.spider, reason))
 
 
 class SpiderStateDriver(ComponentDriver):
@@ -62,9 +53,6 @@ class SpiderStateDriver(ComponentDriver):
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
             options: settings.
-
-        Returns:
-            The Python expression, and a function that does the same.
         """
         values, source = self.settings_of(name, **options)
 
@@ -78,15 +66,9 @@ class SpiderStateDriver(ComponentDriver):
 
         return f"started({self.class_name}, {source}{self.name_source()})", start
 
-    def open(self, name: str | None = "job", rule: str | None = None, **options: Any) -> Run:  # type: ignore[override]
-        """Begin a run.
-
-        Args:
-            name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
-            rule: the rule that fails if this raises, if not the one on a new job.
-            options: settings.
-        """
-        source, start = self.construction(name, **options)
+    def open(self, rule: str | None = None) -> Run:  # type: ignore[override]
+        """Begin a run of the job; if this raises, ``rule`` fails, or the one on a new job."""
+        source, start = self.construction("job")
         spider = self.recorder.call(f"spider = {source}", rule or self.constructor_rule, start)
         self.recorder.remark()
         return Run(spider, self)
