@@ -11,10 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-import scrapy
-import scrapy.squeues
-from packaging.version import Version
-from scrapy import Request
+from scrapy import Request, version_info
+from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.discovery import Implementation
@@ -59,55 +57,53 @@ MARKED = 1_000_000
 
 
 _STORE = re.compile(r"^store = Store\((\w+)(?:, (\w+))?(, keeps=False)?\)$", re.MULTILINE)
-"""How scripts make a store."""
+"""The line of a script that makes a store."""
 
 _LOOKS_INSIDE = re.compile(r"\bstore\b(?!\.(normal|start)\b)")
-"""What only queues of the kit can do: show what they hold, and be disturbed."""
-
-_HURTS = re.compile(r"\bdisturbed\(")
-"""What only the store of the kit can do."""
+"""Where a script does more with the store than to name the classes of downstream queues."""
 
 _SAME_OBJECT = re.compile(r"\.push\([a-z]\w*\)")
-"""A push of a request that the caller may change; only a queue in memory holds this very one."""
+"""A push of a request that the script may change later; only a queue in memory holds this very object."""
 
 _OWN = re.compile(r"\bpop_hosts\([^()]*,[^()]*,|\bStore\(")
-"""What of the kit scripts quote as it is: pops with peeks between them, and the store."""
+"""Pops with peeks between them, and the store: for these a script quotes ``script_support``, and not the shorter ``plain``."""
 
 _OF_SCRAPY = {
     "LifoQueue": ("PickleLifoDiskQueue", "LifoMemoryQueue"),
     "FifoQueue": ("PickleFifoDiskQueue", "FifoMemoryQueue"),
     "UnpeekableQueue": ("", "QueueWithoutPeek"),
     "BareQueue": ("", "BareQueue"),
+    "": ("None", "None"),
 }
 """Queues of Scrapy, on disk and in memory, that do the same as those of the kit."""
 
 
-def over_other_queues(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a script with queues of Scrapy below, or watched ones, where it needs no store of the kit."""
+def without_store(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a script with queues of Scrapy, or ones that are watched, in the place of a store if they will do."""
     body = "\n".join(lines)
-    made = _STORE.findall(body) or [("LifoQueue", "FifoQueue", "")]
-    normal, start, forgets = made[0]
+    stores = _STORE.findall(body) or [("LifoQueue", "FifoQueue", "")]
+    normal, start, forgets = stores[0]
     rest = _STORE.sub("", body).strip("\n")
-    same_object = _SAME_OBJECT.search(rest) is not None
-    if len(made) > 1 or not {normal, start} <= {*_OF_SCRAPY, ""} or _HURTS.search(rest):
+    if len(stores) > 1 or not {normal, start} <= _OF_SCRAPY.keys() or "disturbed(" in rest:
         return list(lines)
+    same_object = _SAME_OBJECT.search(rest) is not None
     if not _LOOKS_INSIDE.search(rest) and not (same_object and "startprios=state" in rest):
         in_memory = bool(forgets) or same_object
-        below, started = _OF_SCRAPY[normal][in_memory], _OF_SCRAPY[start][in_memory] if start else "None"
+        below, started = _OF_SCRAPY[normal][in_memory], _OF_SCRAPY[start][in_memory]
     elif normal == "LifoQueue":
-        below, rest = _watched(rest, keeps=not forgets)
-        started = ("WatchedStartQueue" if "isinstance(found, store.start)" in rest else below) if start else "None"
+        below = "WatchedQueue" if forgets else "KeepingQueue"
+        rest = _watched(rest, below)
+        started = "None" if not start else "WatchedStartQueue" if "isinstance(found, store.start)" in rest else below
     else:
         return list(lines)
     return rest.replace("store.normal", below).replace("store.start", started).splitlines()
 
 
-def _watched(body: str, *, keeps: bool) -> tuple[str, str]:
-    """Return the class of queues that show what a script looks at, and the script with them."""
-    below = "KeepingQueue" if keeps else "WatchedQueue"
+def _watched(body: str, below: str) -> str:
+    """Return a script that looks at what a class of queues remembers, instead of at the store."""
     body = body.replace("store.built", f"{below}.built").replace("store.items", f"{below}.held")
     body = body.replace("(store, ", f"({below}, ").replace("[queue.key for queue in", "[queue for queue in")
-    return below, re.sub(r"\b(found|queue)\.items\b", r"\1.q", body)
+    return re.sub(r"\b(found|queue)\.items\b", r"\1.q", body)
 
 
 class PriorityQueueDriver(CrawlerDriver):
@@ -130,24 +126,25 @@ class PriorityQueueDriver(CrawlerDriver):
     }
     definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine)
 
+    store: downstreams.Store | None
+    _normal: tuple[str, type]
+    _start: tuple[str, type | None]
+
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.renew(directory)
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
-        self.store: downstreams.Store | None = None
-        self._classes: tuple[Any, Any] | None = None
-        self._sources = ("store.normal", "store.start")
-        self._keeps = True
         self.crawler = self.crawler.copied()
+        self.configure()
 
     # --- Surroundings ------------------------------------------------------------------------------------------------
 
     @cached_property
     def takes_start_queues(self) -> bool:
         """Whether it is built with a ``start_queue_cls``; before 2.16, Scrapy also built classes that take none."""
-        if Version(scrapy.__version__) >= Version("2.16"):
+        if version_info >= (2, 16):
             return True
         cls = self.implementation.cls
         parameters = inspect.signature(getattr(cls, "from_crawler", cls)).parameters.values()
@@ -156,7 +153,7 @@ class PriorityQueueDriver(CrawlerDriver):
     @property
     def separates_start_requests(self) -> bool:
         """Whether start requests have downstream queues of their own."""
-        return self.takes_start_queues and (self._classes is None or self._classes[1] is not None)
+        return self.takes_start_queues and self._start[1] is not None
 
     def configure(
         self, normal: type = downstreams.LifoQueue, start: type | None = downstreams.FifoQueue, *, keeps: bool = True
@@ -171,15 +168,14 @@ class PriorityQueueDriver(CrawlerDriver):
         self.store = store = downstreams.Store(normal, start, keeps)
         classes = ", ".join(cls.__name__ for cls in (normal, start) if cls)
         self.store_source = f"Store({classes}{'' if keeps else ', keeps=False'})"
-        self._keeps = keeps
-        self._classes, self._sources = (store.normal, store.start), ("store.normal", "store.start")
+        self._normal, self._start, self._keeps = ("store.normal", store.normal), ("store.start", store.start), keeps
         return store
 
     def configure_disk(self) -> None:
         """Build over disk queues of Scrapy from now on."""
         self.store, self._keeps = None, True
-        self._classes = scrapy.squeues.PickleLifoDiskQueue, scrapy.squeues.PickleFifoDiskQueue
-        self._sources = "PickleLifoDiskQueue", "PickleFifoDiskQueue"
+        self._normal = "PickleLifoDiskQueue", PickleLifoDiskQueue
+        self._start = "PickleFifoDiskQueue", PickleFifoDiskQueue
 
     # --- Construction ------------------------------------------------------------------------------------------------
 
@@ -192,22 +188,16 @@ class PriorityQueueDriver(CrawlerDriver):
             name: the part of its key below the scratch directory.
             state: what it starts with; scripts call it ``state``.
             cls: a class of Scrapy instead of the one under test.
-            options: not used.
         """
         world.enter()
-        if self._classes is None:
-            self.configure()
-        assert self._classes is not None
-        normal, start = self._classes
-        arguments: dict[str, Any] = {"downstream_queue_cls": normal, "key": ""}
-        sources = {"downstream_queue_cls": self._sources[0], "key": '""'}
+        given: dict[str, tuple[str, Any]] = {"downstream_queue_cls": self._normal, "key": ('""', "")}
         if self._keeps:
-            arguments |= {"key": f"{self.directory}/{name}", "startprios": () if state is NOTHING else state}
-            sources |= {"key": f"directory + {quoted('/' + name)}", "startprios": "()" if state is NOTHING else "state"}
+            given["key"] = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
+            given["startprios"] = ("()", ()) if state is NOTHING else ("state", state)
         if self.takes_start_queues:
-            arguments["start_queue_cls"] = start
-            sources["start_queue_cls"] = self._sources[1]
-        keywords = ", ".join(f"{keyword}={source}" for keyword, source in sources.items())
+            given["start_queue_cls"] = self._start
+        keywords = ", ".join(f"{keyword}={source}" for keyword, (source, _) in given.items())
+        arguments = {keyword: value for keyword, (_, value) in given.items()}
         tested = cls or self.implementation.cls
         called = f"load_object({quoted(f'{cls.__module__}.{cls.__name__}')})" if cls else self.class_name
         # The same distinction as in scrapy.utils.misc.build_from_crawler.
@@ -230,29 +220,21 @@ class PriorityQueueDriver(CrawlerDriver):
         ]
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        body = over_other_queues(lines)
+        body = without_store(lines)
         return super().script(title, body, *definitions, *(() if _OWN.search("\n".join(body)) else (plain,)))
 
     # --- Items -------------------------------------------------------------------------------------------------------
 
     def _item(self, number: int) -> Item:
-        return self.request(number, self.place(number))
-
-    def place(self, number: int) -> Place:
-        """Return where an item of the pool belongs."""
-        return MARKERS[number % len(MARKERS)] if number >= MARKED else PLACES[number % len(PLACES)]
-
-    def request(self, number: int, place: Place = PLACES[0]) -> Item:
-        """Make a request.
-
-        Args:
-            number: what tells it apart.
-            place: its priority, whether it is a start request, and its host.
-        """
+        place = self.place(number)
         priority = f", priority={place.priority}" if place.priority else ""
         meta = ', meta={"is_start_request": True}' if place.start else ""
         item = self.evaluate(f'Request("https://{place.slot}/{number}"{priority}{meta})')
         return Item(item.value, item.source, number)
+
+    def place(self, number: int) -> Place:
+        """Return where an item of the pool belongs."""
+        return MARKERS[number % len(MARKERS)] if number >= MARKED else PLACES[number % len(PLACES)]
 
     def identify(self, value: Any) -> int | None:
         match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
@@ -319,20 +301,17 @@ class PriorityQueueDriver(CrawlerDriver):
 
     def _asks_for_slots(self) -> bool:
         """Whether it asks the downloader for its slots when it is used."""
-        asked: list[str] = []
-
+        asked: set[str] = set()
         downloader = self.crawler.engine.downloader
 
         class Watched(type(downloader)):  # type: ignore[misc]
             def __getattribute__(self, name: str) -> Any:
-                if name != "__class__":
-                    asked.append(name)
+                asked.add(name)
                 return super().__getattribute__(name)
 
         downloader.__class__ = Watched
-        asked.clear()
         queue = self.open()
         for number in (0, 5, 10):
             queue.push(self.item(number))
         queue.pop()
-        return any(name in asked for name in ("slots", "get_slot_key"))
+        return not asked.isdisjoint({"slots", "get_slot_key"})
