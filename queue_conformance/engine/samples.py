@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 
 from queue_conformance.engine.cases import Attempt
@@ -17,6 +18,16 @@ CLOCKS = (
 
 REASONS = ("shutdown", "finished", "cancelled", "closespider_timeout", "memusage_exceeded", "my own reason, naïve")
 """Reasons for which spiders are closed."""
+
+
+def cuts(size: int, most: int, seed: int) -> list[int]:
+    """Return how many bytes to cut off: some of all numbers up to a size, always the first few and the last ones."""
+    numbers = range(1, size + 1)
+    if size <= most:
+        return list(numbers)
+    drawn = random.Random(seed).sample(numbers[6:-3], most - 9)
+    return [*numbers[:6], *sorted(drawn), *numbers[-3:]]
+
 
 SLOW = 0.5
 """Seconds for forty of them after which many are not tried."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from scrapy.dupefilters import BaseDupeFilter
-from scrapy.exceptions import ScrapyDeprecationWarning
 
 from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
@@ -64,7 +62,10 @@ def begin_crawl(case: Case) -> Callable[..., Any]:
 
 @fixture
 def open_filter(case: Case) -> Callable[..., Any]:
-    """``dupefilter = open_filter()``: begin a crawl whose spider does not matter; see ``begin_crawl``."""
+    """``dupefilter = open_filter()``: begin a crawl whose spider does not matter; see ``begin_crawl``.
+
+    ``open_filter(mixin=ByURL)`` opens a filter of a subclass of the class and of another one.
+    """
     driver = case.context.driver
 
     def opened(job: str | None = "job", **settings: Any) -> Any:
@@ -86,18 +87,6 @@ def build_filter(case: Case) -> Callable[[], Any]:
     source, build = driver.building(crawler, driver.class_name)
     rules = dict.fromkeys(("open", *RULES), driver.constructor_rule)
     return lambda: case.record.construct(source, driver.constructor_rule, build, rules, name="dupefilter")
-
-
-@fixture
-def open_subclass(case: Case) -> Callable[[type[Any]], Any]:
-    """``dupefilter = open_subclass(ByURL)``: open a filter of a subclass of the class and of another one."""
-
-    def opened(mixin: type[Any]) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ScrapyDeprecationWarning)
-            return open_filter(case)(mixin=mixin)
-
-    return opened
 
 
 @fixture

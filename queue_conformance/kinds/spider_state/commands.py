@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine

@@ -287,11 +287,11 @@ def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, ru
 
 
 @check("dupefilter.subclass.fingerprint")
-def a_subclass_may_override_request_fingerprint(context, open_subclass, about, rule):
+def a_subclass_may_override_request_fingerprint(context, open_filter, about, rule):
     if not callable(getattr(context.implementation.cls, "request_fingerprint", None)):
         raise NotApplicable("the class has no method request_fingerprint")
     with about(rule):
-        dupefilter = open_subclass(ByURL)
+        dupefilter = open_filter(mixin=ByURL)
         for path, duplicate in (("a", False), ("b", False), ("a", True), ("b#c", False)):
             seen = dupefilter.request_seen(Request(f"https://example.com/{path}"))
             assert bool(seen) == duplicate

@@ -11,6 +11,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.samples import cuts
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.faults.fault import Missed
@@ -87,7 +88,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
     size = max(map(len, files_with(context, range(8)).values()), default=0)
     if not size:
         return
-    yield from _places(size, PLACES, context.seed)
+    yield from cuts(size, PLACES, context.seed)
     drawn = random.Random(context.seed)
     for length in (1, 2, 3, 7, 20, 50):
         yield drawn.randbytes(length)
@@ -111,27 +112,18 @@ def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_file
         assert made_up == 0, "none of the new requests seen"
 
 
-def _places(size: int, number: int, seed: int) -> list[int]:
-    """Return how many bytes to cut off: some of all numbers up to a size, always the first few and the last ones."""
-    numbers = range(1, size + 1)
-    if size <= number:
-        return list(numbers)
-    drawn = random.Random(seed).sample(numbers[6:-3], number - 9)
-    return [*numbers[:6], *sorted(drawn), *numbers[-3:]]
-
-
-def cuts(context: CheckContext, attempt: Attempt) -> Iterator[int]:
+def cuts_of_a_record(context: CheckContext, attempt: Attempt) -> Iterator[int]:
     """Yield how many bytes the last record loses."""
     length = size_of_record(context)
     if length < 2:
         raise NotApplicable("no file is only appended to, so no record can be torn")
     attempt(0)
-    yield from _places(length - 1, PLACES // 2, context.seed)
+    yield from cuts(length - 1, PLACES // 2, context.seed)
     if not context.covered[CLEAN] and CLEAN not in context.failed:
         raise NotApplicable("it refuses files that are cut")
 
 
-@check(CLEAN, cut=[cuts])
+@check(CLEAN, cut=[cuts_of_a_record])
 def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))

@@ -9,6 +9,7 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.samples import cuts
 from queue_conformance.environments.component import files_in
 from queue_conformance.environments.runs import contents_below
 from queue_conformance.script_support.support import logged
@@ -58,10 +59,8 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
     size = max(map(len, files_in(context.driver.job()).values()), default=0)
     if not size:
         raise NotCovered("no file was found in the job directory")
-    numbers = range(1, size + 1)
-    drawn = random.Random(context.seed)
-    yield from numbers if size <= PLACES else sorted({1, 2, size - 1, size, *drawn.sample(numbers, PLACES - 4)})
-    yield from (drawn.randbytes(100), b"", bytes(100), b"no state at all\n")
+    yield from cuts(size, PLACES, context.seed)
+    yield from (random.Random(context.seed).randbytes(100), b"", bytes(100), b"no state at all\n")
 
 
 SAVED = {"count": 1, "pages": ["one", "two"], "more": {"three": 3}}
