@@ -222,12 +222,16 @@ class CrawlerDriver(Driver):
             "scratch = tempfile.TemporaryDirectory()",
             "directory = scratch.name",
             *source_of_backend(self.implementation.server),
-            *self.reactor_source(engine=self.crawler.asked),
+            *self.reactor_source(engine=self.needs_engine(body)),
             f"crawler = get_crawler({spider}{self.settings_argument})",
             f'crawler.spider = spider = {spider}.from_crawler(crawler, "example")',
             *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
-            *self.engine_source(wanted=self.crawler.asked),
+            *self.engine_source(wanted=self.needs_engine(body)),
         ]
+
+    def needs_engine(self, body: str) -> bool:
+        """Whether a script gives its crawler an engine."""
+        return self.crawler.asked
 
     def reactor_source(self, *, engine: bool) -> list[str]:
         """Return the line of a script that installs a reactor, and runs it where the class has to do with that.

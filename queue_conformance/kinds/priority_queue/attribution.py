@@ -10,8 +10,17 @@ from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Commands
 
 ORDERS = ("pq.pop.order", "pq.pop.start-priority")
+LATE = "pq.pop.late-higher"
 NAMES = ("pq.close.state-nonempty",)
 REFUSED = "pq.push.failed-no-trace"
+TRANSIENT = "pq.pop.transient"
+
+FACTORS: Mapping[str, Change] = {
+    "pq.resume.stale": replace("reopen_stale", name="reopen"),
+    REFUSED: drop("push_refused", always=True),
+    TRANSIENT: drop("pop_none", always=True),
+}
+"""By the rule that fails if one of them matters, how to do without what not every sequence uses."""
 
 
 def _pushes_first(run: Run) -> Commands:
@@ -19,16 +28,8 @@ def _pushes_first(run: Run) -> Commands:
     return tuple(sorted(run.commands, key=lambda command: command.name != "push"))
 
 
-FACTORS: Mapping[str, Change] = {
-    "pq.resume.stale": replace("reopen_stale", name="reopen"),
-    REFUSED: drop("push_refused", always=True),
-    "pq.pop.transient": drop("pop_none", always=True),
-}
-"""What is not used in every sequence, and whose absence tells that it matters."""
-
-
 def _all_but(kept: str) -> Change:
-    """Return what leaves out all factors but one."""
+    """Return the change that leaves out all factors but one."""
     return chain(*(change for rule, change in FACTORS.items() if rule != kept))
 
 
@@ -45,12 +46,10 @@ def _factor_that_matters(runner: Runner, run: Run, failure: RuleFailed) -> str |
     used = [rule for rule, change in FACTORS.items() if change(run) != tuple(run.commands)]
     known = (rule for rule in (*needed, *used) if rule in runner.known)
     found = next(alone, None) or next(known, None) or next(iter(needed), None)
-    if found == "pq.pop.transient" and failure.rule in ORDERS and cures(_pushes_first):
+    if found == TRANSIENT and failure.rule in ORDERS and cures(_pushes_first):
         return LATE  # a pop is a pop, whatever it returns
     return found
 
-
-LATE = "pq.pop.late-higher"
 
 ABLATIONS = (
     Ablation(_all_but(""), _factor_that_matters, choices=tuple(FACTORS)),

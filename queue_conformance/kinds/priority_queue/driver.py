@@ -44,17 +44,16 @@ PLACES = (
     Place(0, False, "c.example"),
     Place(2, True, "d.example"),
 )
-"""Where the items of the pool belong; the number of an item, modulo their count, tells which of them."""
+"""The places of the items of the pool: item ``n`` belongs to ``PLACES[n % len(PLACES)]``."""
 
 SLOTS = tuple(sorted({place.slot for place in PLACES}))
 """The slots of the pool."""
 
 MARKERS = (Place(50, False, "a.example"), Place(-50, True, "z.example"), Place(50, True, "b.example"))
-"""Places that no item of the pool shares."""
+"""Places where no item of the pool belongs."""
 
 MARKED = 1_000_000
-"""Items from this number belong to the places of ``MARKERS``."""
-
+"""The number of the first item that belongs to one of ``MARKERS``."""
 
 _STORE = re.compile(r"^store = Store\((\w+)(?:, (\w+))?(, keeps=False)?\)$", re.MULTILINE)
 """The line of a script that makes a store."""
@@ -205,19 +204,13 @@ class PriorityQueueDriver(CrawlerDriver):
         return f"{called}{factory}{keywords})", lambda: build_from_crawler(tested, self.crawler, **arguments)
 
     def setup(self, body: str) -> list[str]:
+        needs_store = "store.normal" in body and "store = " not in body
+        return [*super().setup(body), *(["store = Store(LifoQueue, FifoQueue)"] if needs_store else [])]
+
+    def needs_engine(self, body: str) -> bool:
         found = self.implementation.capabilities
-        # Where nothing is known yet, it may look at the downloader.
-        plain = not self.crawler.asked and (found.peek or found.persistent) and not found.slots and "crawler.engine" not in body
-        return [
-            "scratch = tempfile.TemporaryDirectory()",
-            "directory = scratch.name",
-            *self.reactor_source(engine=not plain),
-            f"crawler = get_crawler(Spider{self.settings_argument})",
-            'crawler.spider = spider = Spider.from_crawler(crawler, "example")',
-            *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
-            *self.engine_source(wanted=not plain),
-            *(["store = Store(LifoQueue, FifoQueue)"] if "store.normal" in body and "store = " not in body else []),
-        ]
+        known = found.peek or found.persistent  # where nothing is known yet, it may look at the downloader
+        return super().needs_engine(body) or found.slots or not known or "crawler.engine" in body
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         body = without_store(lines)
@@ -259,11 +252,11 @@ class PriorityQueueDriver(CrawlerDriver):
         return hold(found, implementation.cls, implementation.settings, {"persistent": [stored], "slots": [asks]})
 
     def _left_behind(self) -> bool:
-        """Whether the downstream queues of the last experiment still hold requests."""
+        """Whether requests were left in the downstream queues by the last experiment."""
         return self.store is not None and any(self.store.items.values())
 
     def _is_persistent(self) -> bool:
-        """Whether it reports anything that is left, or anything comes back."""
+        """Whether its ``close`` returns a state that is not empty, or requests come back."""
         queue = self.open()
         for number in range(len(PLACES)):
             queue.push(self.item(number))
