@@ -11,7 +11,7 @@ from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
-from queue_conformance.environments import runs as running
+from queue_conformance.environments import runs
 from queue_conformance.environments.component import files_in
 from queue_conformance.kinds.dupefilter.driver import OpenFilter
 from queue_conformance.kinds.dupefilter.model import DupeFilterModel
@@ -21,7 +21,7 @@ VARIABLES = ("dupefilter", "other")
 STAT = "dupefilter/filtered"
 
 DAMAGED = "dupefilter.crash.no-false-positive"
-"""The rule that speaks of files that were damaged; an exception is no false answer, but a hang and an exit are."""
+"""The rule on damaged files; an exception is no false answer, but a hang or an exit fails it."""
 
 THEN_CLEAN = "dupefilter.crash.then-clean"
 
@@ -75,14 +75,14 @@ def _without_early_reopenings(run: Run) -> Commands:
 
 
 def _each_run_is_the_first(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
-    """It takes several runs: is everything remembered if each of the runs is the first one?"""
+    """Say that it takes several runs to fail, if everything is remembered where each of the runs is the first one."""
     ends = [place for place, command in enumerate(run.commands) if command.name in _ENDS]
-    runs = [tuple(command for command in run.commands[:end] if command.name not in _ENDS) for end in ends]
-    return APPEND if all(runner.passes((*first, Command("reopen")), run.subjects) for first in runs) else None
+    firsts = [tuple(command for command in run.commands[:end] if command.name not in _ENDS) for end in ends]
+    return APPEND if all(runner.passes((*first, Command("reopen")), run.subjects) for first in firsts) else None
 
 
 def _of_damage(_runner: Runner, run: Run, _failure: RuleFailed) -> str:
-    """It takes a torn file: does it show in a later run, after a clean close?"""
+    """Say which rule on torn files failed: whether it shows in a later run, after a clean close."""
     return THEN_CLEAN if run.at is not None and run.at.name == "reopen" else DAMAGED
 
 
@@ -94,9 +94,7 @@ FORGETS = (FIRST, RESUME)
 class FilterLockstep(Lockstep):
     """One dupefilter and its model.
 
-    Args:
-        context: where the check works.
-        number: which of the filters that are open side by side this is; each has a job directory of its own.
+    Filters that are open side by side have job directories of their own.
     """
 
     needed = ("seen",)
@@ -181,7 +179,7 @@ class FilterLockstep(Lockstep):
             return
         self.dupefilter.close()
         job = self.sources.give(self.context.driver.job(self.job), self.context.driver.job_source(self.job))
-        self.perform(running.cut_files, job, number)
+        self.perform(runs.cut_files, job, number)
         self.model.forget()
         self._torn = True
         try:

@@ -14,8 +14,7 @@ from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import TakesTooLong
 from queue_conformance.engine.subject import Subject
-from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
-from queue_conformance.environments import runs as running
+from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
 from queue_conformance.script_support import processes
 
 RULES = {"request_seen": "dupefilter.seen.first", "close": "dupefilter.close.releases"}
@@ -107,7 +106,7 @@ def site(case: Case) -> str:
 
 
 BUDGET = 30.0
-"""Seconds after which a filter is asked for no more of many requests; only slow ones come near."""
+"""Seconds within which a filter must answer for many requests; only slow ones come near."""
 
 
 @fixture
@@ -141,7 +140,7 @@ def logs_itself(case: Case) -> None:
 
 @fixture
 def filter_factory(case: Case) -> Callable[[], Any]:
-    """What another process opens the filter with."""
+    """A function with which another process opens the filter."""
     if not process.AVAILABLE:
         raise NotCovered("this platform cannot fork")
     source, build = case.context.driver.construction("job")
@@ -149,5 +148,5 @@ def filter_factory(case: Case) -> Callable[[], Any]:
     return found
 
 
-operation(running.wait)
+operation(runs.wait)
 operation(processes.times_new)

@@ -32,14 +32,14 @@ class DupeFilterModel:
         return {fingerprint in self._seen}
 
     def runs_since(self, fingerprint: Hashable) -> int:
-        """Return in how many runs ago a request was first seen; 0 is this one."""
+        """Return how many runs ago a request was first seen; 0 is this run."""
         return self.runs - self._seen[fingerprint]
 
     def see(self, fingerprint: Hashable, answer: bool) -> None:
-        """Note that a request was seen, and what the answer was.
+        """Note that a request was asked for, and what the answer was.
 
-        What survived damage stays uncertain: only of what was stored after it something is promised. So does what was
-        taken for seen by mistake, of which nothing may have been stored.
+        After damage, and where a filter may take new requests for seen, a request that was called seen stays uncertain: it may
+        never have been stored.
         """
         if answer and len(self.allowed(fingerprint)) > 1:
             return

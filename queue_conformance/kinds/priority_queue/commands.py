@@ -40,8 +40,6 @@ class PriorityQueueLockstep(QueueLockstep):
     stores a request of its own.
 
     Args:
-        context: where the check works.
-        number: which of the queues that are open side by side this is; only one is used.
         configure: chooses the downstream queues.
         lifo: whether those for other than start requests are LIFO.
     """
@@ -74,10 +72,10 @@ class PriorityQueueLockstep(QueueLockstep):
             configure(driver)
         if driver.store is not None:
             context.recorder.note(f"store = {driver.store_source}")
+        self._keeps = driver.keeps
         self._lifo = lifo
         self._priority_first = context.offers("priority-first")
         super().__init__(context, number)
-        self._keeps = self.driver.store is None or self.driver.store.keeps
         self._pushes = 0
         self._used: set[Place] = set()
         self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
@@ -191,7 +189,7 @@ class PriorityQueueLockstep(QueueLockstep):
         return Disturbance(self.context.recorder, self.driver.store, operation, fault, sources=repr(fault))
 
     def _error_is_lost(self, actual: str) -> NoReturn:
-        """Report that something else came of the last push than the error of the downstream queue."""
+        """Report that the last push did not raise the error of the downstream queue."""
         tail = [f"    {line}" for line in must_raise(self.context.recorder.steps[-1].source.strip(), "ValueError")]
         expected = "the ValueError of the downstream queue"
         self.context.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
@@ -272,7 +270,7 @@ class PriorityQueueLockstep(QueueLockstep):
         return "pq.pop.start-order" if came.start else "pq.pop.tie-downstream"
 
     def _something_comes(self, number: int | None = None) -> bool:
-        """Whether an item, or anything, comes out after what came."""
+        """Whether the queue still gives out an item, or anything at all if none is named."""
         with self.aside(), suppress(OperationRaised):
             came = (self.queue.pop() for _ in range(2 * len(self.model) + 2))
             return any(popped is not None and number in (None, self.driver.identify(popped)) for popped in came)

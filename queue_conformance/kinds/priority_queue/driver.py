@@ -111,6 +111,7 @@ class PriorityQueueDriver(CrawlerDriver):
     Attributes:
         store: what the downstream queues of the kit hold, or ``None`` over those of Scrapy; scripts call it ``store``.
         store_source: how scripts make it.
+        keeps: whether what downstream queues hold outlives them.
     """
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
@@ -167,12 +168,12 @@ class PriorityQueueDriver(CrawlerDriver):
         self.store = store = downstreams.Store(normal, start, keeps)
         classes = ", ".join(cls.__name__ for cls in (normal, start) if cls)
         self.store_source = f"Store({classes}{'' if keeps else ', keeps=False'})"
-        self._normal, self._start, self._keeps = ("store.normal", store.normal), ("store.start", store.start), keeps
+        self._normal, self._start, self.keeps = ("store.normal", store.normal), ("store.start", store.start), keeps
         return store
 
     def configure_disk(self) -> None:
         """Build over disk queues of Scrapy from now on."""
-        self.store, self._keeps = None, True
+        self.store, self.keeps = None, True
         self._normal = "PickleLifoDiskQueue", PickleLifoDiskQueue
         self._start = "PickleFifoDiskQueue", PickleFifoDiskQueue
 
@@ -190,7 +191,7 @@ class PriorityQueueDriver(CrawlerDriver):
         """
         world.enter()
         given: dict[str, tuple[str, Any]] = {"downstream_queue_cls": self._normal, "key": ('""', "")}
-        if self._keeps:
+        if self.keeps:
             given["key"] = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
             given["startprios"] = ("()", ()) if state is NOTHING else ("state", state)
         if self.takes_start_queues:

@@ -1,4 +1,4 @@
-"""Downstream queues for priority queues: recorded, disturbed on demand, and outlived by what they hold.
+"""Downstream queues for priority queues: they can be looked into and made to fail, and what they hold can outlive them.
 
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
@@ -16,7 +16,7 @@ with suppress(ImportError):  # Windows
 
 
 class Store:
-    """What downstream queues hold, by key, and all that were built; with keeps=False nothing outlives them."""
+    """What downstream queues hold, by key, and all of them that were built; with keeps=False nothing outlives them."""
 
     def __init__(self, normal, start=None, keeps=True):
         self.keeps = keeps
@@ -141,7 +141,7 @@ def pops_before(queue, host, others, count, most):
 
 
 def contains(queue, slot):
-    """Tell whether a slot has requests."""
+    """Return what a priority queue says when it is asked whether a slot has requests."""
     return slot in queue
 
 

@@ -9,7 +9,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.samples import REASONS
-from queue_conformance.environments import runs as running
+from queue_conformance.environments import runs
 from queue_conformance.kinds.spider_state.driver import Run
 from queue_conformance.kinds.spider_state.model import StateModel
 from queue_conformance.script_support.example import same
@@ -28,7 +28,7 @@ UNPICKLABLE = "poison"
 
 
 class StateLockstep(Lockstep):
-    """The runs of a job and their model."""
+    """The runs of one job, and the model of its spider's state."""
 
     needed = ("put", "reopen")
     ablations = (
@@ -45,7 +45,7 @@ class StateLockstep(Lockstep):
         self._torn = False  # whether the files were cut since the last save
         self._save_failed = False
         # A new job that begins with something is shown by a check of its own, where no other sequence came before.
-        self._lost_track = running.state_of(self.run.spider) != {}
+        self._lost_track = runs.state_of(self.run.spider) != {}
 
     # --- Commands --------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class StateLockstep(Lockstep):
         """End the run, cut the end of the files, and begin the next run, which may be refused."""
         self._close()
         job = self.sources.give(self.context.driver.job(), self.context.driver.job_source())
-        self.perform(running.cut_files, job, number)
+        self.perform(runs.cut_files, job, number)
         self._torn = True
         self.model.damaged()
         if self._lost_track:
@@ -140,7 +140,7 @@ class StateLockstep(Lockstep):
 
     def _begins_with(self) -> Any:
         """Return the state that a run begins with."""
-        return self.perform(running.state_of, self.sources.give(self.run.spider, "spider"), name="left")
+        return self.perform(runs.state_of, self.sources.give(self.run.spider, "spider"), name="left")
 
 
 LOCKSTEP = StateLockstep

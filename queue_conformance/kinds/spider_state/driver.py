@@ -12,7 +12,7 @@ from scrapy.utils.misc import build_from_crawler
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.environments import runs as running
+from queue_conformance.environments import runs
 from queue_conformance.environments.component import ComponentDriver, files_in
 
 
@@ -21,7 +21,7 @@ class Run:
 
     Attributes:
         spider: the spider, called ``spider`` in scripts.
-        raw: nothing: no function of the author's builds extensions.
+        raw: always ``None``, as no function of the author's builds extensions.
     """
 
     raw = None
@@ -38,7 +38,7 @@ class Run:
     def finish(self, reason: str = "finished") -> None:
         """End the run cleanly."""
         argument = "" if reason == "finished" else f", {reason!r}"
-        self._driver.recorder.call(f"finish(spider{argument})", "state.saved", lambda: running.finish(self.spider, reason))
+        self._driver.recorder.call(f"finish(spider{argument})", "state.saved", lambda: runs.finish(self.spider, reason))
 
 
 class SpiderStateDriver(ComponentDriver):
@@ -59,8 +59,8 @@ class SpiderStateDriver(ComponentDriver):
         def start() -> Spider:
             crawler: Any = self.crawler_with(values)
             crawler.extension = build_from_crawler(self.implementation.cls, crawler)
-            running.send(crawler, signals.spider_opened, spider=crawler.spider)
-            running.send(crawler, signals.engine_started)
+            runs.send(crawler, signals.spider_opened, spider=crawler.spider)
+            runs.send(crawler, signals.engine_started)
             spider: Spider = crawler.spider
             return spider
 
@@ -93,7 +93,7 @@ class SpiderStateDriver(ComponentDriver):
             filesystem = bool(files_in(self.job()))
             stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
             run = self.open()
-            persistent = running.state_of(run.spider) == {"count": 1}
+            persistent = runs.state_of(run.spider) == {"count": 1}
             run.finish()
         except OperationRaised:
             pass

@@ -8,12 +8,11 @@ from typing import Any
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.environments import fixtures  # noqa: F401  registers those of components
-from queue_conformance.environments import runs as running
+from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
 
-operation(running.assign)
-operation(running.count_page)
-operation(running.finish, "state.saved")
+operation(runs.assign)
+operation(runs.count_page)
+operation(runs.finish, "state.saved")
 
 
 @fixture
@@ -22,7 +21,7 @@ def change(case: Case) -> Callable[..., None]:
 
     def changed(spider: Any, values: Any) -> None:
         source = f"spider.state.update({case.record.written((values,), {})})"
-        case.record.make(source, "state.fresh", lambda: running.change(spider, values), shown=False)
+        case.record.make(source, "state.fresh", lambda: runs.change(spider, values), shown=False)
 
     return changed
 
@@ -30,7 +29,7 @@ def change(case: Case) -> Callable[..., None]:
 @fixture
 def state_of(case: Case) -> Callable[..., Any]:
     """``state_of(spider)``: its state, as a plain dictionary if it is a dictionary of any class."""
-    return lambda spider: case.record.make('getattr(spider, "state", None)', case.rule, lambda: running.state_of(spider))
+    return lambda spider: case.record.make('getattr(spider, "state", None)', case.rule, lambda: runs.state_of(spider))
 
 
 @fixture
@@ -51,7 +50,7 @@ def start_fresh(case: Case) -> Callable[[], Any]:
 
     def started() -> Any:
         spider = start(case)()
-        if running.state_of(spider) != {}:
+        if runs.state_of(spider) != {}:
             raise NotCovered("a new job does not begin with an empty state")
         return spider
 
