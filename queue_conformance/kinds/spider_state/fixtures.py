@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
@@ -35,13 +36,18 @@ def state_of(case: Case) -> Callable[..., Any]:
 @fixture
 def start(case: Case) -> Callable[..., Any]:
     """``spider = start("job")``: begin a run of a spider with the extension; no job for ``None``, and settings as keywords."""
-    driver = case.context.driver
+    return partial(_start, case, case.context.driver.constructor_rule)
 
-    def started(job: str | None = "job", **settings: Any) -> Any:
-        source, build = driver.construction(job, **settings)
-        return case.sources.give(case.record.make(source, driver.constructor_rule, build, "spider"), "spider")
 
-    return started
+@fixture
+def resume(case: Case) -> Callable[[], Any]:
+    """``spider = resume()``: begin the next run of the job; if that raises, the rule of the check fails."""
+    return partial(_start, case, case.rule)
+
+
+def _start(case: Case, rule: str, job: str | None = "job", **settings: Any) -> Any:
+    source, build = case.context.driver.construction(job, **settings)
+    return case.sources.give(case.record.make(source, rule, build, "spider"), "spider")
 
 
 @fixture

@@ -42,62 +42,57 @@ def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
 
 
 @check("state.restored", name="state.restored.process")
-def the_state_is_restored_in_another_process(child, start, change, finish, state_of, about, rule):
+def the_state_is_restored_in_another_process(child, start, resume, change, finish, state_of):
     @child
     def ran():
         spider = start()
         change(spider, {"count": 1})
         finish(spider, "shutdown")
 
-    with about(rule):
-        spider = start()
-        state = state_of(spider)
-        assert state == {"count": 1}
+    spider = resume()
+    state = state_of(spider)
+    assert state == {"count": 1}
 
 
 @check("state.restored", name="state.restored.types", values=RICH)
-def types_of_values_are_restored(start_fresh, start, change, finish, state_of, made, about, rule, values):
+def types_of_values_are_restored(start_fresh, resume, change, finish, state_of, made, values):
     spider = start_fresh()
     change(spider, made(values))
     finish(spider, "shutdown")
-    with about(rule):
-        spider = start()
-        state = state_of(spider)
-        assert state == made(values)
-        assert same(state, made(values)), "the same types"
+    spider = resume()
+    state = state_of(spider)
+    assert state == made(values)
+    assert same(state, made(values)), "the same types"
 
 
 @check("state.saved", reason=REASONS)
-def every_clean_close_saves(start_fresh, start, change, finish, state_of, about, rule, reason):
+def every_clean_close_saves(start_fresh, resume, change, finish, state_of, reason):
     spider = start_fresh()
     change(spider, {"count": 1})
     finish(spider, reason)
-    with about(rule):
-        spider = start()
-        state = state_of(spider)
-        assert state == {"count": 1}
+    spider = resume()
+    state = state_of(spider)
+    assert state == {"count": 1}
 
 
 @check("state.saved", name="state.saved.assigned")
-def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, start, assign, finish, state_of, about, rule):
+def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, finish, state_of):
     spider = start_fresh()
     assign(spider, {"count": 1})
     finish(spider)
-    with about(rule):
-        spider = start()
-        state = state_of(spider)
-        assert state == {"count": 1}
+    spider = resume()
+    state = state_of(spider)
+    assert state == {"count": 1}
 
 
 @check("state.saved", name="state.saved.crash")
-def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, state_of, note, about, rule):
+def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, change, finish, state_of, note):
     spider = start_fresh()
     change(spider, {"count": 1})
     finish(spider)
-    with about(rule):
-        spider = start()
-        state = state_of(spider)
-        assert state == {"count": 1}
+    spider = resume()
+    state = state_of(spider)
+    assert state == {"count": 1}
     finish(spider)
 
     @child
@@ -112,17 +107,16 @@ def what_a_crash_leaves_is_noted(child, start_fresh, start, change, finish, stat
 
 
 @check("state.mutation", name="state.mutation.nested", presupposes="grow:0 reopen")
-def nested_changes_are_saved(start_fresh, start, change, count_page, finish, state_of, about, rule):
+def nested_changes_are_saved(start_fresh, resume, change, count_page, finish, state_of):
     spider = start_fresh()
     change(spider, {"pages": {"count": 0}, "last": [0]})
     finish(spider, "shutdown")
-    with about(rule):
-        for count in range(3):
-            spider = start()
-            state = state_of(spider)
-            assert state == {"pages": {"count": count}, "last": [count]}
-            count_page(spider)
-            finish(spider, "shutdown")
+    for count in range(3):
+        spider = resume()
+        state = state_of(spider)
+        assert state == {"pages": {"count": count}, "last": [count]}
+        count_page(spider)
+        finish(spider, "shutdown")
 
 
 @check("state.disabled", settings=({"job": None}, {"job": ""}, {"job": None, "JOBDIR": None}))
