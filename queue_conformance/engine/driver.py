@@ -6,7 +6,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -216,7 +216,7 @@ class Driver(ABC):
     def item(self, number: int) -> Item:
         """Return the item of that number, always the same object."""
         if number not in self._items:
-            self._items[number] = self._item(number)
+            self._items[number] = replace(self._item(number), number=number)
         return self._items[number]
 
     @abstractmethod

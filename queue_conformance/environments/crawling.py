@@ -28,8 +28,6 @@ from queue_conformance.environments.world import WorldlyCrawler
 from queue_conformance.script_support import example, kills, processes
 from queue_conformance.suggestion import did_you_mean
 
-_URL = re.compile(r"https://example\.com/(\d+)")
-
 _compiled = lru_cache(partial(compile, filename="<item>", mode="eval"))
 
 _CRAWLS = {
@@ -154,6 +152,9 @@ class CrawlerDriver(Driver):
     """
 
     definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes)
+    item_url: ClassVar[re.Pattern[str]] = re.compile(r"https://example\.com/(\d+)")
+    """The URLs of items, and the number of each."""
+
     gives_jobs: ClassVar[bool] = False
     """Whether a job directory is an argument of what builds."""
 
@@ -192,14 +193,13 @@ class CrawlerDriver(Driver):
 
     def _item(self, number: int) -> Item:
         body = f', body=b"{number % 10}" * 5000' if number % 7 == 6 else ""
-        item = self.evaluate(f'Request("https://example.com/{number}"{body})')
-        return Item(item.value, item.source, number)
+        return self.evaluate(f'Request("https://example.com/{number}"{body})')
 
     def evaluate(self, source: str) -> Item:
         return Item(eval(_compiled(source), self.names), source)
 
     def identify(self, value: Any) -> int | None:
-        match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
+        match = self.item_url.fullmatch(value.url) if isinstance(value, Request) else None
         return int(match[1]) if match else None
 
     def same(self, value: Any, item: Item) -> bool:

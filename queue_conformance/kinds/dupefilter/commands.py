@@ -63,15 +63,9 @@ def torn_ends(context: CheckContext) -> list[int]:
 
 def _without_early_reopenings(run: Run) -> Commands:
     """Leave out all reopenings but the last one of each filter."""
-    kept: list[Command] = []
-    done: set[int] = set()
-    for each in reversed(run.commands):
-        if each.name == "reopen":
-            if each.subject in done:
-                continue
-            done.add(each.subject)
-        kept.append(each)
-    return tuple(reversed(kept))
+    numbered = list(enumerate(run.commands))
+    last = {command.subject: number for number, command in numbered if command.name == "reopen"}
+    return tuple(command for number, command in numbered if command.name != "reopen" or number in last.values())
 
 
 def _each_run_is_the_first(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:

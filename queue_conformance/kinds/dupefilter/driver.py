@@ -73,8 +73,7 @@ class DupeFilterDriver(ComponentDriver):
         self._items = {}
 
     def _item(self, number: int) -> Item:
-        item = self.evaluate(f'Request("{self.site}/{number}")')
-        return Item(item.value, item.source, number)
+        return self.evaluate(f'Request("{self.site}/{number}")')
 
     @property
     def site(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from scrapy import Request, version_info
+from scrapy import version_info
 from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy.utils.misc import build_from_crawler
 
@@ -27,8 +27,6 @@ from queue_conformance.kinds.priority_queue import plain
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.model import Place
 from queue_conformance.script_support import example
-
-_URL = re.compile(r"https://[^/]*/(\d+)")
 
 PLACES = (
     Place(0, False, "a.example"),
@@ -125,6 +123,7 @@ class PriorityQueueDriver(CrawlerDriver):
         "close": "pq.close.closes-all",
     }
     definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine)
+    item_url: ClassVar[re.Pattern[str]] = re.compile(r"https://[^/]*/(\d+)")
 
     store: downstreams.Store | None
     _normal: tuple[str, type]
@@ -223,16 +222,11 @@ class PriorityQueueDriver(CrawlerDriver):
         place = self.place(number)
         priority = f", priority={place.priority}" if place.priority else ""
         meta = ', meta={"is_start_request": True}' if place.start else ""
-        item = self.evaluate(f'Request("https://{place.slot}/{number}"{priority}{meta})')
-        return Item(item.value, item.source, number)
+        return self.evaluate(f'Request("https://{place.slot}/{number}"{priority}{meta})')
 
     def place(self, number: int) -> Place:
         """Return where an item of the pool belongs."""
         return MARKERS[number % len(MARKERS)] if number >= MARKED else PLACES[number % len(PLACES)]
-
-    def identify(self, value: Any) -> int | None:
-        match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
-        return int(match[1]) if match else None
 
     # --- Capabilities ------------------------------------------------------------------------------------------------
 

@@ -11,12 +11,11 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
+from queue_conformance.kinds.dupefilter.commands import FIRST
 from queue_conformance.script_support.support import clock_at
 
-FIRST = "dupefilter.seen.first"
 EQUIVALENCE = "dupefilter.seen.equivalence"
 FRESH = "dupefilter.seen.no-false-positive"
-NEVER = "dupefilter.base.never"
 
 NOON = 1_700_000_000
 """When a crawl begins, in seconds."""
@@ -197,7 +196,7 @@ def the_scheme_and_the_host_count(open_filter, site, other, order):
     assert not seen, f"False, for {other} is another site"
 
 
-@check(NEVER)
+@check("dupefilter.base.never")
 def nothing_is_ever_rejected(open_filter, count_seen, about, rule, run):
     with about(rule):
         dupefilter = open_filter()

@@ -15,10 +15,8 @@ from queue_conformance.engine.samples import cuts
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.faults.fault import Missed
-from queue_conformance.kinds.dupefilter.commands import files_with, size_of_record
+from queue_conformance.kinds.dupefilter.commands import DAMAGED, THEN_CLEAN, files_with, size_of_record
 
-MADE_UP = "dupefilter.crash.no-false-positive"
-CLEAN = "dupefilter.crash.then-clean"
 LOSS = "dupefilter.crash.loss"
 
 COUNTS = (1, 10, 100)
@@ -52,7 +50,7 @@ def losses(sweep: Sweep) -> Iterable[str]:
 
 @crash_sweep(LOSS, workloads=lambda context: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda context: 60)
 @crash_sweep(
-    MADE_UP,
+    DAMAGED,
     name="sigkill",
     workloads=lambda context: WORKLOADS,
     ways={When.AFTER},
@@ -66,14 +64,14 @@ def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, to
         for operation in crash:
             dupefilter.request_seen(request_of(operation.number))
 
-    with about(rule), tolerated(when=rule == MADE_UP) as refused:  # nobody is deceived by an exception
+    with about(rule), tolerated(when=rule == DAMAGED) as refused:  # nobody is deceived by an exception
         dupefilter = open_filter()
         for number in died.stored:
             seen = dupefilter.request_seen(request_of(number))
             crash.tally(lost=int(not seen))
             if rule == LOSS:
                 assert seen, "every request seen that was answered before SIGKILL"
-        for number in FRESH if rule == MADE_UP else ():
+        for number in FRESH if rule == DAMAGED else ():
             seen = dupefilter.request_seen(request_of(number))
             assert not seen, "a request new that nobody has seen"
     crash.tally(refused.raised)
@@ -95,7 +93,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
         yield bytes(length)
 
 
-@check(MADE_UP, damage=[damages])
+@check(DAMAGED, damage=[damages])
 def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, tolerated, about, rule, damage):
     dupefilter = open_filter()
     count_seen(dupefilter, range(8))
@@ -119,11 +117,11 @@ def cuts_of_a_record(context: CheckContext, attempt: Attempt) -> Iterator[int]:
         raise NotApplicable("no file is only appended to, so no record can be torn")
     attempt(0)
     yield from cuts(length - 1, PLACES // 2, context.seed)
-    if not context.covered[CLEAN] and CLEAN not in context.failed:
+    if not context.covered[THEN_CLEAN] and THEN_CLEAN not in context.failed:
         raise NotApplicable("it refuses files that are cut")
 
 
-@check(CLEAN, cut=[cuts_of_a_record])
+@check(THEN_CLEAN, cut=[cuts_of_a_record])
 def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
@@ -153,11 +151,11 @@ def full_disks(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit | 
     for limit in disk.places(usual.before, usual.after, 0, context.seed):
         context.restart()
         yield SizeLimit(context.driver.directory, limit)
-    if not context.covered[CLEAN] and CLEAN not in context.failed:
+    if not context.covered[THEN_CLEAN] and THEN_CLEAN not in context.failed:
         raise NotApplicable("no fault of the disk reached request_seen")
 
 
-@check(CLEAN, name="full-disk", fault=[full_disks])
+@check(THEN_CLEAN, name="full-disk", fault=[full_disks])
 def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, tolerated, about, rule, fault):
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))

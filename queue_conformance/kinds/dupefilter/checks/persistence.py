@@ -12,9 +12,8 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
+from queue_conformance.kinds.dupefilter.commands import APPEND, RESUME
 from queue_conformance.script_support.support import logged
-
-RESUME = "dupefilter.persist.resume"
 
 SEEN = 20
 """Requests that another process must remember."""
@@ -57,7 +56,7 @@ def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
     assert known == many, f"all {many} requests seen in the next run"
 
 
-@check("dupefilter.persist.append", name="append.many", presupposes="seen:0 reopen", blocked_by=["seen.many", "resume.many"])
+@check(APPEND, name="append.many", presupposes="seen:0 reopen", blocked_by=["seen.many", "resume.many"])
 def many_of_each_run_are_remembered(open_filter, count_seen):
     for start in (0, 300, 600):
         dupefilter = open_filter()
