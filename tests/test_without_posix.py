@@ -42,6 +42,7 @@ def test_every_module_can_be_imported():
     assert ended.returncode == 0, ended.stderr
 
 
+CLASS_OF_A_FUNCTION = "scrapy.squeues.FifoMemoryQueue"
 CANNOT = {
     "queue.persist.crash-open",
     "queue.persist.crash-no-phantom",
@@ -50,7 +51,7 @@ CANNOT = {
 }
 
 
-@pytest.mark.parametrize(("path", "missing"), [(FIFO_MEMORY, set()), *further((FIFO_DISK, CANNOT))])
+@pytest.mark.parametrize(("path", "missing"), [(FIFO_MEMORY, set()), (CLASS_OF_A_FUNCTION, set()), *further((FIFO_DISK, CANNOT))])
 def test_a_queue_gets_a_verdict(path, missing, tmp_path):
     status, verdict, rules = attributed(path, tmp_path)
     assert (status, verdict) == (0, "CONFORMANT")

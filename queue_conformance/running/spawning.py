@@ -12,6 +12,7 @@ from pathlib import Path
 
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import load_class
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.process import TICK
 from queue_conformance.engine.registry import Check, checks_of
@@ -36,7 +37,8 @@ def execute_in_spawned(check: Check, implementation: Implementation, rules: Mapp
     global _spawned
     if _spawned is None:
         _spawned = Spawned()
-    asked = check.name, implementation, rules, replace(config, in_process=True, watch=None)
+    # The path leads to the class, but its own name need not.
+    asked = check.name, replace(implementation, cls=object), rules, replace(config, in_process=True, watch=None)
     ended = _spawned.ask(asked, config)
     if isinstance(ended, CheckResult):
         return ended
@@ -98,5 +100,6 @@ def _serve(connection: Connection, file: Path, path: list[str]) -> None:
             name, implementation, rules, config = connection.recv()
         except EOFError:
             return
+        implementation = replace(implementation, cls=load_class(implementation.path))
         check = next(check for check in checks_of(implementation.kind) if check.name == name)
         connection.send(execute(check, implementation, rules, config))
