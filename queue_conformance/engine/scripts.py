@@ -138,11 +138,13 @@ def assemble(
 
 def _without_scratch(lines: Sequence[str]) -> Sequence[str]:
     """Return the lines of a script, without those that make a scratch directory if nothing uses it."""
-    rest = [line for line in lines if line not in _SCRATCH]
+    rest = [line for line in lines if line not in SCRATCH]
     return lines if _DIRECTORY.search("\n".join(rest)) else rest
 
 
-_SCRATCH = ("scratch = tempfile.TemporaryDirectory()", "directory = scratch.name")
+SCRATCH = ("scratch = tempfile.TemporaryDirectory()", "directory = scratch.name")
+"""The lines of a script that make its scratch directory."""
+
 _DIRECTORY = re.compile(r"\b(scratch|directory)\b")
 
 

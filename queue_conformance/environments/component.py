@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import logging
 import os
 import re
@@ -12,24 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from scrapy.crawler import Crawler
-from scrapy.settings import SettingsAttribute
-from scrapy.signalmanager import SignalManager
-from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import Deferred
 
-from queue_conformance.engine.scripts import (
-    quoted,
-    source_of_backend,
-    source_of_settings,
-)
-from queue_conformance.environments import engine, plain, world
+from queue_conformance.engine.scripts import quoted, source_of_settings
+from queue_conformance.environments import engine, plain
 from queue_conformance.environments import runs as running
 from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
 from queue_conformance.script_support import example, kills, processes
-
-PRIORITY = 20
-"""The priority of settings of a project."""
 
 _JOB = re.compile(r"""["']JOBDIR["']: directory \+ ["']/(\w+)["']""")
 
@@ -57,29 +45,10 @@ class ComponentDriver(CrawlerDriver):
         """The name of the spider; behind a server, another one in each scratch directory."""
         return "-".join(self.directory.parts[-2:]) if self.implementation.server else "example"
 
-    def crawler_with(self, settings: Mapping[str, Any], name: str = "") -> Crawler:
-        """Return a new crawler with a spider; about 0.1 ms.
-
-        Args:
-            settings: what differs from those of the implementation.
-            name: the name of its spider, if it matters.
-        """
-        world.enter()
+    def crawler_with(self, settings: Mapping[str, Any], name: str = "") -> Any:
         if not logging.root.handlers:  # what components log, logging would print on the standard error stream
             logging.root.addHandler(logging.NullHandler())
-        base = self.crawler
-        crawler = base.copied()
-        crawler.settings = copy.copy(base.settings)
-        added = {name: SettingsAttribute(value, PRIORITY) for name, value in settings.items()}
-        crawler.settings.attributes = {**base.settings.attributes, **added}
-        crawler.signals = SignalManager(crawler)
-        assert base.stats is not None
-        crawler.stats = type(base.stats)(crawler)
-        if "REQUEST_FINGERPRINTER_CLASS" in settings:
-            fingerprinter = load_object(settings["REQUEST_FINGERPRINTER_CLASS"])
-            crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
-        crawler.spider = self.prepared(crawler.spidercls.from_crawler(crawler, name or self.spider_name))
-        return crawler
+        return super().crawler_with(settings, name or self.spider_name)
 
     def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
         """Return settings as they are, and as Python.
@@ -123,10 +92,8 @@ class ComponentDriver(CrawlerDriver):
 
     def setup(self, body: str) -> list[str]:
         return [
-            "scratch = tempfile.TemporaryDirectory()",
-            "directory = scratch.name",
+            *self.scratch_source,
             *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body)))),
-            *source_of_backend(self.implementation.server),
         ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -12,32 +11,23 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from scrapy import Request
-from scrapy.settings import Settings
-from scrapy.signalmanager import SignalManager
-from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder, Timed
-from queue_conformance.engine.scripts import (
-    assemble,
-    defined_in,
-    namespace,
-    quoted,
-    source_of_backend,
-    source_of_settings,
-)
-from queue_conformance.environments import engine, graph, site, together, world
+from queue_conformance.engine.scripts import assemble, defined_in, namespace, quoted, source_of_setting
+from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
-from queue_conformance.errors import SerializationError, TransientError
+from queue_conformance.environments.site import path_of
 from queue_conformance.kinds.scheduler import faulty, plain, script_support
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
 from queue_conformance.script_support import example, kills, metadata, processes, support
 
 _URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
+_KIT = "queue_conformance."
 
 
 class Drained(Timed):
@@ -135,11 +125,7 @@ class SchedulerDriver(CrawlerDriver):
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.names |= namespace(script_support, faulty) | {
-            "TransientError": TransientError,
-            "SerializationError": SerializationError,
-        }
-        self._values: dict[str, Any] = {}
+        self.names |= namespace(script_support, faulty)
         self._name = ""
         self._jobs = count(1)
         self.silent = "scheduler.enqueue.bool" in implementation.failed
@@ -160,39 +146,23 @@ class SchedulerDriver(CrawlerDriver):
         """Return what the author, or Scrapy, sets."""
         return self.crawler.settings[name]
 
-    def path_of(self, name: str) -> str:
-        """Return the import path of a class that a setting names."""
-        cls = load_object(self.setting(name))
-        return self.setting(name) if isinstance(self.setting(name), str) else f"{cls.__module__}.{cls.__qualname__}"
-
-    def value(self, source: str) -> Any:
-        """Evaluate the source of a setting; equal sources are the same object."""
-        if source not in self._values:
-            self._values[source] = eval(source, self.names)
-        return self._values[source]
-
-    def sources_of(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """Return the values of settings as Python."""
-        return {name: self._source_of(value) for name, value in settings.items()}
-
     def _source_of(self, value: Any) -> str:
+        """Return the value of a setting as Python; a class of the kit's own by the name under which scripts import it."""
         if isinstance(value, Path):
-            source = f"Path(directory, {quoted(str(value.relative_to(self.directory)))})"
-            self._values[source] = value
-            return source
-        if not isinstance(value, type):
-            return quoted(value) if isinstance(value, str) else repr(value)
-        return next((source for source, known in self._values.items() if known is value), value.__name__)
+            return f"Path(directory, {quoted(str(value.relative_to(self.directory)))})"
+        if isinstance(value, type):
+            return value.__qualname__ if value.__module__.startswith(_KIT) else f"load_object({path_of(value)!r})"
+        return quoted(value) if isinstance(value, str) else repr(value)
 
     def job(self, name: str = "job") -> Path:
         """Return the job directory of a name."""
         return self.directory / name
 
-    def new_crawler(self, settings: Mapping[str, str], job: str | None) -> tuple[str, Any]:
+    def new_crawler(self, settings: Mapping[str, Any], job: str | None) -> tuple[str, Any]:
         """Make the crawler of one crawl.
 
         Args:
-            settings: Python expressions of further settings, by name.
+            settings: further settings.
             job: the name of its job directory, if it has one.
 
         Returns:
@@ -200,17 +170,10 @@ class SchedulerDriver(CrawlerDriver):
         """
         if job is None and "JOBDIR" not in settings and self.has_job and not self.implementation.capabilities.configurable:
             job = f"job{next(self._jobs)}"  # it may need one; what uses the queues of settings can do without
-        sources = {name: _filled(value) for name, value in self.implementation.settings.items()}
+        sources = {name: source_of_setting(value) for name, value in self.implementation.settings.items()}
         sources |= {"JOBDIR": f"directory + {quoted('/' + job)}"} if job else {}
-        sources |= settings
-        values = {name: self.value(source) for name, source in settings.items()}
-        values |= {"JOBDIR": str(self.job(job))} if job and "JOBDIR" not in settings else {}
-        world.enter()
-        crawler: Any = self.crawler.copied()
-        crawler.settings = _with(self.crawler.settings, values)
-        crawler.signals = SignalManager(crawler)
-        crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
-        crawler.spider = self.prepared(example.ExampleSpider.from_crawler(crawler, name=self._name))
+        sources |= {name: self._source_of(value) for name, value in settings.items()}
+        crawler = self.crawler_with({**({"JOBDIR": str(self.job(job))} if job else {}), **settings}, self._name)
         self.names["crawler"] = crawler
         name = ", name" if self.implementation.server else ""
         name += f", prepare={self.prepare_name}" if self.prepare_name else ""
@@ -243,12 +206,12 @@ class SchedulerDriver(CrawlerDriver):
         return f"AnswersAsExpected({source}, crawler, {filters})", lambda: expected(build(), crawler, filters)
 
     def open(  # type: ignore[override]
-        self, settings: Mapping[str, str] | None = None, *, job: str | None = None, rule: str | None = None
+        self, settings: Mapping[str, Any] | None = None, *, job: str | None = None, rule: str | None = None
     ) -> OpenScheduler:
         """Build a scheduler and open it.
 
         Args:
-            settings: Python expressions of settings, by name, besides those of the author.
+            settings: settings besides those of the author.
             job: the name of its job directory, if it has one.
             rule: the rule that fails if this raises, if not the one on construction.
         """
@@ -325,23 +288,19 @@ class SchedulerDriver(CrawlerDriver):
 
     def setup(self, body: str) -> list[str]:
         """The crawlers are made among the operations."""
-        server = self.implementation.server
-        return [
-            "scratch = tempfile.TemporaryDirectory()",
-            "directory = scratch.name",
-            *source_of_backend(server),
-            *(['name = "example-" + uuid.uuid4().hex'] if server else []),
-        ]
+        return [*self.scratch_source, *self.name_of_spider_source]
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         body = "\n".join(lines)
         if not _FAULT_PLAN.search(body):
             body = _FAULTY_PATH.sub(r"\1", body)
         imports, tested = self.under_test()
-        quoted_here = [*self.definitions, *([plain] if self.is_plain(body) else []), *definitions]
+        plain_ones = [plain] if self.is_plain(body) else []
         names = {name: f"from {each.__name__} import {name}" for each in self.imported for name in defined_in(each)}
-        names = {name: line for name, line in names.items() if plain not in quoted_here or name not in defined_in(plain)}
-        return assemble(title, imports, [*tested, *self.setup(body), *body.splitlines()], quoted_here, names)
+        for each in plain_ones:
+            names = {name: line for name, line in names.items() if name not in defined_in(each)}
+        known = [*self.definitions, *plain_ones, *definitions]
+        return assemble(title, imports, [*tested, *self.setup(body), *body.splitlines()], known, names)
 
     def is_plain(self, body: str) -> bool:
         """Whether the operations of a script need no running reactor, no spider of the kit's own, and no patience."""
@@ -360,19 +319,3 @@ class SchedulerDriver(CrawlerDriver):
 _FAULTY_PATH = re.compile(r"""faulty\(("[^"]*"|'[^']*')\)""")
 _FAULT_PLAN = re.compile(r"\b(FaultPlan|stored|refusals|PushRaises|EmptyPops)\b|'refuse'|\"refuse\"")
 """Queues that do what they are told, and what tells them or looks at what they saw."""
-
-
-def _filled(value: object) -> str:
-    """Return the source of a setting of the author."""
-    return source_of_settings({"": value}).removeprefix("{'': ").removesuffix("}")
-
-
-def _with(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """Return settings with some more; a deep copy would take longer than most checks."""
-    changed = copy.copy(settings)
-    changed.attributes = dict(settings.attributes)
-    changed.frozen = False
-    for name, value in values.items():
-        changed.attributes.pop(name, None)  # set() would change the value that both have
-        changed.set(name, value, "cmdline")
-    return changed

@@ -65,7 +65,7 @@ def build_scheduler(case: Case) -> Callable[..., Scheduler]:
 
     def built(job: str | None = None, **settings: Any) -> Scheduler:
         driver, record = case.context.driver, case.record
-        source, crawler = driver.new_crawler(driver.sources_of(settings), job)
+        source, crawler = driver.new_crawler(settings, job)
         record.precede(f"crawler = {source}")
         source, build = driver.construction(job or "job", crawler=crawler)
         name = record.target or "scheduler"
@@ -216,7 +216,7 @@ def urls(case: Case) -> Callable[..., list[str]]:
 @fixture
 def faulty_queues(case: Case) -> dict[str, Any]:
     """The settings that put a queue which can be made to fail over each disk queue of the author's settings."""
-    return {name: case.context.driver.value(source) for name, source in settings_of(case.context).items()}
+    return settings_of(case.context)
 
 
 @fixture
@@ -243,7 +243,7 @@ def filter_if_used(case: Case) -> dict[str, Any]:
     used = case.context.offers("configurable")
     if not used:
         with _aside(case) as driver, suppress(OperationRaised):  # it may want a filter of another kind
-            driver.open({"DUPEFILTER_CLASS": "NotedFilter"})
+            driver.open({"DUPEFILTER_CLASS": NotedFilter})
             used = NotedFilter.built > 0
     return {"DUPEFILTER_CLASS": NotedFilter} if used else {}
 
@@ -263,7 +263,7 @@ def without_a_pause(case: Case) -> Callable[..., list[str]]:
 
     def found(settings: Mapping[str, Any], numbers: Iterable[int]) -> list[str]:
         with _aside(case) as driver:
-            scheduler = driver.open(driver.sources_of(settings), job="job")
+            scheduler = driver.open(settings, job="job")
             for number in numbers:
                 scheduler.enqueue(driver.fresh(number))
             return [*scheduler.drain()[2:]]
@@ -305,12 +305,6 @@ def unless_the_queue_raises(case: Case) -> Callable[[], Block]:
             return self.raised
 
     return Unless
-
-
-@fixture
-def class_of(case: Case) -> Callable[[str], Any]:
-    """``class_of(path)``: the class of a path."""
-    return lambda path: case.context.driver.value(f"load_object({path!r})")
 
 
 @fixture

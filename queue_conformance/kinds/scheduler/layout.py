@@ -12,11 +12,11 @@ from scrapy.utils.misc import load_object
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.environments.site import path_of
+from queue_conformance.kinds.scheduler.faulty import faulty
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.specification.applicability import installed_releases
-
-DISK_SETTINGS = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")
 
 QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
 """The settings that name the classes of queues."""
@@ -54,10 +54,10 @@ def order_of(setting: Any) -> Order:
     return Order.NONE
 
 
-def settings_of(context: CheckContext) -> dict[str, str]:
-    """Return the settings that put a queue of the kit's own over each disk queue of the author's settings."""
-    named = [name for name in DISK_SETTINGS if context.driver.setting(name)]
-    return {name: f'faulty("{context.driver.path_of(name)}")' for name in named}
+def settings_of(context: CheckContext) -> dict[str, Any]:
+    """Return the settings that put a queue which can be made to fail over each disk queue of the author's settings."""
+    found = {name: context.driver.setting(name) for name in ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")}
+    return {name: faulty(path_of(queue)) for name, queue in found.items() if queue}
 
 
 def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowed: list[int]) -> str:

@@ -12,10 +12,7 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine import process
 from queue_conformance.environments.engine import occupy
-from queue_conformance.kinds.scheduler.faulty import FaultPlan
-
-NOTED = 'faulty("scrapy.squeues.FifoMemoryQueue")'
-"""A queue that notes what is pushed."""
+from queue_conformance.kinds.scheduler.faulty import FaultPlan, faulty
 
 
 def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
@@ -33,15 +30,16 @@ def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
         return [_alone(run, driver) for run in runs][-1]
 
     traces: list[str] = []
-    on_disk = attempt(_configurable_disk)
-    persistent = attempt(_store, _find)
-    traces += ["it refuses in the next run what it lost in the last one"] if attempt(_lose, _refuse) else []
-    filesystem = attempt(_filesystem)
+    on_disk = attempt(_uses_disk_queue)
+    persistent = attempt(lambda driver: _store(driver, 0, 1, 2), _finds)
+    loses = attempt(lambda driver: _store(driver, 0), _refuses)
+    traces += ["it refuses in the next run what it lost in the last one"] if loses else []
+    filesystem = attempt(_leaves_files)
     traces += ["it writes files in the job directory"] if stored_files(driver.directory) else []
     found = Capabilities(
         persistent=persistent or on_disk,  # whoever writes to disk wants to find it again
         filesystem=filesystem,
-        configurable=attempt(_configurable_memory) or on_disk,
+        configurable=attempt(_uses_memory_queue) or on_disk,
         filters=attempt(_filters),
         length=callable(getattr(driver.implementation.cls, "__len__", None)),
         slots=attempt(_slots),
@@ -71,15 +69,15 @@ def _alone(run: Callable[[Any], Any], driver: Any) -> bool:
     return bool(ended.said[0])
 
 
-def _store(driver: Any) -> None:
-    """Close with three requests."""
-    scheduler = driver.open(job="job")
-    for number in (0, 1, 2):
-        scheduler.enqueue(driver.item(number))
+def _store(driver: Any, *numbers: int, job: str | None = "job", **settings: Any) -> None:
+    """Enqueue requests, and close."""
+    scheduler = driver.open(settings, job=job)
+    for number in numbers:
+        scheduler.enqueue(driver.fresh(number))
     scheduler.close()
 
 
-def _find(driver: Any) -> bool:
+def _finds(driver: Any) -> bool:
     """Look whether any request is there in the next run."""
     scheduler = driver.open(job="job")
     found = scheduler.pending() and scheduler.drain()
@@ -87,40 +85,29 @@ def _find(driver: Any) -> bool:
     return bool(found)
 
 
-def _lose(driver: Any) -> None:
-    """Close with a request."""
-    scheduler = driver.open(job="job")
-    scheduler.enqueue(driver.fresh(0))
-    scheduler.close()
-
-
-def _refuse(driver: Any) -> bool:
-    """Look whether the next run refuses that as a duplicate."""
+def _refuses(driver: Any) -> bool:
+    """Look whether the next run refuses the request that the last one stored as a duplicate."""
     scheduler = driver.open(job="job")
     accepted = _accepts(driver, scheduler)
     scheduler.close()
     return not accepted
 
 
-def _filesystem(driver: Any) -> bool:
+def _leaves_files(driver: Any) -> bool:
     """Look for files of the job after it was closed with a request; what it stores elsewhere has nothing to do with jobs."""
-    scheduler = driver.open(job="job")
-    scheduler.enqueue(driver.item(0))
-    scheduler.close()
+    _store(driver, 0)
     return any(path.is_file() for path in driver.job().rglob("*"))
 
 
-def _configurable_memory(driver: Any) -> bool:
-    scheduler = driver.open({"SCHEDULER_MEMORY_QUEUE": NOTED})
-    scheduler.enqueue(driver.item(0))
-    scheduler.close()
+def _uses_memory_queue(driver: Any) -> bool:
+    """Look whether requests go into the memory queue of the settings."""
+    _store(driver, 0, job=None, SCHEDULER_MEMORY_QUEUE=faulty("scrapy.squeues.FifoMemoryQueue"))
     return bool(FaultPlan.stored)
 
 
-def _configurable_disk(driver: Any) -> bool:
-    scheduler = driver.open({"SCHEDULER_DISK_QUEUE": 'faulty("scrapy.squeues.PickleFifoDiskQueue")'}, job="job")
-    scheduler.enqueue(driver.item(0))
-    scheduler.close()
+def _uses_disk_queue(driver: Any) -> bool:
+    """Look whether requests of a job go into the disk queue of the settings."""
+    _store(driver, 0, SCHEDULER_DISK_QUEUE=faulty("scrapy.squeues.PickleFifoDiskQueue"))
     return bool(FaultPlan.stored)
 
 

@@ -7,7 +7,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
-from queue_conformance.kinds.scheduler.faulty import stored
+from queue_conformance.kinds.scheduler.faulty import faulty, stored
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import names_below
@@ -70,12 +70,10 @@ def _it_says_what_it_stored(open_scheduler, fresh, close):
     close(scheduler)
 
 
-def it_is_there(context, open_scheduler, fresh, close, remaining, directory, about, rule, name):
+def it_is_there(open_scheduler, fresh, close, remaining, directory, about, rule, name):
     claimed = f"{name}, as claimed"
-    noted = {"SCHEDULER_MEMORY_QUEUE": context.driver.value('faulty("scrapy.squeues.FifoMemoryQueue")')}
-    scheduler = open_scheduler(
-        "job" if name in ("persistent", "filesystem") else None, **(noted if name == "configurable" else {})
-    )
+    settings = {"SCHEDULER_MEMORY_QUEUE": faulty("scrapy.squeues.FifoMemoryQueue")} if name == "configurable" else {}
+    scheduler = open_scheduler("job" if name in ("persistent", "filesystem") else None, **settings)
     if name == "length":
         with about(rule):
             len(scheduler)

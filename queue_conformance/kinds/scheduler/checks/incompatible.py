@@ -62,7 +62,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
             yield Damage({"SCHEDULER_PRIORITY_QUEUE": one}, {"SCHEDULER_PRIORITY_QUEUE": other})
     settings = SHELVES if configurable else {}
     context.restart()
-    scheduler = context.driver.open(context.driver.sources_of(settings), job="job")
+    scheduler = context.driver.open(settings, job="job")
     for number in (0, 3, 20):
         scheduler.enqueue(context.driver.fresh(number))
     scheduler.close()

@@ -3,6 +3,7 @@
 import os
 from contextlib import chdir
 
+from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.check import check
@@ -83,18 +84,17 @@ NAMED = {
 
 
 @check("scheduler.settings.classes", by_class=(False, True), job=[jobs])
-def settings_take_paths_and_classes(open_scheduler, remaining, urls, class_of, about, rule, by_class, job):
+def settings_take_paths_and_classes(open_scheduler, remaining, urls, about, rule, by_class, job):
     with about(rule):
-        scheduler = open_scheduler(
-            job, holding=(0, 8, 1), **{name: class_of(path) if by_class else path for name, path in NAMED.items()}
-        )
+        settings = {name: load_object(path) if by_class else path for name, path in NAMED.items()}
+        scheduler = open_scheduler(job, holding=(0, 8, 1), **settings)
         assert sorted(remaining(scheduler)) == urls([0, 1, 8])
 
 
 @check("scheduler.settings.classes", name="settings.filter", by_class=(False, True))
-def the_filter_is_that_of_the_settings(open_scheduler, fresh, class_of, about, rule, by_class):
+def the_filter_is_that_of_the_settings(open_scheduler, fresh, about, rule, by_class):
     with about(rule):
         path = "scrapy.dupefilters.BaseDupeFilter"
-        scheduler = open_scheduler(DUPEFILTER_CLASS=class_of(path) if by_class else path, holding=[0])
+        scheduler = open_scheduler(DUPEFILTER_CLASS=load_object(path) if by_class else path, holding=[0])
         accepted = scheduler.enqueue_request(fresh(0))
         assert accepted, "stored again: BaseDupeFilter filters nothing"
