@@ -35,14 +35,6 @@ def wait(result):
 
 
 def opened(cls, settings, name="example", prepare=None, build=build_from_crawler):
-    """Build a dupefilter as the scheduler does, and open it; return it, and the spider."""
-    crawler = crawler_with(settings, name, prepare)
-    dupefilter = build(cls, crawler)
-    dupefilter.open()
-    return dupefilter, crawler.spider
-
-
-def opened_later(cls, settings, name="example", prepare=None, build=build_from_crawler):
     """Build a dupefilter as the scheduler does, and wait until it is open; return it, and the spider."""
     crawler = crawler_with(settings, name, prepare)
     dupefilter = build(cls, crawler)

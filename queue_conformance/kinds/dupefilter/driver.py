@@ -20,7 +20,6 @@ from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.environments.component import ComponentDriver, files_in
 
-_OPENED = re.compile(r"\bopened\(")
 _CLOSE = re.compile(r"(\w+\.close\(['\"]finished['\"]\))")
 
 
@@ -82,7 +81,7 @@ class DupeFilterDriver(ComponentDriver):
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         if self.asynchronous:
-            lines = [_CLOSE.sub(r"wait(\1)", _OPENED.sub("opened_later(", line)) for line in lines]
+            lines = [_CLOSE.sub(r"wait(\1)", line) for line in lines]
         return super().script(title, lines, *definitions)
 
     def construction(

@@ -137,7 +137,7 @@ class SchedulerDriver(CrawlerDriver):
         self._name = f"example-{uuid.uuid4().hex[:8]}"
         faulty.FaultPlan.pushes, faulty.FaultPlan.empty_pops = [], 0
         faulty.FaultPlan.stored, faulty.FaultPlan.refusals, faulty.FaultPlan.errors = [], 0, []
-        script_support.Shelf.requests = {}
+        script_support.ShelfQueue.shelf = {}
         script_support.NotedFilter.calls, script_support.NotedFilter.answer, script_support.NotedFilter.built = [], None, 0
 
     # --- Settings ----------------------------------------------------------------------------------------------------

@@ -272,19 +272,6 @@ def without_a_pause(case: Case) -> Callable[..., list[str]]:
 
 
 @fixture
-def keeps_in_memory(case: Case) -> None:
-    """What the scheduler cannot store, it keeps in memory, in a queue of its own."""
-    if case.context.offers("configurable"):
-        raise NotApplicable("its queues are those of the settings")
-    with _aside(case) as driver, suppress(OperationRaised):
-        scheduler = driver.open(job="job")
-        scheduler.enqueue(driver.fresh(28))
-        if scheduler.drain():
-            return
-    raise NotApplicable("it keeps nothing in memory that it cannot store")
-
-
-@fixture
 def unless_the_queue_raises(case: Case) -> Callable[[], Block]:
     """``with unless_the_queue_raises() as raised``: what its disk queue raises is a matter of that queue, but for ValueError."""
 
@@ -338,13 +325,6 @@ def traces(case: Case) -> Callable[[], list[str]]:
         return [*files, *(context.backend.server.stored() if context.backend else [])]
 
     return found
-
-
-@fixture
-def in_both(case: Case) -> None:
-    """The scheduler stores in memory and on disk."""
-    if not case.context.offers("persistent", "configurable"):
-        raise NotApplicable("it does not store in memory and on disk")
 
 
 # --- Several processes, and a server that comes back -----------------------------------------------------------------

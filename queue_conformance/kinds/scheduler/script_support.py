@@ -157,17 +157,13 @@ def changed(before, after):
     return [name for name, (old, new) in values.items() if not same(old, new)]
 
 
-class Shelf:
-    """What is stored in shelf queues; it outlives them, and is in no file."""
-
-    requests = {}
-
-
 class ShelfQueue:
-    """A queue, first in, first out, that keeps its requests on the shelf."""
+    """A queue, first in, first out, whose requests outlive it, in no file."""
+
+    shelf = {}  # by the keys of queues, their requests
 
     def __init__(self, crawler, key):
-        self.requests = Shelf.requests.setdefault(key, [])
+        self.requests = self.shelf.setdefault(key, [])
 
     @classmethod
     def from_crawler(cls, crawler, key):
