@@ -2,7 +2,6 @@
 
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
-from queue_conformance.kinds.scheduler.pool import traits
 
 PLAIN, URGENT, START, ELSEWHERE, REFUSED = 0, 3, 8, 20, 15
 """Numbers of requests in the pool of the scheduler's driver."""
@@ -11,7 +10,7 @@ PLAIN, URGENT, START, ELSEWHERE, REFUSED = 0, 3, 8, 20, 15
 def scheduler_model(*, start_queues=True, **layout):
     orders = {Place.MEMORY: Order.LIFO, Place.DISK: Order.LIFO}
     starts = dict.fromkeys(Place, Order.FIFO) if start_queues else {}
-    return SchedulerModel(traits, Layout(orders, starts, **layout))
+    return SchedulerModel(Layout(orders, starts, **layout))
 
 
 def filled(model, *numbers, place=Place.DISK):

@@ -30,6 +30,9 @@ from queue_conformance.environments.world import WorldlyCrawler
 from queue_conformance.script_support import example, kills, processes
 from queue_conformance.suggestion import did_you_mean
 
+_URL = re.compile(r"https://[^/]*/(\d+)")
+"""The URL of an item, and its number."""
+
 _compiled = lru_cache(partial(compile, filename="<item>", mode="eval"))
 
 _CRAWLS = {
@@ -154,9 +157,6 @@ class CrawlerDriver(Driver):
     """
 
     definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes)
-    item_url: ClassVar[re.Pattern[str]] = re.compile(r"https://example\.com/(\d+)")
-    """The URLs of items, and the number of each."""
-
     gives_jobs: ClassVar[bool] = False
     """Whether a job directory is an argument of what builds."""
 
@@ -216,7 +216,7 @@ class CrawlerDriver(Driver):
         return Item(eval(_compiled(source), self.names), source)
 
     def identify(self, value: Any) -> int | None:
-        match = self.item_url.fullmatch(value.url) if isinstance(value, Request) else None
+        match = _URL.fullmatch(value.url) if isinstance(value, Request) else None
         return int(match[1]) if match else None
 
     def same(self, value: Any, item: Item) -> bool:

@@ -222,10 +222,7 @@ class GraphSite(Site):
 
     def below(self, pages):
         """Return these pages, and those that they lead to."""
-        found = [*pages]
-        for page in found:
-            found += [link["page"] for link in self.pages[page].get("links", ()) if link["page"] not in found]
-        return sorted(found)
+        return sorted(reached(self.pages, pages))
 
     def strangers(self):
         """Return the pages that were downloaded, but did not reach the callback of their request."""
@@ -289,6 +286,16 @@ def demanded(graph, dropped=()):
         else:
             todo += page.get("links", [])
     return hits
+
+
+def reached(graph, pages):
+    """Return these pages of a graph, and all that their links and redirections lead to."""
+    found = [*pages]
+    for number in found:
+        page = graph[number]
+        following = [link["page"] for link in page.get("links", ())] + ([page["redirect"]] if "redirect" in page else [])
+        found += [each for each in following if each not in found]
+    return {*found}
 
 
 def answered(graph, hits):

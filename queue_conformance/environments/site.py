@@ -63,9 +63,12 @@ def say(*words):
 def make_project(directory, name="example", spider=LinkSpider):
     """Write a project of Scrapy with one spider."""
     os.makedirs(directory, exist_ok=True)
-    settings = ["SPIDER_MODULES = ['example_spider']", "LOG_LEVEL = 'INFO'", "COOKIES_ENABLED = False"]
-    settings += ["CONCURRENT_REQUESTS = 4"]
-    settings += ["TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False"]
+    settings = [
+        "SPIDER_MODULES = ['example_spider']",
+        "LOG_LEVEL = 'INFO'",
+        "COOKIES_ENABLED = TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False",
+        "CONCURRENT_REQUESTS = 4",
+    ]
     source = f"from {spider.__module__} import {spider.__name__}\n\n\nclass Example({spider.__name__}):\n    name = {name!r}\n"
     Path(directory, "scrapy.cfg").write_text("[settings]\ndefault = example_settings\n")
     Path(directory, "example_settings.py").write_text("\n".join(settings))

@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 
-from queue_conformance.environments.graph import GraphCrawl, GraphSite
+from queue_conformance.environments.graph import GraphCrawl, GraphSite, reached
 from queue_conformance.environments.site import argument
 from queue_conformance.faults.backend import environment
 from queue_conformance.faults.network import FaultProxy
@@ -164,10 +164,7 @@ class SharedGraph(GraphSite):
     def taken(self):
         """Return the pages that may be lost with a killed crawler: those that only what it had leads to."""
         without = {page: {} if page in self.struck else found for page, found in self.pages.items() if page != "start"}
-        reached = [link["page"] for link in self.pages["start"]]
-        for page in reached:
-            reached += [link["page"] for link in without[page].get("links", ()) if link["page"] not in reached]
-        return sorted(set(without) - set(reached))
+        return sorted(without.keys() - reached(without, [link["page"] for link in self.pages["start"]]))
 
     def unrecovered(self):
         """Return the page that the killed crawler was downloading, unless another one asked for it again."""

@@ -37,12 +37,9 @@ def enter() -> None:
 
 
 def replace_reactor(install: Callable[[], object]) -> None:
-    """Put another reactor in the place of the one that is installed, also in modules that have imported it.
+    """Put the reactor that ``install`` installs in the place of the present one, also in modules that have imported that.
 
     In a crawl they are imported later.
-
-    Args:
-        install: installs it.
     """
     reactor = sys.modules.pop(REACTOR)
     install()

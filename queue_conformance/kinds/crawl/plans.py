@@ -10,6 +10,7 @@ from typing import Any
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.environments.crawls import draw_pages, tree
+from queue_conformance.environments.graph import reached
 from queue_conformance.faults.outages import Stopped
 from queue_conformance.kinds.queue.faults import offered
 
@@ -149,22 +150,20 @@ def _link(draw: random.Random, page: int, unfiltered: bool) -> dict[str, Any]:
 
 def pruned(graph: Graph) -> Graph:
     """Return a graph without the pages that nothing leads to."""
-    reached = [link["page"] for link in graph["start"]]
-    for page in reached:
-        reached += [link["page"] for link in graph[page].get("links", ()) if link["page"] not in reached]
-        if graph[page].get("redirect", page) not in reached:
-            reached.append(graph[page]["redirect"])
-    kept = {page: {name: value for name, value in graph[page].items() if value != []} for page in sorted({*reached})}
-    return {"start": graph["start"], **kept}
+    pages = sorted(reached(graph, [link["page"] for link in graph["start"]]))
+    return {
+        "start": graph["start"],
+        **{page: {name: value for name, value in graph[page].items() if value != []} for page in pages},
+    }
 
 
 def without_duplicates(graph: Graph) -> Graph:
     """Return a graph in which one request leads to each page, for what filters nothing."""
-    reached: set[int] = set()
+    known: set[int] = set()
 
     def first(links: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        found = {link["page"]: link for link in links if link["page"] not in reached}
-        reached.update(found)
+        found = {link["page"]: link for link in links if link["page"] not in known}
+        known.update(found)
         return [*found.values()]
 
     made: dict[Any, Any] = {"start": first(graph["start"])}

@@ -123,7 +123,6 @@ class PriorityQueueDriver(CrawlerDriver):
         "close": "pq.close.closes-all",
     }
     definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine)
-    item_url: ClassVar[re.Pattern[str]] = re.compile(r"https://[^/]*/(\d+)")
 
     store: downstreams.Store | None
     _normal: tuple[str, type]

@@ -19,8 +19,8 @@ from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 UNLESS_ACCEPTED = "if accepted: sys.exit()  # it was stored, which is right too"
 """The line of a script after a request that a scheduler may reject, and has."""
 
-MOST_REDIRECTED = 20 * REDIRECTED
-"""The highest number of a redirected copy."""
+MOST_REDIRECTED = 19 * REDIRECTED
+"""The highest number of a request that is redirected once more."""
 
 
 def transient_errors(context: CheckContext) -> range:
@@ -43,10 +43,11 @@ class SchedulerLockstep(Comparing):
     @command()
     def redirect(self, _argument: int = 0) -> bool | None:
         """Enqueue a copy of what just came, with another URL."""
-        if self._lost_sight or self._last is None or (found := self._last[0] + REDIRECTED) > MOST_REDIRECTED:
+        if self._lost_sight or self._last is None or self._last[0] > MOST_REDIRECTED:
             return None
-        url = self.context.driver.url(found)
-        return self._enqueue(found, Item(self._last[1].replace(url=url), f'popped.replace(url="{url}")', found))
+        number, value = self._last[0] + REDIRECTED, self._last[1]
+        url = self.context.driver.url(number)
+        return self._enqueue(number, Item(value.replace(url=url), f'popped.replace(url="{url}")'))
 
     @command()
     def retry(self, _argument: int = 0) -> bool | None:
@@ -54,27 +55,21 @@ class SchedulerLockstep(Comparing):
         if self._lost_sight or self._last is None:
             return None
         number, value = self._last
-        found = number if traits(number).dont_filter else number + RETRIED
-        return self._enqueue(found, Item(value.replace(dont_filter=True), "popped.replace(dont_filter=True)", found))
+        number = number if traits(number).dont_filter else number + RETRIED
+        return self._enqueue(number, Item(value.replace(dont_filter=True), "popped.replace(dont_filter=True)"))
 
     def _enqueue(self, number: int, item: Item) -> bool | None:
         waiting, stored = list(FaultPlan.pushes), len(FaultPlan.stored)
+        raised: OperationRaised | None = None
         try:
             result = self.scheduler.enqueue(item)
-        except OperationRaised as raised:
-            error = waiting[0] if len(FaultPlan.pushes) < len(waiting) else None
-            if raised.error in FaultPlan.errors and not isinstance(raised.error, ValueError):
-                self.model.fail(number)  # what the queue of the settings raises so is a matter of that queue
-                return None
-            if raised.error is not error or self._falls_back(error):
-                if rule := self._rule_of_fallback(number, error, raised.error):
-                    raised.rule = rule
-                raise
-            self.covered["scheduler.enqueue.other-propagates"] += 1
-            self.model.fail(number)
-            self._failed.add(number)
-            return None
+        except OperationRaised as caught:
+            raised = caught
         error = waiting[0] if len(FaultPlan.pushes) < len(waiting) else None
+        if raised is not None:
+            self._judge_exception(number, error, raised)
+            self.model.fail(number)
+            return None
         if error is not None and not self._falls_back(error):
             tail = must_raise(self.context.recorder.steps[-1].source, type(error).__name__)
             actual = f"returned {describe(result)}"
@@ -92,13 +87,13 @@ class SchedulerLockstep(Comparing):
                 self.context.recorder.note(UNLESS_ACCEPTED)
                 self.model.fail(number)
             return False
-        if self.on_disk and traits(number).refused:
-            self.covered["scheduler.enqueue.fallback-serialization"] += 1
+        self.covered["scheduler.enqueue.fallback-serialization"] += self.on_disk and traits(number).refused
         if self.on_disk and traits(number).volatile:
-            on_disk = len(FaultPlan.stored) > stored  # there are queues that can serialize more than others
+            on_disk = len(FaultPlan.stored) > stored  # some queues can serialize more than others
+        elif self.configurable:
+            on_disk = self.on_disk and not traits(number).refused and error is None
         else:
-            apart = not self.configurable and not traits(number).volatile  # wherever its store is
-            on_disk = apart or (self.on_disk and not traits(number).refused and error is None)
+            on_disk = not traits(number).volatile  # wherever its store is
         self.model.enqueue(number, Place.DISK if on_disk else Place.MEMORY)
         return True
 
@@ -233,14 +228,29 @@ class SchedulerLockstep(Comparing):
         if FaultPlan.pushes or FaultPlan.empty_pops:
             self.perform(FaultPlan.ends)
 
+    def _judge_exception(self, number: int, error: BaseException | None, raised: OperationRaised) -> None:
+        """Decide what it means that ``enqueue_request`` raised.
+
+        Args:
+            error: what its disk queue was made to raise meanwhile, if it was.
+
+        Raises:
+            OperationRaised: if it should not have raised that.
+        """
+        if raised.error in FaultPlan.errors and not isinstance(raised.error, ValueError):
+            return  # what the queue of the settings raises by itself is a matter of that queue
+        if raised.error is not error or self._falls_back(error):
+            raised.rule = self._rule_of_fallback(number, error, raised.error) or raised.rule
+            raise raised
+        self.covered["scheduler.enqueue.other-propagates"] += 1
+        self._failed.add(number)
+
     def _falls_back(self, error: BaseException) -> bool:
         return isinstance(error, ValueError) or type(error) is type(self.context.driver.error("transient-error")[1])
 
     def _memory_is_lost(self, count: int) -> bool:
         """Whether nothing is left of what was in memory; if not, nothing more can be judged."""
-        lost = False
-        if self.context.offers("length"):
-            lost = len(self.scheduler.raw) <= len(self.model) - count
+        lost: bool = self.context.offers("length") and len(self.scheduler.raw) <= len(self.model) - count
         self._lost_sight = not lost
         return lost
 
@@ -254,9 +264,7 @@ class MemoryLockstep(SchedulerLockstep):
     """A scheduler that keeps everything in memory, although it could use a job directory."""
 
     ablations = tuple(
-        ablation
-        for ablation in ABLATIONS
-        if ablation.rule in ("scheduler.enqueue.false", "scheduler.pending.pure", "scheduler.len")
+        each for each in ABLATIONS if each.rule in ("scheduler.enqueue.false", "scheduler.pending.pure", "scheduler.len")
     )
 
     def __init__(self, context: CheckContext, number: int) -> None:

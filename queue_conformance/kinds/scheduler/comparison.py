@@ -24,12 +24,10 @@ class Comparing(Lockstep):
     """One scheduler and its model, without commands.
 
     Args:
-        context: where the check works.
-        number: which of the schedulers that are open side by side this is; only one is used.
-        job: whether there is a job directory; if not given, where the scheduler can use one.
+        job: whether there is a job directory; ``None`` for one if the scheduler can use it.
 
     Attributes:
-        on_disk: the scheduler uses queues in memory and on disk, which the settings name.
+        on_disk: whether the scheduler uses queues in memory and on disk, which the settings name.
     """
 
     needed = ("enqueue", "next")
@@ -37,11 +35,11 @@ class Comparing(Lockstep):
 
     def __init__(self, context: CheckContext, number: int, *, job: bool | None = None) -> None:
         super().__init__(context, number)
-        self.job = "job" if (context.offers("persistent") if job is None else job) else None
+        persistent = context.offers("persistent")
+        self.job = "job" if (persistent if job is None else job) else None
         self.configurable = context.offers("configurable")
-        persistent = bool(self.job) and context.offers("persistent")
-        self.on_disk = persistent and self.configurable
-        self.model = SchedulerModel(traits, layout_of(context))
+        self.on_disk = bool(self.job) and persistent and self.configurable
+        self.model = SchedulerModel(layout_of(context))
         self.settings = settings_of(context) if self.on_disk else {}
         self._rejected: set[int] = set()
         self._failed: set[int] = set()

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from scrapy import Request
 from twisted.internet.defer import Deferred
 
 from queue_conformance.discovery import Implementation
@@ -25,18 +24,12 @@ from queue_conformance.kinds.scheduler import faulty, plain, script_support
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
 from queue_conformance.script_support import example, kills, metadata, processes, support
 
-_URL = re.compile(r"https://example\.(?:com|org)/(\d+)")
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
 _KIT = "queue_conformance."
 
 
 class Drained(Timed):
-    """A scheduler that is drained.
-
-    Args:
-        raw: the scheduler.
-        driver: is told whether it hesitates.
-    """
+    """A scheduler that is drained; its driver is told whether it hesitates."""
 
     def __init__(self, raw: Any, driver: SchedulerDriver) -> None:
         super().__init__(raw, driver.recorder.watchdog)
@@ -50,12 +43,7 @@ class Drained(Timed):
 
 
 class OpenScheduler:
-    """One scheduler object; every operation goes through the recorder.
-
-    Args:
-        raw: the object of the implementation.
-        driver: has built it.
-        crawler: the crawler that it was built from.
+    """One scheduler, and the crawler that it was built from; every operation goes through the recorder.
 
     Each operation raises ``OperationRaised`` if the implementation raises.
     """
@@ -66,7 +54,7 @@ class OpenScheduler:
         self._driver = driver
         self._call = driver.recorder.call
 
-    def open(self, rule: str = "scheduler.ctor.from-crawler") -> None:
+    def open(self, rule: str) -> None:
         """Open, where it can, and wait for a Deferred that it returns."""
         if callable(getattr(self.raw, "open", None)):
             opened = self._call("opened = scheduler.open(crawler.spider)", rule, lambda: self.raw.open(self.crawler.spider))
@@ -90,8 +78,9 @@ class OpenScheduler:
         """Return ``len()``."""
         return self._call("length = len(scheduler)", rule, len, self.raw)
 
-    def close(self, reason: str = "finished", rule: str = "scheduler.close.reason") -> None:
+    def close(self, reason: str = "finished") -> None:
         """Close, where it can, and wait for a Deferred that it returns."""
+        rule = "scheduler.close.reason"
         if callable(getattr(self.raw, "close", None)):
             closed = self._call(f"closed = scheduler.close({quoted(reason)})", rule, lambda: self.raw.close(reason))
             self._settle("closed", closed, rule)
@@ -159,11 +148,7 @@ class SchedulerDriver(CrawlerDriver):
         return self.directory / name
 
     def new_crawler(self, settings: Mapping[str, Any], job: str | None) -> tuple[str, Any]:
-        """Make the crawler of one crawl.
-
-        Args:
-            settings: further settings.
-            job: the name of its job directory, if it has one.
+        """Make the crawler of one run, with further settings, and the name of its job directory if it has one.
 
         Returns:
             The Python expression, and the crawler.
@@ -182,13 +167,7 @@ class SchedulerDriver(CrawlerDriver):
     # --- Construction ------------------------------------------------------------------------------------------------
 
     def construction(self, name: str, *, crawler: Any = None, **options: Any) -> tuple[str, Callable[[], Any]]:
-        """Tell how a scheduler is built.
-
-        Args:
-            name: the name of its job directory, for the author's function.
-            crawler: the crawler to build it from.
-            options: nothing.
-        """
+        """Tell how a scheduler is built from a crawler; the author's function is also given the name of the job directory."""
         cls = self.implementation.cls
         if self.implementation.factory is not None:
             key = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
@@ -265,13 +244,8 @@ class SchedulerDriver(CrawlerDriver):
         """Return the URL of the request of a number."""
         return f"https://{traits(number).slot}/{number % RETRIED}"
 
-    def number(self, url: str) -> int | None:
-        """Return the number of the request with a URL, if it is of the pool."""
-        match = _URL.fullmatch(url)
-        return int(match[1]) if match else None
-
     def identify(self, value: Any) -> int | None:
-        number = self.number(value.url) if isinstance(value, Request) else None
+        number = super().identify(value)
         if number is not None and value.dont_filter and not traits(number).dont_filter:
             return number + RETRIED
         return number
@@ -311,9 +285,8 @@ class SchedulerDriver(CrawlerDriver):
         """Return an error for a queue to raise, by the name of what it means: its source, and the object."""
         claimed = self.implementation.errors.get(name)
         default = {"transient-error": "TransientError", "serialization-error": "SerializationError"}[name]
-        source = f'load_object("{claimed.__module__}.{claimed.__qualname__}")' if claimed else default
-        source += '("no")'
-        return source, eval(source, self.names)
+        cls = f'load_object("{claimed.__module__}.{claimed.__qualname__}")' if claimed else default
+        return f'{cls}("no")', eval(f'{cls}("no")', self.names)
 
 
 _FAULTY_PATH = re.compile(r"""faulty\(("[^"]*"|'[^']*')\)""")

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.engine.recording import OperationRaised, Timed
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block, Line
@@ -151,34 +151,30 @@ def _operation(
 @fixture
 def remaining(case: Case) -> Callable[[Scheduler], list[str]]:
     """``remaining(scheduler)``: take out everything; return the URLs."""
-    return _taken_by(case, script_support.drain)
+    return _quoted(case, script_support.drain, TRUE, "left")
 
 
 @fixture
 def requests_left(case: Case) -> Callable[[Scheduler], list[Request]]:
     """``requests_left(scheduler)``: take out everything; return the requests."""
-    return _taken_by(case, script_support.taken)
-
-
-def _taken_by(case: Case, function: Callable[[Any], Any]) -> Callable[[Scheduler], Any]:
-    def taken(scheduler: Scheduler) -> Any:
-        drained = Drained(scheduler.raw, case.context.driver)
-        return case.record.make(f"{function.__name__}({scheduler.name})", TRUE, lambda: function(drained), "left")
-
-    return taken
+    return _quoted(case, script_support.taken, TRUE, "left")
 
 
 @fixture
 def enqueue_many(case: Case) -> Callable[..., list[str]]:
     """``enqueue_many(scheduler, range(100))``: enqueue plain requests; return the URLs of those that were accepted."""
+    return _quoted(case, script_support.enqueued, RULES["enqueue_request"], "accepted")
 
-    def enqueued(scheduler: Scheduler, *arguments: Any, **named: Any) -> Any:
-        timed = Timed(scheduler.raw, case.context.watchdog)
-        source = f"enqueued({case.record.written((scheduler, *arguments), named)})"
-        enqueue = partial(script_support.enqueued, timed, *arguments, **named)
-        return case.record.make(source, RULES["enqueue_request"], enqueue, "accepted")
 
-    return enqueued
+def _quoted(case: Case, function: Callable[..., Any], rule: str, result: str) -> Callable[..., Any]:
+    """Return what calls a function that scripts quote on a scheduler, as one operation whose result has a name."""
+
+    def called(scheduler: Scheduler, *arguments: Any, **named: Any) -> Any:
+        source = f"{function.__name__}({case.record.written((scheduler, *arguments), named)})"
+        call = partial(function, Drained(scheduler.raw, case.context.driver), *arguments, **named)
+        return case.record.make(source, rule, call, result)
+
+    return called
 
 
 @fixture

@@ -61,14 +61,7 @@ def settings_of(context: CheckContext) -> dict[str, Any]:
 
 
 def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowed: list[int]) -> str:
-    """Return the rule that fails if a request comes too early.
-
-    Args:
-        context: where the check works.
-        model: what the scheduler should hold.
-        number: what came.
-        allowed: what should have come.
-    """
+    """Return the rule that fails where a request came too early, and one of those that are ``allowed`` was due."""
     mine = traits(number)
     same_slot = [n for n in allowed if traits(n).slot == mine.slot] if context.offers("slots") else []
     same_slot = same_slot or list(allowed)

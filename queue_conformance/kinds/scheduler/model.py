@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from queue_conformance.discovery.capabilities import Order
-from queue_conformance.kinds.scheduler.pool import Traits
+from queue_conformance.kinds.scheduler.pool import traits
 
 
 class Place(StrEnum):
@@ -46,10 +46,6 @@ class Layout:
 class SchedulerModel:
     """Numbers of requests, in memory and on disk.
 
-    Args:
-        traits: tells what is special about the request of a number.
-        layout: how the scheduler is made up.
-
     Attributes:
         seen: what was enqueued and may not come again.
         unsure: what may or may not be remembered as seen: it failed, or was lost with the memory.
@@ -57,8 +53,7 @@ class SchedulerModel:
         stats: what was counted in this run.
     """
 
-    def __init__(self, traits: Callable[[int], Traits], layout: Layout) -> None:
-        self._traits = traits
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._stored: dict[Place, list[int]] = {Place.MEMORY: [], Place.DISK: []}
         self.seen: set[int] = set()
@@ -82,12 +77,12 @@ class SchedulerModel:
 
     def accepts(self, number: int) -> bool:
         """Whether a request is stored; ask :attr:`unsure` first."""
-        return self._traits(number).dont_filter or not self._layout.filters or number not in self.seen
+        return traits(number).dont_filter or not self._layout.filters or number not in self.seen
 
     def see(self, number: int) -> None:
         """Note that a request was accepted."""
         self.unsure.discard(number)
-        if not self._traits(number).dont_filter:
+        if not traits(number).dont_filter:
             self.seen.add(number)
 
     def enqueue(self, number: int, place: Place) -> None:
@@ -99,7 +94,7 @@ class SchedulerModel:
 
     def fail(self, number: int) -> None:
         """Storing a request failed."""
-        if not self._traits(number).dont_filter and number not in self.seen:
+        if not traits(number).dont_filter and number not in self.seen:
             self.unsure.add(number)
 
     def ignore_priorities(self) -> None:
@@ -108,9 +103,10 @@ class SchedulerModel:
 
     def remove(self, number: int) -> None:
         """Take out a request that was allowed."""
-        place = next(place for place in self._allowed_in() if number in self._allowed_in()[place])
+        place = next(place for place, numbers in self._allowed_in().items() if number in numbers)
         numbers = self._stored[place]
-        if self._order(place, self._traits(number).start) is Order.LIFO:
+        starts = self._layout.start_orders if traits(number).start else {}
+        if starts.get(place, self._layout.orders[place]) is Order.LIFO:
             numbers.reverse()
             numbers.remove(number)
             numbers.reverse()
@@ -122,7 +118,7 @@ class SchedulerModel:
     def reopen(self) -> None:
         """The crawl was stopped and continued: what was in memory is gone, and counting begins again."""
         for number in self._stored[Place.MEMORY]:
-            if not self._traits(number).dont_filter:
+            if not traits(number).dont_filter:
                 self.unsure.add(number)
         self.uncertain.update(self._stored[Place.MEMORY])
         self._stored[Place.MEMORY].clear()
@@ -146,47 +142,37 @@ class SchedulerModel:
             if not memory or not self._layout.memory_first:
                 found[Place.DISK] += disk
                 continue
-            best = self._traits(memory[0]).priority
+            best = traits(memory[0]).priority
+            starts_wait = all(traits(n).start for n in memory)
             for number in disk:
-                traits = self._traits(number)
-                start_waits = all(self._traits(n).start for n in memory) and not traits.start
-                if traits.priority > best or (traits.priority == best and start_waits):
+                mine = traits(number)
+                if mine.priority > best or (mine.priority == best and starts_wait and not mine.start):
                     found[Place.DISK].append(number)
         return found
 
     def _slot(self, number: int) -> str:
-        return self._traits(number).slot if self._layout.slots else ""
-
-    def _order(self, place: Place, start: bool) -> Order:
-        orders = self._layout.start_orders if start and place in self._layout.start_orders else self._layout.orders
-        return orders[place]
+        return traits(number).slot if self._layout.slots else ""
 
     def _top(self, numbers: Sequence[int], place: Place) -> list[int]:
         """Return which of some requests in one place may come first."""
         if not numbers:
             return []
-        highest = max(self._traits(number).priority for number in numbers)
-        numbers = [number for number in numbers if self._traits(number).priority == highest]
+        highest = max(traits(number).priority for number in numbers)
+        numbers = [number for number in numbers if traits(number).priority == highest]
         if not self._layout.turns:
             return self._head(numbers, place)
-        slots = dict.fromkeys(self._traits(number).slot for number in numbers)
-        return [n for slot in slots for n in self._head([m for m in numbers if self._traits(m).slot == slot], place)]
+        slots = dict.fromkeys(traits(number).slot for number in numbers)
+        return [n for slot in slots for n in self._head([m for m in numbers if traits(m).slot == slot], place)]
 
     def _head(self, numbers: Sequence[int], place: Place) -> list[int]:
         """Return which of some requests of equal priority in one place may come first."""
-        if place not in self._layout.start_orders:
-            return _first(numbers, self._layout.orders[place])
-        others = [number for number in numbers if not self._traits(number).start]
-        starts = [number for number in numbers if self._traits(number).start]
-        first_others = _first(others, self._layout.orders[place])
-        first_starts = _first(starts, self._layout.start_orders[place])
-        if self._layout.start_last:
-            return first_others or first_starts
-        return [*first_others, *first_starts]
+        starts = [n for n in numbers if traits(n).start] if place in self._layout.start_orders else []
+        first_others = _first([n for n in numbers if n not in starts], self._layout.orders[place])
+        first_starts = _first(starts, self._layout.start_orders.get(place, Order.NONE))
+        return first_others or first_starts if self._layout.start_last else [*first_others, *first_starts]
 
 
-def _first(numbers: Iterable[int], order: Order) -> list[int]:
-    numbers = list(numbers)
+def _first(numbers: list[int], order: Order) -> list[int]:
     if order is Order.FIFO:
         return numbers[:1]
     return numbers[-1:] if order is Order.LIFO else numbers
