@@ -16,7 +16,7 @@ from queue_conformance.environments import crawls
 from queue_conformance.environments.graph import demanded, out_of_order
 from queue_conformance.environments.site import Crawl
 from queue_conformance.environments.together import Crawls, SharedGraph
-from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, killed, pruned, smaller, without_duplicates
+from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, pruned, smaller, together, without_duplicates
 from queue_conformance.verdicts import Verdict
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.scheduler import Scheduler
@@ -96,7 +96,7 @@ def test_what_a_killed_crawler_had_is_recovered_if_it_is_asked_for_again():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_crawler_is_killed_with_a_page_that_others_cannot_replace(seed):
-    (plan,) = killed(SimpleNamespace(seed=seed, crawls=1))
+    (plan,) = together(SimpleNamespace(seed=seed, crawls=1), "killed")
     site = judged([plan.crawlers["killed"]], [])
     site.pages = plan.graph
     assert site.taken()

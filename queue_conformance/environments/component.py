@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
-from queue_conformance.engine.scripts import quoted, source_of_settings
+from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, plain
 from queue_conformance.environments import runs as running
 from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
@@ -34,8 +34,8 @@ class ComponentDriver(CrawlerDriver):
     gives_jobs = True
 
     def job(self, name: str = "job") -> Path:
-        """Return a job directory of that name below the scratch directory, which is there: a scheduler would make it."""
-        path = self.directory / name
+        """Return the job directory of a name, which is there: a scheduler would make it."""
+        path = super().job(name)
         with contextlib.suppress(FileExistsError):  # what the implementation put there instead is its own affair
             path.mkdir()
         return path
@@ -49,25 +49,6 @@ class ComponentDriver(CrawlerDriver):
         if not logging.root.handlers:  # what components log, logging would print on the standard error stream
             logging.root.addHandler(logging.NullHandler())
         return super().crawler_with(settings, name or self.spider_name)
-
-    def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
-        """Return settings as they are, and as Python.
-
-        Args:
-            job: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
-            settings: other ones; classes are written by their names.
-        """
-        values, sources = dict(settings), []
-        if job is not None:
-            values["JOBDIR"] = str(self.job(job)) if job else job
-            sources.append(f'"JOBDIR": {self.job_source(job) if job else quoted("")}')
-        sources += [f"{quoted(name)}: {getattr(value, '__name__', None) or repr(value)}" for name, value in settings.items()]
-        given = source_of_settings(self.implementation.settings)[1:-1]
-        return values, f"{{{', '.join([*([given] if given else []), *sources])}}}"
-
-    def job_source(self, job: str = "job") -> str:
-        """Return a Python expression for the path of a job directory."""
-        return f"directory + {quoted('/' + job)}"
 
     def name_source(self, other: str = "") -> str:
         """Return the arguments with the name of the spider in scripts, if it matters, and with what prepares it.
@@ -91,10 +72,7 @@ class ComponentDriver(CrawlerDriver):
         return super().script(title, lines, *definitions, *(() if odd else (plain,)))
 
     def setup(self, body: str) -> list[str]:
-        return [
-            *self.scratch_source,
-            *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body)))),
-        ]
+        return [*self.scratch_source, *(f"os.mkdir({self.job_source(name)})" for name in sorted(set(_JOB.findall(body))))]
 
 
 def files_in(directory: Path) -> dict[str, bytes]:

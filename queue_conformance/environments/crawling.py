@@ -23,9 +23,10 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend, source_of_settings
+from queue_conformance.engine.scripts import SCRATCH, namespace, quoted, source_of_backend, source_of_setting, source_of_settings
 from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine, world
+from queue_conformance.environments.site import path_of
 from queue_conformance.environments.world import WorldlyCrawler
 from queue_conformance.script_support import example, kills, processes
 from queue_conformance.suggestion import did_you_mean
@@ -176,6 +177,36 @@ class CrawlerDriver(Driver):
             self.crawler.settings.set("JOBDIR", f"{directory}/job", "cmdline")
         self.use_spider(self._first_spider)
 
+    def job(self, name: str = "job") -> Path:
+        """Return the job directory of a name, below the scratch directory."""
+        return self.directory / name
+
+    def job_source(self, name: str = "job") -> str:
+        """Return a Python expression for the path of the job directory of a name."""
+        return f"directory + {quoted('/' + name)}"
+
+    def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
+        """Return the settings of one run besides those of the author, and a Python expression of all of them.
+
+        Args:
+            job: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+        """
+        values = dict(settings)
+        sources = {name: source_of_setting(value) for name, value in self.implementation.settings.items()}
+        if job is not None and "JOBDIR" not in settings:
+            values["JOBDIR"] = str(self.job(job)) if job else ""
+            sources["JOBDIR"] = self.job_source(job) if job else quoted("")
+        sources |= {name: self._source_of(value) for name, value in settings.items()}
+        return values, f"{{{', '.join(f'{quoted(name)}: {source}' for name, source in sources.items())}}}"
+
+    def _source_of(self, value: Any) -> str:
+        """Return the value of a setting as Python; a class of the kit's own by the name under which scripts know it."""
+        if isinstance(value, Path):
+            return f"Path(directory, {quoted(str(value.relative_to(self.directory)))})"
+        if isinstance(value, type):
+            return value.__qualname__ if value.__module__.startswith("queue_conformance.") else f"load_object({path_of(value)!r})"
+        return quoted(value) if isinstance(value, str) else repr(value)
+
     def crawler_with(self, settings: Mapping[str, Any], name: str) -> Any:
         """Return the crawler of one run, with settings besides those of the author, and a spider of that name; about 0.1 ms."""
         world.enter()
@@ -259,11 +290,14 @@ class CrawlerDriver(Driver):
             engine: whether it has an engine.
         """
         runs = self.mentions_a_loop
+        settings = source_of_settings(self.implementation.settings)
+        if self.has_job and not self.gives_jobs:
+            settings = f"""{settings[:-1]}{", " if settings != "{}" else ""}'JOBDIR': directory + "/job"}}"""
         install = "start_reactor()" if runs else 'install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")'
         give = "give_engine(crawler)" if runs else "crawler.engine = ExecutionEngine(crawler, lambda spider: None)"
         return [
             *([install] if runs or engine or NEEDS_REACTOR else []),
-            f"crawler = get_crawler({spider}{self.settings_argument})",
+            f"crawler = get_crawler({spider}{f', {settings}' if settings != '{}' else ''})",
             f'crawler.spider = spider = {spider}.from_crawler(crawler, "example")',
             *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
             *([give] if engine else []),
@@ -276,11 +310,3 @@ class CrawlerDriver(Driver):
         found = (getattr(sys.modules.get(module), name, None) for module, _, name in named)
         classes = [self.implementation.cls, *(cls for cls in found if isinstance(cls, type))]
         return any(_is_lively(base) for cls in classes for base in cls.__mro__)
-
-    @property
-    def settings_argument(self) -> str:
-        """The argument with the settings of the author in scripts, if there are any."""
-        source = source_of_settings(self.implementation.settings)
-        if self.has_job and not self.gives_jobs:
-            source = f"""{source[:-1]}{", " if source != "{}" else ""}'JOBDIR': directory + "/job"}}"""
-        return f", {source}" if source != "{}" else ""

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from scrapy.core.engine import ExecutionEngine
@@ -56,56 +57,48 @@ class WorldlyCrawler(Crawler):
     """A crawler whose engine and extensions are there when somebody asks for them: most components never do."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        self._built: dict[str, Any] = {}
-        self._patterns: list[ExecutionEngine] = []  # what all copies of this one have in common
+        self._patterns: list[ExecutionEngine] = []  # shared by all copies of this one
         super().__init__(*arguments, **keywords)
+        self._forget()
 
     def copied(self) -> WorldlyCrawler:
         """Return a copy with an engine and extensions of its own."""
         other = copy.copy(self)
-        other._built = {}
+        other._forget()
         return other
+
+    def _forget(self) -> None:
+        for name in ("engine", "extensions"):
+            vars(self).pop(name, None)
 
     @property
     def asked(self) -> bool:
         """Whether somebody asked this one, or a copy, for the engine."""
         return bool(self._patterns)
 
-    @property
-    def engine(self) -> Any:
+    @cached_property
+    def engine(self) -> Any:  # type: ignore[override]
         """The engine; about 0.05 ms, and some milliseconds for the first one of a process.
 
         Raises:
             EngineError: if there can be none, because of the settings, or of what is installed beside Scrapy.
         """
-        if self._built.get("engine") is None:
-            enter()
-            if not self._patterns:
-                first = self.copied()
-                try:
-                    engine.give_engine(first)
-                except Exception as error:
-                    first_error = _first(error)
-                    raise EngineError(f"{type(first_error).__name__}: {first_error}") from None
-                self._patterns.append(first.engine)
-            self._built["engine"] = _engine_like(self._patterns[0], self)
-        return self._built["engine"]
+        enter()
+        if not self._patterns:
+            first = self.copied()
+            try:
+                engine.give_engine(first)
+            except Exception as error:
+                first_error = _first(error)
+                raise EngineError(f"{type(first_error).__name__}: {first_error}") from None
+            self._patterns.append(first.engine)
+        return _engine_like(self._patterns[0], self)
 
-    @engine.setter
-    def engine(self, value: Any) -> None:
-        self._built["engine"] = value
-
-    @property
-    def extensions(self) -> Any:
+    @cached_property
+    def extensions(self) -> Any:  # type: ignore[override]
         """The extensions of the settings."""
-        if self._built.get("extensions") is None:
-            enter()
-            self._built["extensions"] = ExtensionManager.from_crawler(self)
-        return self._built["extensions"]
-
-    @extensions.setter
-    def extensions(self, value: Any) -> None:
-        self._built["extensions"] = value
+        enter()
+        return ExtensionManager.from_crawler(self)
 
 
 def _first(error: BaseException) -> BaseException:

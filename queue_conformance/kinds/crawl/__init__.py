@@ -1,4 +1,4 @@
-"""All of whole crawls: a site, Scrapy's engine in a process of its own, and the class under test in it."""
+"""Whole crawls: a site, Scrapy's engine in a process of its own, and the class under test in it."""
 
 from __future__ import annotations
 

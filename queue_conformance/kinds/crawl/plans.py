@@ -68,10 +68,12 @@ def paused(context: CheckContext) -> Iterator[Plan]:
 
 
 def together(context: CheckContext, accident: str = "") -> Iterator[Plan]:
-    """Yield plans for several crawlers, with an accident when one of them asks for a drawn page.
+    """Yield plans for several crawlers, with an accident when one of them asks for a drawn page; see ``SharedGraph``.
 
     Many links lead to some pages, and only one to each where there is an accident: what that costs comes in no other way.
     """
+    if accident == "restarted":
+        next(offered(Stopped)(context))  # it raises if that cannot be done to the server
     for number in range(min(2, context.crawls)):
         draw = random.Random(f"{context.seed} {accident} {number}")
         pages = draw_pages(draw, draw.randrange(15, 20))
@@ -82,27 +84,6 @@ def together(context: CheckContext, accident: str = "") -> Iterator[Plan]:
         if accident:
             crawlers[accident] = draw.choice([page for page in range(1, 7) if max(pages[page], default=0) > 7] or [0])
         yield Plan(graph, crawlers=crawlers)
-
-
-def killed(context: CheckContext) -> Iterator[Plan]:
-    """Yield plans in which one of the crawlers is killed."""
-    return together(context, "killed")
-
-
-def frozen(context: CheckContext) -> Iterator[Plan]:
-    """Yield plans in which one of the crawlers stands still for a while."""
-    return together(context, "frozen")
-
-
-def restarted(context: CheckContext) -> Iterator[Plan]:
-    """Yield plans in which the server is away for a while."""
-    next(offered(Stopped)(context))  # or nothing can be told
-    return together(context, "restarted")
-
-
-def cut_off(context: CheckContext) -> Iterator[Plan]:
-    """Yield plans in which nothing passes between one of the crawlers and the server for a while."""
-    return together(context, "cut_off")
 
 
 def serializable(graph: Graph) -> Graph:

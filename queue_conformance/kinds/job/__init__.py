@@ -1,4 +1,4 @@
-"""All of job directories, with whole crawls."""
+"""Job directories, tested with whole crawls."""
 
 MODULES = ("fixtures", "checks.resume", "checks.directory", "checks.damage", "checks.unclean")
 """The modules with checks, in the order in which their checks are run."""

@@ -1,4 +1,4 @@
-"""All of schedulers."""
+"""Everything about schedulers."""
 
 MODULES = (
     "fixtures",

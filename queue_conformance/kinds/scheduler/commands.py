@@ -37,13 +37,13 @@ class SchedulerLockstep(Comparing):
         arguments=range(len(POOL)),
     )
     def enqueue(self, number: int) -> bool | None:
-        """Enqueue the request of a number, and judge the answer; return whether it was accepted, ``None`` if that failed."""
-        return None if self._lost_sight else self._enqueue(number, self.context.driver.fresh(number))
+        """Enqueue the request of a number, and judge the answer; return whether it was accepted, or ``None`` if nobody knows."""
+        return None if self._lost_track else self._enqueue(number, self.context.driver.fresh(number))
 
     @command()
     def redirect(self, _argument: int = 0) -> bool | None:
-        """Enqueue a copy of what just came, with another URL."""
-        if self._lost_sight or self._last is None or self._last[0] > MOST_REDIRECTED:
+        """Enqueue a copy of the request that came last, with another URL."""
+        if self._lost_track or self._last is None or self._last[0] > MOST_REDIRECTED:
             return None
         number, value = self._last[0] + REDIRECTED, self._last[1]
         url = self.context.driver.url(number)
@@ -51,8 +51,8 @@ class SchedulerLockstep(Comparing):
 
     @command()
     def retry(self, _argument: int = 0) -> bool | None:
-        """Enqueue a copy of what just came, which must not be filtered."""
-        if self._lost_sight or self._last is None:
+        """Enqueue a copy of the request that came last, which must not be filtered."""
+        if self._lost_track or self._last is None:
             return None
         number, value = self._last
         number = number if traits(number).dont_filter else number + RETRIED
@@ -104,7 +104,7 @@ class SchedulerLockstep(Comparing):
     )
     def next(self, _argument: int = 0) -> int | None:
         """Take out the next request, and judge what came."""
-        if self._lost_sight:
+        if self._lost_track:
             return None
         empty_pops = FaultPlan.empty_pops
         empty = not self.model.items
@@ -125,7 +125,7 @@ class SchedulerLockstep(Comparing):
         if number is None or number not in allowed:
             number = self._wrong(number, value, allowed)
         self._judge_fields(number, value)
-        self._credit(number)
+        self._cover(number)
         self.model.remove(number)
         self._before.add(number)
         self._last = number, value
@@ -134,7 +134,7 @@ class SchedulerLockstep(Comparing):
     @command("scheduler.pending.exact", "scheduler.pending.pure")
     def pending(self, _argument: int = 0) -> None:
         """Compare ``has_pending_requests()``."""
-        if not self._lost_sight:
+        if not self._lost_track:
             self.covered["scheduler.pending.pure"] += 1
             pending, expected = bool(self.scheduler.pending()), bool(self.model.items)
             if self._uncertain and not expected:
@@ -144,7 +144,7 @@ class SchedulerLockstep(Comparing):
     @command("scheduler.len")
     def length(self, _argument: int = 0) -> None:
         """Compare ``len()``, where there is one."""
-        if not self._lost_sight and self.context.offers("length"):
+        if not self._lost_track and self.context.offers("length"):
             length, expected = self.scheduler.length(), len(self.model)
             if self._uncertain and expected < length <= expected + self._uncertain:
                 return
@@ -152,13 +152,13 @@ class SchedulerLockstep(Comparing):
 
     @command("scheduler.enqueue.other-propagates", needs=["persistent", "configurable"])
     def breakage(self, _argument: int = 0) -> None:
-        """Let the next push into the disk queue raise what nobody knows."""
-        self._trouble('RuntimeError("no")')
+        """Let the next push into the disk queue raise an error for which there is no fallback."""
+        self._plan_push_error('RuntimeError("no")')
 
     @command("scheduler.enqueue.fallback-transient", arguments=transient_errors, needs=["persistent", "configurable"])
     def transient(self, _argument: int = 0) -> None:
         """Let the next push into the disk queue raise the transient error."""
-        self._trouble(self.context.driver.error("transient-error")[0])
+        self._plan_push_error(self.context.driver.error("transient-error")[0])
 
     @command("scheduler.next.outage", needs=["persistent", "configurable"])
     def empty_pop(self, _argument: int = 0) -> None:
@@ -167,8 +167,9 @@ class SchedulerLockstep(Comparing):
 
     @command(weight=0)
     def clear_faults(self, _argument: int = 0) -> None:
-        """End all trouble."""
-        self._no_trouble()
+        """End all faults."""
+        if FaultPlan.pushes or FaultPlan.empty_pops:
+            self.perform(FaultPlan.ends)
 
     @command(
         *("scheduler.resume.all", "scheduler.resume.seen", "scheduler.resume.no-dup", "scheduler.next.memory-first"),
@@ -178,11 +179,11 @@ class SchedulerLockstep(Comparing):
     )
     def reopen(self, _argument: int = 0) -> None:
         """Stop the crawl and continue it."""
-        if self._lost_sight or not self.job:
+        if self._lost_track or not self.job:
             return
         self.length()
         self._count()
-        self._no_trouble()
+        self.clear_faults()
         self.scheduler.close()
         self.scheduler = self.context.open(self.settings, job=self.job, rule="scheduler.resume.all")
         FaultPlan.stored, FaultPlan.refusals = [], 0
@@ -209,8 +210,8 @@ class SchedulerLockstep(Comparing):
         Raises:
             RuleFailed: if everything came, but in a wrong order.
         """
-        if not self._lost_sight:
-            self._no_trouble()
+        if not self._lost_track:
+            self.clear_faults()
             self.drain()
             self.pending()
             self.length()
@@ -221,12 +222,8 @@ class SchedulerLockstep(Comparing):
 
     # --- Faults ------------------------------------------------------------------------------------------------------
 
-    def _trouble(self, source: str) -> None:
+    def _plan_push_error(self, source: str) -> None:
         self.perform(FaultPlan.raises, self.sources.give(eval(source, self.context.driver.names), source))
-
-    def _no_trouble(self) -> None:
-        if FaultPlan.pushes or FaultPlan.empty_pops:
-            self.perform(FaultPlan.ends)
 
     def _judge_exception(self, number: int, error: BaseException | None, raised: OperationRaised) -> None:
         """Decide what it means that ``enqueue_request`` raised.
@@ -251,7 +248,7 @@ class SchedulerLockstep(Comparing):
     def _memory_is_lost(self, count: int) -> bool:
         """Whether nothing is left of what was in memory; if not, nothing more can be judged."""
         lost: bool = self.context.offers("length") and len(self.scheduler.raw) <= len(self.model) - count
-        self._lost_sight = not lost
+        self._lost_track = not lost
         return lost
 
     @property

@@ -1,4 +1,4 @@
-"""What schedulers do, compared with their model."""
+"""What a scheduler does, compared with its model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Comparing(Lockstep):
         self._rejected: set[int] = set()
         self._failed: set[int] = set()
         self._before: set[int] = set()
-        self._lost_sight = False
+        self._lost_track = False
         self._last: tuple[int, Any] | None = None
         self._disorder: RuleFailed | None = None
         self.scheduler: OpenScheduler = context.open(self.settings, job=self.job)
@@ -124,7 +124,7 @@ class Comparing(Lockstep):
             if self.configurable:
                 rule, wanted = "scheduler.next.no-spurious-none", f"one of {len(left)} pending requests"
                 self.expect(rule, lambda popped: popped is not None, None, expected=wanted, final=True)
-            self._lost_sight = True  # that is permitted, and everything was taken out now
+            self._lost_track = True  # that is permitted, and everything was taken out now
             return
         del self.context.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
         missing = next((n for n in self.model.items if self.context.driver.url(n) not in left), self.model.items[0])
@@ -172,8 +172,8 @@ class Comparing(Lockstep):
             left = Counter(self.scheduler.drain())
         return bool(Counter(map(self.context.driver.url, self.model.items)) - left - Counter([self.context.driver.url(came)]))
 
-    def _credit(self, number: int) -> None:
-        """Credit the rules that this one showed to be kept."""
+    def _cover(self, number: int) -> None:
+        """Cover the rules that this request shows to pass."""
         others = [n for n in self.model.items if n != number]
         mine = traits(number)
         equal = [n for n in others if traits(n).priority == mine.priority]

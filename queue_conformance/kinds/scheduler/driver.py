@@ -16,16 +16,14 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder, Timed
-from queue_conformance.engine.scripts import assemble, defined_in, namespace, quoted, source_of_setting
+from queue_conformance.engine.scripts import assemble, defined_in, namespace, quoted
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
-from queue_conformance.environments.site import path_of
 from queue_conformance.kinds.scheduler import faulty, plain, script_support
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
 from queue_conformance.script_support import example, kills, metadata, processes, support
 
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
-_KIT = "queue_conformance."
 
 
 class Drained(Timed):
@@ -135,18 +133,6 @@ class SchedulerDriver(CrawlerDriver):
         """Return what the author, or Scrapy, sets."""
         return self.crawler.settings[name]
 
-    def _source_of(self, value: Any) -> str:
-        """Return the value of a setting as Python; a class of the kit's own by the name under which scripts import it."""
-        if isinstance(value, Path):
-            return f"Path(directory, {quoted(str(value.relative_to(self.directory)))})"
-        if isinstance(value, type):
-            return value.__qualname__ if value.__module__.startswith(_KIT) else f"load_object({path_of(value)!r})"
-        return quoted(value) if isinstance(value, str) else repr(value)
-
-    def job(self, name: str = "job") -> Path:
-        """Return the job directory of a name."""
-        return self.directory / name
-
     def new_crawler(self, settings: Mapping[str, Any], job: str | None) -> tuple[str, Any]:
         """Make the crawler of one run, with further settings, and the name of its job directory if it has one.
 
@@ -155,14 +141,11 @@ class SchedulerDriver(CrawlerDriver):
         """
         if job is None and "JOBDIR" not in settings and self.has_job and not self.implementation.capabilities.configurable:
             job = f"job{next(self._jobs)}"  # it may need one; what uses the queues of settings can do without
-        sources = {name: source_of_setting(value) for name, value in self.implementation.settings.items()}
-        sources |= {"JOBDIR": f"directory + {quoted('/' + job)}"} if job else {}
-        sources |= {name: self._source_of(value) for name, value in settings.items()}
-        crawler = self.crawler_with({**({"JOBDIR": str(self.job(job))} if job else {}), **settings}, self._name)
-        self.names["crawler"] = crawler
+        values, source = self.settings_of(job, **settings)
+        self.names["crawler"] = crawler = self.crawler_with(values, self._name)
         name = ", name" if self.implementation.server else ""
         name += f", prepare={self.prepare_name}" if self.prepare_name else ""
-        return f"make_crawler({{{', '.join(f'{quoted(n)}: {s}' for n, s in sources.items())}}}{name})", crawler
+        return f"make_crawler({source}{name})", crawler
 
     # --- Construction ------------------------------------------------------------------------------------------------
 
@@ -170,7 +153,7 @@ class SchedulerDriver(CrawlerDriver):
         """Tell how a scheduler is built from a crawler; the author's function is also given the name of the job directory."""
         cls = self.implementation.cls
         if self.implementation.factory is not None:
-            key = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
+            key = self.job_source(name), str(self.job(name))
             source, build = self.author_builds(cls=(self.class_name, cls), crawler=("crawler", crawler), key=key)
         elif hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
             source, build = f"{self.class_name}.from_crawler(crawler)", lambda: cls.from_crawler(crawler)

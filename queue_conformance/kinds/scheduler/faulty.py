@@ -1,4 +1,4 @@
-"""Disk queues below a scheduler that do what they are told, and the faults that tell them.
+"""Disk queues that fail when a check tells them to, and the faults by which it does.
 
 Scripts import what they need from this file; it has no annotations.
 """

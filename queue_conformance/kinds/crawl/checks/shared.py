@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.crawl.plans import cut_off, each, frozen, killed, restarted, together
+from queue_conformance.kinds.crawl.plans import each, together
 
 ONCE, KILLED, FROZEN = "e2e.shared.once", "e2e.shared.killed", "e2e.shared.frozen"
 REDELIVERED, RESTARTED, CUT_OFF = "e2e.shared.redelivered", "e2e.shared.restarted", "e2e.shared.cut-off"
@@ -26,7 +28,7 @@ def several_crawlers_share_the_work(open_shared, plan):
     assert site.repeated() == [], "no page downloaded by two of them"
 
 
-@check(FROZEN, plan=[each(frozen)])
+@check(FROZEN, plan=[each(partial(together, accident="frozen"))])
 def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
@@ -36,8 +38,8 @@ def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
     assert site.missing() == [], "every page downloaded by one of them"
 
 
-@check(RESTARTED, plan=[each(restarted)])
-@check(CUT_OFF, plan=[each(cut_off)])
+@check(RESTARTED, plan=[each(partial(together, accident="restarted"))])
+@check(CUT_OFF, plan=[each(partial(together, accident="cut_off"))])
 def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(backend=backend, **plan.crawlers)
@@ -47,8 +49,8 @@ def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
     assert site.missing() == [], "every page downloaded by one of them"
 
 
-@check(REDELIVERED, plan=[each(killed)])
-@check(KILLED, plan=[each(killed)])
+@check(REDELIVERED, plan=[each(partial(together, accident="killed"))])
+@check(KILLED, plan=[each(partial(together, accident="killed"))])
 def a_killed_crawler_costs_what_it_had_at_most(open_shared, plan, rule):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
