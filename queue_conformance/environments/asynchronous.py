@@ -66,7 +66,7 @@ _CLOCK = type(time.time)
 def _slowed_clocks(cls: type[Any]) -> Iterator[None]:
     """Let the clocks of the machine, as a class sees them, all but stand still.
 
-    Else a class that goes by them would seem to work on a simulated loop where a busy machine lets enough time pass.
+    Otherwise a class that reads them would seem to work on a simulated loop whenever a busy machine lets enough time pass.
     """
     slowed = {clock: count(clock(), step).__next__ for name, step in _CLOCKS.items() for clock in [getattr(time, name)]}
     modules = {"time", *(base.__module__ for base in cls.__mro__)} & sys.modules.keys()
@@ -89,10 +89,10 @@ class AsyncDriver(Driver):
     """What the drivers of asynchronous kinds share.
 
     Attributes:
-        loop: drives the implementation; a new one in each room.
+        loop: drives the implementation; a new one in each scratch directory.
         request_class: the class of the requests that the implementation takes.
         real: whether the implementation turned out to need the stock event loop.
-        hurried: whether something is known to fail, so that there, what must come is not waited for as long.
+        hurried: whether something already failed, so that a real loop need not wait long for what must happen.
         rest_rule: the rule that fails if the loop never comes to rest; ``""`` for that of the check.
     """
 
@@ -155,7 +155,6 @@ class AsyncDriver(Driver):
         Args:
             source: the call as Python, without a target.
             rule: the rule that fails if it raises or never returns.
-            coroutine: what the call returned.
         """
         return self.recorder.call(source, rule, self.loop.run, coroutine)
 

@@ -49,20 +49,19 @@ _LIVELY = re.compile(r"\b(async|asyncio|twisted|reactor|await|Deferred|engine_\w
 """What the source of a class mentions that has to do with what happens around it in a crawl."""
 
 
-def make_crawler(settings: Mapping[str, Any], spider: type[Spider] = example.ExampleSpider) -> WorldlyCrawler:
+def make_crawler(settings: Mapping[str, Any]) -> WorldlyCrawler:
     """Return a crawler as it is when Scrapy builds a scheduler; about 3 ms. Its engine is built when somebody asks for it.
 
     Args:
         settings: what differs from Scrapy's defaults.
-        spider: the class of its spider.
     """
-    crawler = WorldlyCrawler(spider, {"REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, **settings})
+    crawler = WorldlyCrawler(example.ExampleSpider, {"REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, **settings})
     crawler.addons.load_settings(crawler.settings)
     crawler.stats = load_object(crawler.settings["STATS_CLASS"])(crawler)
     fingerprinter = load_object(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
     crawler.request_fingerprinter = build_from_crawler(fingerprinter, crawler)
     crawler.logformatter = build_from_crawler(load_object(crawler.settings["LOG_FORMATTER"]), crawler)
-    crawler.spider = spider.from_crawler(crawler)
+    crawler.spider = example.ExampleSpider.from_crawler(crawler)
     return crawler
 
 

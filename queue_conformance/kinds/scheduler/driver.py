@@ -99,10 +99,10 @@ class SchedulerDriver(CrawlerDriver):
 
     Attributes:
         hesitates: whether one of them returned nothing although something was pending.
+        silent: whether their answers do not say what they stored.
     """
 
     hesitates = False
-
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     interface_rule: ClassVar[str] = "scheduler.iface"
     gives_jobs = True
@@ -113,14 +113,13 @@ class SchedulerDriver(CrawlerDriver):
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.names |= namespace(script_support, faulty)
-        self._name = ""
         self._jobs = count(1)
         self.silent = "scheduler.enqueue.bool" in implementation.failed
         self.renew(directory)
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
-        # What is stored outside the directory is found by the name of the spider.
+        # Schedulers that store outside the directory find it by the name of the spider.
         self._name = f"example-{uuid.uuid4().hex[:8]}"
         faulty.FaultPlan.pushes, faulty.FaultPlan.empty_pops = [], 0
         faulty.FaultPlan.stored, faulty.FaultPlan.refusals, faulty.FaultPlan.errors = [], 0, []
@@ -273,5 +272,5 @@ class SchedulerDriver(CrawlerDriver):
 
 
 _FAULTY_PATH = re.compile(r"""faulty\(("[^"]*"|'[^']*')\)""")
-_FAULT_PLAN = re.compile(r"\b(FaultPlan|stored|refusals|PushRaises|EmptyPops)\b|'refuse'|\"refuse\"")
-"""Queues that do what they are told, and what tells them or looks at what they saw."""
+_FAULT_PLAN = re.compile(r"\b(FaultPlan|stored|PushRaises|EmptyPops)\b|'refuse'|\"refuse\"")
+"""What a script needs faulty queues for: what makes them fail, and what looks at what they saw."""

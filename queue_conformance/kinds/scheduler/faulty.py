@@ -64,11 +64,6 @@ def stored():
     return list(FaultPlan.stored)
 
 
-def refusals():
-    """Return how many requests faulty queues could not serialize."""
-    return FaultPlan.refusals
-
-
 class PushRaises(Fault):
     """The next push into a faulty queue raises.
 

@@ -24,14 +24,11 @@ class Traits:
     """What a scheduler looks at in a request.
 
     Attributes:
-        priority: its priority.
-        start: whether it is a start request.
-        dont_filter: whether it may come again.
         refused: whether the disk queue of the kit says that it cannot be serialized.
         elsewhere: whether it belongs to another slot of the downloader.
         cls: the name of its class.
         further: the source of further arguments.
-        volatile: whether these are what nobody can be asked to serialize, so that it may end with the process.
+        volatile: whether nobody can be asked to serialize these, so that it may be lost when the process ends.
     """
 
     priority: int = 0

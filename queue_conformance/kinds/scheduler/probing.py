@@ -16,12 +16,7 @@ from queue_conformance.kinds.scheduler.faulty import FaultPlan, faulty
 
 
 def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
-    """Find out what a scheduler offers.
-
-    Args:
-        driver: builds it.
-        workdir: makes an empty directory for each experiment.
-    """
+    """Find out what the schedulers of a driver offer; ``workdir`` makes an empty directory for each experiment."""
 
     def attempt(*runs: Callable[[Any], Any]) -> bool:
         """Tell what the last run says; each has a process of its own, as a crawl has, and may keep something there."""
