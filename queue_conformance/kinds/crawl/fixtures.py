@@ -15,7 +15,7 @@ from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
-from queue_conformance.engine.scripts import source_of_settings
+from queue_conformance.engine.scripts import source_of_setting
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
@@ -114,13 +114,11 @@ def open_as(
         return opened[-1]
 
     others = {**context.implementation.settings, **settings}
-    written = source_of_settings({name: value for name, value in others.items() if name not in part})
-    for setting, value in reversed([*part.items()]):
-        source = context.driver.class_name if isinstance(value, type) else repr(value)
-        written = f"{{{setting!r}: {source}{', ' if written != '{}' else ''}{written[1:]}"
-    source = (
-        f"{cls.in_scripts}({dict(pages)}, directory + '/project', {written}{', name' if context.implementation.server else ''})"
-    )
+    sources = {setting: context.driver.class_name if isinstance(value, type) else repr(value) for setting, value in part.items()}
+    sources |= {setting: source_of_setting(value) for setting, value in others.items() if setting not in part}
+    written = f"{{{', '.join(f'{setting!r}: {value}' for setting, value in sources.items())}}}"
+    named = ", name" if context.implementation.server else ""
+    source = f"{cls.in_scripts}({dict(pages)}, directory + '/project', {written}{named})"
     found = case.record.construct(source, case.rule, build, {}, CrawledSite, "site")
     assert isinstance(found, CrawledSite)
     return found
