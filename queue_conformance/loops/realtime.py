@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import os
 import weakref
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from queue_conformance.loops.simulation import Job, Jobs, Running, SimulatedLoop, run_to_its_end
+from queue_conformance.loops.simulation import DrivenLoop, Job, Jobs, SimulatedLoop
 from queue_conformance.loops.tasks import Task
 from queue_conformance.stopwatch import Stopwatch
 
@@ -21,14 +21,16 @@ T = TypeVar("T")
 class Threads(ThreadPoolExecutor):
     """The threads of a loop, which start no work while a loop is driven one iteration at a time.
 
-    Attributes:
+    Args:
         jobs: what they were given meanwhile, and have not delivered.
+
+    Attributes:
         idle: whether they keep what they are given for later.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, jobs: Jobs) -> None:
         super().__init__()
-        self.jobs = Jobs()
+        self.jobs = jobs
         self.idle = False
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -56,7 +58,7 @@ GLANCE = 0.1
 """Seconds after which whoever waits looks at the time that has counted so far."""
 
 
-class RealLoop:
+class RealLoop(DrivenLoop):
     """The stock event loop, driven by hand. What :class:`SimulatedLoop` knows at once is waited for here, for a bounded time.
 
     Args:
@@ -64,51 +66,22 @@ class RealLoop:
         may_not_come: seconds after which something that did not happen is taken not to.
 
     Attributes:
-        loop: the loop.
-        errors: what nobody handled: the contexts that an exception handler gets.
         waited: whether something that must come did not come in time.
         slowest: seconds until the latest of what came in time was there.
     """
 
     def __init__(self, must_come: float = 5.0, may_not_come: float = 0.05) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.errors = errors = list[dict[str, Any]]()
+        self._loop = asyncio.new_event_loop()
+        super().__init__()
         self.must_come, self.may_not_come = must_come, may_not_come
         self.waited, self.slowest = False, 0.0
-        self._tasks: set[Task] = set()
-        self._threads = Threads()
+        self._threads = Threads(self.jobs)
         self.loop.set_default_executor(self._threads)
-        self.loop.set_exception_handler(lambda _loop, context: errors.append(context))
         weakref.finalize(self, _close, self.loop, os.getpid())
 
     @property
-    def jobs(self) -> Jobs:
-        """The jobs that :meth:`tick` has brought up and that nothing has delivered yet."""
-        return self._threads.jobs
-
-    def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
-        """Make a task of a coroutine."""
-        task = self.loop.create_task(coroutine, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    def run(self, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-        """Run a coroutine, or a task, to its end.
-
-        Returns:
-            What it returns.
-
-        Raises:
-            NeverReturns: if it takes too long.
-            BaseException: what it raises.
-        """
-        return run_to_its_end(self, coroutine)
-
-    def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """Call a function as a coroutine would: while the loop is the running one."""
-        with Running(self.loop):
-            return function(*arguments, **options)
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
 
     def tick(self) -> bool:
         """Run what is ready now, in one iteration of the loop; jobs of executors wait for :meth:`run_job`."""
@@ -119,17 +92,6 @@ class RealLoop:
         finally:
             self._threads.idle = False
         return True
-
-    def run_job(self, number: int = 0) -> bool:
-        """Let the thread of a job do its work; see :meth:`SimulatedLoop.run_job`."""
-        return self.jobs.run(number)
-
-    def deliver(self, number: int = 0) -> bool:
-        """Let the result of a job that has run reach the loop; see :meth:`SimulatedLoop.deliver`."""
-        job = self.jobs.pop_done(number)
-        if job is not None:
-            job.deliver()
-        return job is not None
 
     def advance(self, seconds: float) -> None:
         """Let real time pass."""

@@ -20,8 +20,9 @@ import contextlib
 import contextvars
 import heapq
 import threading
+from abc import abstractmethod
 from asyncio import events
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from time import monotonic  # now: clocks are slowed where a loop is chosen
 from typing import Any, NoReturn, TypeVar
@@ -44,7 +45,6 @@ ENOUGH = 2000
 
 HORIZON = 3600.0
 """Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
-
 
 WORK = 0.5
 """Seconds of real time that the jobs may take while a wary loop comes to rest; after them it says that threads wait."""
@@ -132,38 +132,33 @@ class Jobs(list[Job]):
         return job
 
 
-class SimulatedLoop(asyncio.BaseEventLoop):
-    """An event loop with virtual time.
-
-    Args:
-        horizon: seconds of virtual time after which what still waits is taken to wait forever; for what polls, fewer are faster.
-        wary: run jobs in threads, and raise :class:`NeedsRealLoop` if one of them waits there.
+class DrivenLoop:
+    """What both loops offer whoever drives them by hand.
 
     Attributes:
         jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
         errors: what nobody handled: the contexts that an exception handler gets.
-        foreign: whether a thread has called that is not under control, so that nothing is repeatable.
     """
 
-    def __init__(self, horizon: float = HORIZON, *, wary: bool = False) -> None:
-        super().__init__()
-        self.foreign = False
-        self.horizon = horizon
-        self._wary = wary
-        self._work = WORK
-        self._thread = threading.get_ident()
+    def __init__(self) -> None:
         self.jobs = Jobs()
-        self.errors: list[dict[str, Any]] = []
-        self._now = 0.0
+        self.errors = errors = list[dict[str, Any]]()
         self._tasks: set[Task] = set()
-        self.set_exception_handler(lambda _loop, context: self.errors.append(context))
+        # The handler holds on to the list alone, so that a loop which nobody finished can be collected.
+        self.loop.set_exception_handler(lambda _loop, context: errors.append(context))
 
-    # --- By hand -----------------------------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop of asyncio that is driven."""
+
+    @abstractmethod
+    def settle(self, *tasks: Task) -> None:
+        """Let everything happen that can; where time is real, until these tasks, which are expected to end, are done."""
 
     def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
-        """Make a task of a coroutine; nothing of it runs before the next :meth:`tick`."""
-        with self._running():
-            task = self.create_task(coroutine, name=name)
+        """Make a task of a coroutine; nothing of it runs before the loop is driven on."""
+        task = self.loop.create_task(coroutine, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -175,30 +170,21 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             What it returns.
 
         Raises:
-            NeverReturns: if nothing ends it.
+            NeverReturns: if nothing ends it, or it takes too long.
             BaseException: what it raises.
         """
-        return run_to_its_end(self, coroutine)
+        task: asyncio.Task[T] = coroutine if isinstance(coroutine, asyncio.Task) else self.start(coroutine)
+        self.settle(task)
+        if not task.done():
+            place = place_of(task)
+            task.cancel()
+            raise NeverReturns(f"waits forever in {place}")
+        return task.result()
 
     def call(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """Call a function as a coroutine would: while the loop is the running one."""
-        with self._running():
+        with running(self.loop):
             return function(*arguments, **options)
-
-    def tick(self) -> bool:
-        """Run what is ready now, and nothing that becomes ready meanwhile: one iteration of the stock loop.
-
-        Returns:
-            Whether anything was ready.
-        """
-        self._wake_timers()
-        count = len(self._ready)  # type: ignore[attr-defined]
-        with self._running():
-            for _ in range(count):
-                handle = self._ready.popleft()  # type: ignore[attr-defined]
-                if not handle._cancelled:
-                    handle._run()
-        return count > 0
 
     def run_job(self, number: int = 0) -> bool:
         """Let the thread of a job do its work; who waits for it does not know yet.
@@ -209,7 +195,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         Returns:
             Whether there was one.
         """
-        return self.jobs.run(number, self._run_warily if self._wary else Job.run)
+        return self.jobs.run(number)
 
     def deliver(self, number: int = 0) -> bool:
         """Let the result of a job that has run reach the loop.
@@ -222,9 +208,54 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """
         job = self.jobs.pop_done(number)
         if job is not None:
-            with self._running():
-                job.deliver()
+            job.deliver()
         return job is not None
+
+
+class SimulatedLoop(DrivenLoop, asyncio.BaseEventLoop):
+    """An event loop with virtual time.
+
+    Args:
+        horizon: seconds of virtual time after which what still waits is taken to wait forever; for what polls, fewer are faster.
+        wary: run jobs in threads, and raise :class:`NeedsRealLoop` if one of them waits there.
+
+    Attributes:
+        foreign: whether a thread has called that is not under control, so that nothing is repeatable.
+    """
+
+    def __init__(self, horizon: float = HORIZON, *, wary: bool = False) -> None:
+        asyncio.BaseEventLoop.__init__(self)
+        DrivenLoop.__init__(self)
+        self.foreign = False
+        self.horizon = horizon
+        self._wary = wary
+        self._work = WORK
+        self._thread = threading.get_ident()
+        self._now = 0.0
+
+    @property
+    def loop(self) -> SimulatedLoop:
+        return self
+
+    # --- By hand -----------------------------------------------------------------------------------------------------
+
+    def tick(self) -> bool:
+        """Run what is ready now, and nothing that becomes ready meanwhile: one iteration of the stock loop.
+
+        Returns:
+            Whether anything was ready.
+        """
+        self._wake_timers()
+        count = len(self._ready)  # type: ignore[attr-defined]
+        with running(self):
+            for _ in range(count):
+                handle = self._ready.popleft()  # type: ignore[attr-defined]
+                if not handle._cancelled:
+                    handle._run()
+        return count > 0
+
+    def run_job(self, number: int = 0) -> bool:
+        return self.jobs.run(number, self._run_warily if self._wary else Job.run)
 
     def advance(self, seconds: float) -> None:
         """Let time pass, with everything that becomes due on the way.
@@ -308,9 +339,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             if not timer._cancelled:
                 self._ready.append(timer)  # type: ignore[attr-defined]
 
-    def _running(self) -> Running:
-        return Running(self)
-
     # --- What asyncio asks of a loop ---------------------------------------------------------------------------------
 
     def time(self) -> float:
@@ -350,30 +378,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     connect_read_pipe = connect_write_pipe = add_signal_handler = remove_signal_handler = _refuse  # type: ignore[assignment]
 
 
-class Running:
-    """Makes a loop the running one of this thread for a while.
-
-    Args:
-        loop: the loop.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-
-    def __enter__(self) -> None:
-        self._before = events._get_running_loop()
-        events._set_running_loop(self._loop)
-
-    def __exit__(self, *_: object) -> None:
-        events._set_running_loop(self._before)
-
-
-def run_to_its_end(loop: Any, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-    """Do what ``run`` of a loop that is driven by hand promises."""
-    task: asyncio.Task[T] = coroutine if isinstance(coroutine, asyncio.Task) else loop.start(coroutine)
-    loop.settle(task)
-    if not task.done():
-        place = place_of(task)
-        task.cancel()
-        raise NeverReturns(f"waits forever in {place}")
-    return task.result()
+@contextlib.contextmanager
+def running(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Make a loop the running one of this thread for a while."""
+    before = events._get_running_loop()
+    events._set_running_loop(loop)
+    try:
+        yield
+    finally:
+        events._set_running_loop(before)
