@@ -179,16 +179,18 @@ def equal_priorities_come_in_order(context, run):
     reopen=(False, True),
     numbers=[few_and_many],
 )
-def many_come_once_and_in_order(context, open_async_queue, put, put_all, loop, drained, about, rule, reopen, numbers):
+def many_come_once_and_in_order(
+    context, open_async_queue, put, put_all, requests_of, loop, drained, about, rule, reopen, numbers
+):
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
     more = range(20)
     with about(rule):
         queue = open_async_queue(**context.driver.unlimited)
-        put_all(loop, queue, numbers)
+        put_all(loop, queue, requests_of(numbers))
         put(queue, 21, 1 if context.driver.higher_first else -1)
         early = drained(loop, queue, len(numbers) // 2)
-        put_all(loop, queue, more)
+        put_all(loop, queue, requests_of(more))
     with about("aqueue.persist.reopen" if reopen else rule):
         if reopen:
             loop.run(queue.close())
