@@ -16,17 +16,8 @@ from queue_conformance.engine.record import Record
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
+from queue_conformance.kinds.async_queue.driver import RULES
 from queue_conformance.loops import Task, table_of
-
-RULES = {
-    "put": "aqueue.put.accept",
-    "get": "aqueue.get.blocks",
-    "size": "aqueue.size",
-    "clear": "aqueue.clear",
-    "close": "aqueue.close.releases",
-    "maxsize": "aqueue.maxsize",
-}
-"""The rule that fails if an operation raises, or does not return."""
 
 
 class Call(NamedTuple):

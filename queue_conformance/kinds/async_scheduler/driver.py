@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
@@ -20,25 +18,15 @@ from queue_conformance.engine.record import Record
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import assemble, defined_in
 from queue_conformance.engine.sources import Sources
-from queue_conformance.environments.asynchronous import REQUEST, SIMULATED, AsyncDriver
+from queue_conformance.environments.asynchronous import REQUEST, AsyncDriver
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.fixtures import RecordedLoop
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject
 from queue_conformance.script_support import support
 
-FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
-"""What computes fingerprints for a scheduler that names nothing else."""
-
 _IMPORTS: Mapping[str, str] = {
-    "Crawler": "from qcrawl.core.crawler import Crawler",
     "DiskQueue": "from qcrawl.core.queues.disk import DiskQueue",
     "MemoryPriorityQueue": "from qcrawl.core.queues.memory import MemoryPriorityQueue",
-    "Request": "from qcrawl.core.request import Request",
-    "RequestQueue": "from qcrawl.core.queue import RequestQueue",
-    "Settings": "from qcrawl.settings import Settings",
-    "Spider": "from qcrawl.core.spider import Spider",
-    "crawler_module": "import qcrawl.core.crawler as crawler_module",
-    "signals_registry": "from qcrawl.signals import signals_registry",
 }
 """The names that lines of scripts may use besides those that all scripts may."""
 
@@ -102,7 +90,7 @@ class AsyncSchedulerDriver(AsyncDriver):
     def _own_fingerprinter(self) -> str:
         if hasattr(self.implementation.cls, "fingerprinter_class"):
             return f"{self.class_name}.fingerprinter_class"
-        self._imports["RequestFingerprinter"] = _import_of(FINGERPRINTER)
+        self._imports["RequestFingerprinter"] = "from qcrawl.utils.fingerprint import RequestFingerprinter"
         return "RequestFingerprinter"
 
     def renew(self, directory: Path) -> None:
@@ -183,14 +171,6 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     # --- Scripts -----------------------------------------------------------------------------------------------------
 
-    def setup(self, body: str) -> list[str]:
-        lines = []
-        if "directory" in body:
-            lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
-        if re.search(r"\bloop\b", body):
-            lines.append(SIMULATED)
-        return lines
-
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         imports, quoted = self.under_test()
         body = [*quoted, *self.setup("\n".join(lines)), *lines]
@@ -203,8 +183,7 @@ _CLASSES = ("queue", "fingerprinter")
 
 def _import_of(path: str) -> str:
     """Return the line that imports a class."""
-    cls = load_class(path)
-    module = inspect.getmodule(cls)
+    load_class(path)
     parts = path.replace(":", ".").split(".")
     end = next(end for end in range(len(parts) - 1, 0, -1) if ".".join(parts[:end]) in sys.modules)
-    return f"from {'.'.join(parts[:end])} import {parts[end]}" if module else f"import {path}"
+    return f"from {'.'.join(parts[:end])} import {parts[end]}"
