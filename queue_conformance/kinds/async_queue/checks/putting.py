@@ -55,17 +55,8 @@ HARMFUL = ({"meta": {"value": object}}, {"meta": {"value": 2**70}}, {"headers": 
 """What cannot be encoded, in one way or another."""
 
 
-FULL: dict[str, object] = {}
-"""What is refused because there is no room for it."""
-
-
-@check("aqueue.put.failed-no-trace", fields=(*HARMFUL, FULL))
-def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
-    if fields is FULL:
-        if not context.offers("bounded"):
-            raise NotCovered("it has no bound")
-        run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
-        return
+@check("aqueue.put.failed-no-trace", name="put.refused", fields=HARMFUL)
+def failed_puts_leave_no_trace(context, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
     request = requested(**fields)
     queue = open_async_queue(holding=[4])
     with tolerated() as refused:
