@@ -89,7 +89,7 @@ class AsyncDriver(Driver):
     """What the drivers of asynchronous kinds share.
 
     Attributes:
-        loop: drives the implementation; a new one in each room.
+        loop: drives the implementation; a new one for each scratch directory.
         request_class: the class of the requests that the implementation takes.
         real: whether the implementation turned out to need the stock event loop.
         hurried: whether something is known to fail, so that there, what must come is not waited for as long.

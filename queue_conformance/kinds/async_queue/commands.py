@@ -9,7 +9,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
-from queue_conformance.kinds.async_queue.comparison import MOMENT, Judge
+from queue_conformance.kinds.async_queue.comparison import MOMENT, TaskComparison
 from queue_conformance.kinds.async_queue.driver import PRIORITIES, REAL, Pending
 from queue_conformance.loops import table_of
 
@@ -22,7 +22,7 @@ def simulated(*arguments: int) -> Callable[[CheckContext], Sequence[int]]:
     return lambda context: arguments if context.driver.simulated else ()
 
 
-class AsyncQueueLockstep(Judge):
+class AsyncQueueLockstep(TaskComparison):
     """One queue and its model.
 
     ``put`` and ``get`` run to their end. ``start_put`` and ``start_get`` only make a task: how far it comes is told by
@@ -83,7 +83,7 @@ class AsyncQueueLockstep(Judge):
         except OperationRaised as raised:
             self._check_lost()
             self._get_raised(raised)
-        self._judge(value)
+        self._compare_received(value)
 
     @command("aqueue.size")
     def size(self, _argument: int = 0) -> None:
@@ -146,10 +146,10 @@ class AsyncQueueLockstep(Judge):
             self._check_lost()  # or else there may be room
         self.model.begin_put(item.number, item.value.priority)
         pending = queue.start_put(item)
-        pending.crowd = set(self.model.entries) - {item.number}
+        pending.others = set(self.model.entries) - {item.number}
         for other in self._tasks:
             if other.number is not None:
-                other.crowd.add(item.number)
+                other.others.add(item.number)
         self._tasks.append(pending)
         self._puts.append(pending.variable)
 
@@ -157,7 +157,7 @@ class AsyncQueueLockstep(Judge):
     def start_get(self, _argument: int = 0) -> None:
         """Begin to get a request."""
         self._tasks.append(self.queue.start_get())
-        self._tasks[-1].crowd = {number for number, entry in self.model.entries.items() if entry.certain}
+        self._tasks[-1].others = {number for number, entry in self.model.entries.items() if entry.certain}
 
     @command(arguments=simulated(0), weight=4)
     def tick(self, _argument: int = 0) -> None:

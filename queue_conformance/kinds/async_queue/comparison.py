@@ -27,7 +27,7 @@ MOMENTS = 60
 """How many moments a script tries for a cancellation where time is real."""
 
 
-class Judge(Lockstep):
+class TaskComparison(Lockstep):
     """Accounts for the tasks of one queue, and compares what came of them with its model."""
 
     after: ClassVar[Mapping[str, str]] = {
@@ -119,17 +119,17 @@ class Judge(Lockstep):
         for task in ended:
             if task.number is not None:
                 self._account_put(task)
-        calm = not any(task.cancelled for task in [*ended, *self._tasks])
+        cancelled = any(task.cancelled for task in [*ended, *self._tasks])
         # What one get took is no request that another one should have got.
         for task in sorted(ended, key=lambda task: task.outcome[0] != "returned"):
             if task.number is None:
                 self._account_get(task)
         for task in ended:
-            if task.number is None and calm and task.outcome[0] == "returned":
-                self._judge_order(task)
+            if task.number is None and not cancelled and task.outcome[0] == "returned":
+                self._compare_order(task)
         self._check_bound()
         for task in self._tasks:
-            self._judge_waiting(task)
+            self._compare_waiting(task)
 
     def _account_put(self, task: Pending) -> None:
         kind, error = task.outcome
@@ -143,7 +143,7 @@ class Judge(Lockstep):
         if kind == "cancelled" and task.cancelled:
             return
         if kind == "raised" and type(error).__name__ == "QueueFull" and self.model.limit:
-            if len(task.crowd) >= self.model.limit:
+            if len(task.others) >= self.model.limit:
                 self.model.fail_put(number)
                 self.covered["aqueue.bound.full-signal"] += 1
                 self.events.add("full")
@@ -160,7 +160,7 @@ class Judge(Lockstep):
         kind, value = task.outcome
         if kind == "returned":
             self.context.recorder.note(f"got = outcome_of({task.variable})[1]")
-            self._judge(value, task.variable)
+            self._compare_received(value, task.variable)
             return
         if task.cancelled:
             self.covered["aqueue.get.cancel-safe"] += 1
@@ -179,8 +179,8 @@ class Judge(Lockstep):
         rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
         self._fail_task(rule, task, "CancelledError from a closed, empty queue", "cancelled")
 
-    def _judge_waiting(self, task: Pending) -> None:
-        """Judge a task that nothing wakes any more."""
+    def _compare_waiting(self, task: Pending) -> None:
+        """Report a task that nothing wakes any more, unless it may wait."""
         if task.number is not None:
             rule = "aqueue.bound.full-signal" if self.model.limit else LOST
             if task.number in self.model.late:
@@ -196,11 +196,11 @@ class Judge(Lockstep):
             self._fail_task("aqueue.get.blocks", task, "a waiting get gets what is put", "returned")
         self.covered["aqueue.get.blocks"] += 1
 
-    def _judge_order(self, task: Pending) -> None:
+    def _compare_order(self, task: Pending) -> None:
         """Compare what a get returned with what was there before it began, and is there still."""
         number = self.driver.identify(task.outcome[1])
         mine = self.driver.priority_of(number)
-        for other in task.crowd & self.model.entries.keys():
+        for other in task.others & self.model.entries.keys():
             theirs = self.driver.priority_of(other)
             if theirs != mine and (theirs > mine) == self.model.higher_first:
                 self._check_lost()
@@ -218,9 +218,9 @@ class Judge(Lockstep):
         tail = [f"assert size >= {self.model.least} or {refused}, f'no put raised, but size is {{size}}'"]
         self.context.fail("aqueue.bound.full-signal", "QueueFull from a full queue", "put returned", tail)
 
-    # --- Judgement ---------------------------------------------------------------------------------------------------
+    # --- Comparison ---------------------------------------------------------------------------------------------------
 
-    def _judge(self, value: Any, getter: str = "") -> None:
+    def _compare_received(self, value: Any, getter: str = "") -> None:
         """Compare what came out with what may come.
 
         Args:
@@ -231,7 +231,7 @@ class Judge(Lockstep):
         if number in model.entries and driver.same(value, driver.item(number)):
             first = model.first()
             if not getter and number not in first and not self._waiting():
-                self._judge_turn(number, first, value)
+                self._fail_out_of_turn(number, first, value)
                 return
             if not getter:
                 self.covered["aqueue.order.priority"] += model.most > 1
@@ -259,7 +259,7 @@ class Judge(Lockstep):
             rule = "aqueue.put.rebuildable"
         self._fail_among(rule, set(model.entries), value)
 
-    def _judge_turn(self, number: int, first: set[int], value: Any) -> None:
+    def _fail_out_of_turn(self, number: int, first: set[int], value: Any) -> None:
         """Report a request that came before its turn; where only those of equal priority changed places, go on."""
         better = self.model.better(number)
         self.model.take(number)

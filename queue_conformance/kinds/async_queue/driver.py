@@ -47,7 +47,7 @@ class Pending:
         number: the number of the item that it puts, or ``None``.
         cancelled: whether the kit cancelled it.
         closed: whether the queue was closed while it waited.
-        crowd: the numbers of the other requests that the queue may have held meanwhile; for a get, those it held before.
+        others: the numbers of the other requests that the queue may have held meanwhile; for a get, those it held before.
     """
 
     variable: str
@@ -55,7 +55,7 @@ class Pending:
     number: int | None = None
     cancelled: bool = False
     closed: bool = False
-    crowd: set[int] = field(default_factory=set)
+    others: set[int] = field(default_factory=set)
 
     @property
     def outcome(self) -> tuple[str, Any]:
@@ -258,7 +258,7 @@ class AsyncQueueDriver(AsyncDriver):
         queue.close()
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
-        """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
+        """Find out what an implementation offers; ``workdir`` makes an empty directory for each experiment."""
         self.choose_loop(lambda: self.use(workdir()))
         cls = self.implementation.cls
         filesystem = self.attempt(self._filesystem, workdir())

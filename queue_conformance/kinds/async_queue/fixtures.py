@@ -289,25 +289,19 @@ def from_factory(case: Case) -> Callable[[], Any]:
 def shipped_config(case: Case) -> dict[str, Any]:
     """The arguments that qCrawl ships for the class or one of its bases."""
     context = case.context
-    config = _shipped(context.implementation.cls)
-    if config is None:
+    shipped = None
+    if importlib.util.find_spec("qcrawl") is not None:
+        from qcrawl.settings import Settings
+
+        names = {f"{base.__module__}.{base.__qualname__}" for base in context.implementation.cls.__mro__}
+        shipped = next((backend for backend in Settings().QUEUE_BACKENDS.values() if backend.get("class") in names), None)
+    if shipped is None:
         raise NotApplicable("qCrawl ships no configuration for this class")
+    config = {name: value for name, value in shipped.items() if name != "class"}
     foreign = context.backend is not None and not context.backend.server.ours
     if foreign and context.driver.place in config:  # what the author has stored there must not be touched
         config[context.driver.place] = f"{context.driver.directory.name}{config[context.driver.place]}"
     return config
-
-
-def _shipped(cls: type[Any]) -> dict[str, Any] | None:
-    if importlib.util.find_spec("qcrawl") is None:
-        return None
-    from qcrawl.settings import Settings
-
-    names = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
-    for backend in Settings().QUEUE_BACKENDS.values():
-        if backend.get("class") in names:
-            return {name: value for name, value in backend.items() if name != "class"}
-    return None
 
 
 operation(consumers.undefined)

@@ -279,11 +279,11 @@ class AsyncSchedulerLockstep(Lockstep):
     def _look(self) -> None:
         """Take notice of the tasks that have ended."""
         for getting in _ended(self.gets):
-            self._judge(getting)
+            self._compare_received(getting)
         for adding in _ended(self.adds):
             self._expect_returned(FORMS, adding, "add")
             if adding.alone:
-                self._judge_direct(adding)
+                self._compare_direct(adding)
         for joining in _ended(self.joins):
             if not joining.may_end and not self._may_be_idle():
                 waits = f"it waits, {self.model.queued} queued, {self.model.processing} being processed"
@@ -293,8 +293,8 @@ class AsyncSchedulerLockstep(Lockstep):
             self._expect_returned("ascheduler.close.queue", closing, "close")
         self._let_joins_end()
 
-    def _judge(self, getting: Running) -> None:
-        """Judge what a consumer ended with."""
+    def _compare_received(self, getting: Running) -> None:
+        """Compare what a consumer ended with."""
         task = getting.task
         kind, value = outcome_of(task)
         if kind == "cancelled":
@@ -329,8 +329,8 @@ class AsyncSchedulerLockstep(Lockstep):
         expected = f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})"
         self.expect(rule, lambda: not task.cancelled() and task.result().url in urls, expected=expected, actual=actual)
 
-    def _judge_direct(self, adding: Running) -> None:
-        """Judge who got a request that was added while all else was at rest."""
+    def _compare_direct(self, adding: Running) -> None:
+        """Compare who got a request that was added while all else was at rest."""
         if self.model.waiting[adding.item] or self.last is None:
             return  # nobody has got it yet
         queue, put = self.queue, f"{len(self.queue.puts) - self.puts} put"
