@@ -218,7 +218,7 @@ class TaskComparison(Lockstep):
         tail = [f"assert size >= {self.model.least} or {refused}, f'no put raised, but size is {{size}}'"]
         self.context.fail("aqueue.bound.full-signal", "QueueFull from a full queue", "put returned", tail)
 
-    # --- Comparison ---------------------------------------------------------------------------------------------------
+    # --- Comparison --------------------------------------------------------------------------------------------------
 
     def _compare_received(self, value: Any, getter: str = "") -> None:
         """Compare what came out with what may come.
